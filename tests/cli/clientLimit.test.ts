@@ -1,44 +1,31 @@
 import { newPartner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { runJson, runProgram } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
 
-let database: TestDatabase;
-let harness: Harness;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
-});
+const { harness, run, json } = useOperator();
 
-it('client update sets the limit of one client, or takes it away, and refuses what is no limit and no client', async () => {
-  const environment = { DATABASE_URL: database.url };
+it('client update sets and removes the request limit of one client, and refuses invalid limits and unknown clients', async () => {
   const { tenantId, clientId } = await newPartner(harness);
   const { clientId: other } = await newPartner(harness);
   const limits = async (): Promise<unknown[]> => {
     const { apiClient } = harness.domain.db.prisma;
-    const found = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
-    return (await Promise.all(found)).map((client) => client.requestsPerMinute);
+    const clients = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
+    return (await Promise.all(clients)).map((client) => client.requestsPerMinute);
   };
   const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
-  expect(await runJson(environment, ...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
+  expect(await json(...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
   expect(await limits()).toEqual([6_000, null]);
-  expect(await runJson(environment, 'client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
+  expect(await json('client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
 
   for (const wrong of ['0', '-1', '1.5', '1000001', 'none', '']) {
-    const refused = await runProgram(environment, ...update(clientId, wrong));
-    expect([wrong, refused.code, refused.stdout]).toEqual([wrong, 2, '']);
-    expect(refused.stderr).toContain('a whole number from 1 to 1000000');
+    const refused = await run(...update(clientId, wrong));
+    expect([wrong, refused]).toEqual([wrong, refusal(2, /a whole number from 1 to 1000000/)]);
   }
-  expect((await runProgram(environment, 'client', 'update', clientId)).code).toBe(2);
-  const unknown = await runProgram(environment, ...update('ces_k5xw4zdpnrqw2y3imfzg', '10'));
-  expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('ces_k5xw4zdpnrqw2y3imfzg') });
+  expect((await run('client', 'update', clientId)).code).toBe(2);
+  const unknown = 'ces_k5xw4zdpnrqw2y3imfzg';
+  expect(await run(...update(unknown, '10'))).toEqual(refusal(1, new RegExp(unknown)));
   expect(await limits()).toEqual([6_000, null]);
 
-  expect((await runProgram(environment, ...update(clientId, 'default'))).stdout).toBe(
+  expect((await run(...update(clientId, 'default'))).stdout).toBe(
     `${clientId} has the limit of the server. Running servers follow within 30 seconds.\n`,
   );
   expect(await limits()).toEqual([null, null]);
@@ -47,21 +34,19 @@ it('client update sets the limit of one client, or takes it away, and refuses wh
   expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success']);
 });
 
-it('client update limits a client to pharmacies, or to none of them', async () => {
-  const environment = { DATABASE_URL: database.url };
+it('client update restricts a client to pharmacies, and lifts the restriction', async () => {
   const { clientId } = await newPartner(harness);
   const pharmacies = ['01a10caf-a4c0-7000-8000-0000000000a1', '01a10caf-a4c0-7000-8000-0000000000a2'];
   const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
   const limits = async (): Promise<unknown> =>
     (await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
-  expect(await runJson(environment, ...update(...pharmacies))).toMatchObject({
+  expect(await json(...update(...pharmacies))).toMatchObject({
     clientId,
     allowedPharmacyIds: pharmacies,
   });
   expect(await limits()).toEqual(pharmacies);
-  const refused = await runProgram(environment, ...update('the one downtown'));
-  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(await run(...update('the one downtown'))).toEqual(refusal(2, /./));
   expect(await limits()).toEqual(pharmacies);
-  await runProgram(environment, ...update('all'));
+  await run(...update('all'));
   expect(await limits()).toEqual([]);
 });

@@ -4,36 +4,26 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { feedPage } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { runProgram, startProcess } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
+import { startProcess } from './runProgram.js';
 
-let database: TestDatabase;
-let harness: Harness;
+const { harness, environment, run } = useOperator();
 let partner: Partner;
-let environment: Record<string, string>;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  environment = { DATABASE_URL: database.url };
-  harness = await startHarness({ databaseUrl: database.url });
   partner = await newPartner(harness);
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
 });
 
 const commandsOf = ({ tenantId }: Partner) =>
   harness.domain.db.prisma.auditEvent.findMany({ where: { tenantId, operationId: 'events tail' } });
 
-/** Follows the feed, in a process of its own. */
+/** Runs `events tail` in a child process. */
 function startTail(...options: readonly string[]) {
   const child = startProcess(environment, 'events', 'tail', '--tenant', partner.tenantId, ...options);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const stderr = text(child.stderr);
   return {
     next: async (): Promise<unknown> => JSON.parse((await lines.next()).value),
-    /** What comes after a signal. */
+    /** Sends a signal, and returns the rest of the output. */
     async end(signal: NodeJS.Signals): Promise<object> {
       child.kill(signal);
       const [code] = (await once(child, 'exit')) as [number | null];
@@ -43,18 +33,15 @@ function startTail(...options: readonly string[]) {
   };
 }
 
-it('prints what happens from now on, or after a cursor, and is recorded before and ended by a signal', async () => {
+it('events tail prints new events, or those after a cursor, is audited first, and ends on a signal', async () => {
   await newPatient(harness, partner);
   const { next_cursor: before } = await feedPage(harness, partner);
   const tail = startTail();
-  // It is recorded when it knows its place in the feed.
+  // The command is audited once it knows its position in the feed.
   while ((await commandsOf(partner)).length === 0) await delay(50);
   await newPatient(harness, partner);
-  const {
-    data: [first],
-    next_cursor: after,
-  } = await feedPage(harness, partner, { after: before });
-  expect(await tail.next()).toEqual(first);
+  const { data, next_cursor: after } = await feedPage(harness, partner, { after: before });
+  expect(await tail.next()).toEqual(data[0]);
   const ended = (cursor: string) => ({ code: 0, more: false, stderr: `To go on from here: --after ${cursor}\n` });
   expect(await tail.end('SIGTERM')).toEqual(ended(after));
 
@@ -64,24 +51,13 @@ it('prints what happens from now on, or after a cursor, and is recorded before a
   expect(await next.next()).toEqual(page.data[0]);
   const notice = JSON.stringify({ notice: ended(page.next_cursor).stderr.trimEnd() });
   expect(await next.end('SIGINT')).toEqual({ ...ended(''), stderr: `${notice}\n` });
-  expect(await commandsOf(partner)).toMatchObject([
-    { outcome: 'success', resourceType: 'event', clientId: null },
-    { outcome: 'success', resourceType: 'event', clientId: null },
-  ]);
+  const success = { outcome: 'success', resourceType: 'event', clientId: null };
+  expect(await commandsOf(partner)).toMatchObject([success, success]);
 }, 60_000);
 
-it('refuses a tenant that is not there, and a cursor of another tenant', async () => {
+it('events tail refuses an unknown tenant and a cursor of another tenant', async () => {
   const { next_cursor: foreign } = await feedPage(harness, await newPartner(harness));
-  const tail = (tenant: string, after: string) =>
-    runProgram(environment, 'events', 'tail', '--tenant', tenant, '--after', after);
-  expect(await tail('nowhere', foreign)).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^There is no tenant/),
-  });
-  expect(await tail(partner.tenantId, foreign)).toMatchObject({
-    code: 1,
-    stdout: '',
-    stderr: 'The cursor is not a cursor of this list.\n',
-  });
+  const tail = (tenant: string) => run('events', 'tail', '--tenant', tenant, '--after', foreign);
+  expect(await tail('nowhere')).toEqual(refusal(1, /^There is no tenant/));
+  expect(await tail(partner.tenantId)).toEqual(refusal(1, 'The cursor is not a cursor of this list.\n'));
 });

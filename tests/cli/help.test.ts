@@ -1,38 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
+import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
 const commands = [
-  'tenant create',
-  'tenant configure',
-  'tenant deactivate',
-  'tenant activate',
-  'tenant list',
-  'client create',
-  'client list',
-  'client show',
-  'client update',
-  'client rotate-secret',
-  'client retire-secret',
-  'client deactivate',
-  'client revoke-tokens',
-  'catalog import',
-  'catalog export',
-  'catalog schema',
-  'provider import',
-  'order cancel',
-  'patient verify',
-  'events tail',
-  'audit verify',
-  'audit export',
-  'audit purge',
-  'patient export',
-  'patient erase',
-  'webhook list',
-  'webhook disable',
-  'webhook replay',
-  'keys rotate',
-  'migrate',
+  ...['create', 'configure', 'deactivate', 'activate', 'list'].map((name) => `tenant ${name}`),
+  ...['create', 'list', 'show', 'update', 'deactivate', 'revoke-tokens'].map((name) => `client ${name}`),
+  ...['rotate-secret', 'retire-secret'].map((name) => `client ${name}`),
+  ...['import', 'export', 'schema'].map((name) => `catalog ${name}`),
+  ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
+  ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
+  ...['list', 'disable', 'replay'].map((name) => `webhook ${name}`),
+  ...['provider import', 'order cancel', 'events tail', 'keys rotate', 'migrate'],
 ];
 
 /** Names of the commands that a help text lists. */
@@ -43,17 +22,17 @@ function listed(help: string): string[] {
 
 const run = (...args: string[]) => runProgram({}, ...args);
 
-describe('the operator’s program', () => {
-  it('has exactly the commands that are tested here, and says so in its help', async () => {
+describe("the operator's program", () => {
+  it('lists exactly the commands of this test in its help', async () => {
     const help = await run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     const groups = listed(help.stdout);
     const helps = await Promise.all(groups.map((group) => run(group, '--help')));
-    const found = helps.flatMap(({ stdout }, index) => {
-      const names = listed(stdout).map((name) => `${groups[index]} ${name}`);
-      return names.length > 0 ? names : [groups[index]];
+    const names = helps.flatMap(({ stdout }, index) => {
+      const subcommands = listed(stdout).map((name) => `${groups[index]} ${name}`);
+      return subcommands.length > 0 ? subcommands : [groups[index]];
     });
-    expect(found.sort()).toEqual([...commands].sort());
+    expect(names.sort()).toEqual([...commands].sort());
   });
 
   it.each(commands)('explains "%s" with an example and offers JSON, without a database', async (command) => {
@@ -64,40 +43,40 @@ describe('the operator’s program', () => {
     expect(stdout).toMatch(new RegExp(`Example:\n( {2}\\$ .*\n)* {2}\\$ npm run --silent cli -- ${command}`));
   });
 
+  const newClient = ['client', 'create', '--tenant', 'a'];
   it.each<[string, string[], RegExp?]>([
     ['no command', []],
     ['a group without its command', ['client']],
     ['an unknown command', ['tenants']],
     ['an unknown option', ['tenant', 'list', '--verbose']],
     ['a missing argument', ['tenant', 'create']],
-    ['one argument too many', ['tenant', 'create', 'a', 'b']],
+    ['a superfluous argument', ['tenant', 'create', 'a', 'b']],
     ['a missing option', ['client', 'create']],
     ['a value that is not offered', ['tenant', 'create', 'a', '--mode', 'test']],
-    ['nothing to change', ['tenant', 'configure', 'a']],
+    ['a command without a change', ['tenant', 'configure', 'a']],
     ['a state that is not offered', ['tenant', 'configure', 'a', '--gfe-reuse', 'yes']],
-    ['an order of no tenant', ['order', 'cancel', 'ORD-100045']],
-    ['too short an overlap', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
-    ['an id that is no slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
-    ['a name of which no id can be made', ['tenant', 'create', '!'], /give one with --id/],
+    ['an order without a tenant', ['order', 'cancel', 'ORD-100045']],
+    ['an overlap that is too short', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
+    ['an id that is not a slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
+    ['a name that yields no id', ['tenant', 'create', '!'], /give one with --id/],
     ['a blank name', ['tenant', 'create', ' ', '--id', 'blank'], /A tenant name is 1 to 255/],
-    ['no currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
-    ['no permission', ['client', 'create', '--tenant', 'a'], /needs a preset or at least one permission/],
+    ['an invalid currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
     [
-      'an unknown permission',
-      ['client', 'create', '--tenant', 'a', '--permissions', 'read:all'],
-      /Unknown permission: read:all/,
+      'a client without permissions',
+      ['client', 'create', '--tenant', 'a'],
+      /needs a preset or at least one permission/,
     ],
+    ['an unknown permission', [...newClient, '--permissions', 'read:all'], /Unknown permission: read:all/],
     [
-      'a clinic that is no id',
-      ['client', 'create', '--tenant', 'a', '--preset', 'partner', '--clinic', 'Austin'],
+      'an invalid clinic id',
+      [...newClient, '--preset', 'partner', '--clinic', 'Austin'],
       /Not the id of a clinic: Austin/,
     ],
-  ])('ends with 2 for %s, and prints nothing to standard output', async (_what, args, message = /./) => {
-    const { code, stdout, stderr } = await run(...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^(error:|Usage:)/);
-    expect(stderr).toMatch(message);
-    expect(stderr).not.toMatch(/\n {4}at /);
+  ])('exits with 2 for %s, and leaves standard output empty', async (_misuse, args, message = /./) => {
+    const refused = await run(...args);
+    expect(refused).toEqual(refusal(2, /^(error:|Usage:)/));
+    expect(refused.stderr).toMatch(message);
+    expect(refused.stderr).not.toMatch(/\n {4}at /);
   });
 
   it('prints the version of this build', async () => {
@@ -105,37 +84,28 @@ describe('the operator’s program', () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('says with --json what is wrong as one line of JSON, for wrong usage and for a refusal', async () => {
+  it('prints errors as one line of JSON with --json, for wrong usage and for a refusal', async () => {
     const [misused, groupless, refused] = await Promise.all([
       run('tenant', 'create', '--json'),
       run('client', '--json'),
       runProgram({ BASE_URL: 'https://a.example/x' }, 'tenant', 'list', '--json'),
     ]);
-    const all = [misused, groupless, refused];
-    expect(all.map(({ code, stdout }) => [code, stdout])).toEqual([
-      [2, ''],
-      [2, ''],
-      [1, ''],
-    ]);
-    expect(all.map(({ stderr }) => JSON.parse(stderr) as unknown)).toEqual([
-      { error: { message: "missing required argument 'name'" } },
-      { error: { message: "unknown option '--json'" } },
-      { error: { message: 'Wrong configuration: BASE_URL must be an absolute http(s) URL without a path.' } },
+    const message = (code: number, text: string) => refusal(code, `${JSON.stringify({ error: { message: text } })}\n`);
+    expect([misused, groupless, refused]).toEqual([
+      message(2, "missing required argument 'name'"),
+      message(2, "unknown option '--json'"),
+      message(1, 'Wrong configuration: BASE_URL must be an absolute http(s) URL without a path.'),
     ]);
   });
 
-  it('warns of a variable that is probably a mistake, once, also as JSON', async () => {
+  it('warns once about a variable that is probably misspelt, as text and as JSON', async () => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/none', LOGLEVEL: 'debug' };
     const [asText, asJson] = await Promise.all([
       runProgram(environment, 'tenant', 'list'),
       runProgram(environment, 'tenant', 'list', '--json'),
     ]);
     expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nDATABASE_URL does not answer.*\n$/);
-    expect(
-      asJson.stderr
-        .trimEnd()
-        .split('\n')
-        .map((line) => Object.keys(JSON.parse(line) as object)),
-    ).toEqual([['notice'], ['error']]);
+    const lines = asJson.stderr.trimEnd().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual([['notice'], ['error']]);
   });
 });

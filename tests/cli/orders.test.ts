@@ -1,130 +1,94 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { completedEncounter } from '../support/reviews.js';
-import { runJson, runProgram } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
 
-let database: TestDatabase;
-let environment: Record<string, string>;
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  environment = { DATABASE_URL: database.url };
-  harness = await startHarness({ databaseUrl: database.url });
   partner = await newPartner(harness);
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
 });
 
 const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
 const newOrder = async (owner = partner): Promise<string> => (await completedEncounter(harness, owner)).order_no;
-const cancel = (orderNo: string, tenant = partner.tenantId) =>
-  runProgram(environment, 'order', 'cancel', orderNo, '--tenant', tenant);
+const cancel = (orderNo: string, tenant = partner.tenantId) => run('order', 'cancel', orderNo, '--tenant', tenant);
 
 describe('tenant configure', () => {
-  it('changes what it is told to, for a tenant by its name, and shows it', async () => {
+  it('changes the given settings of a tenant, which its name or id selects, and prints them', async () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
-      id: tenantId,
-      name,
-      mode: 'live',
-      isActive: true,
-      gfeReuseMonths: 12,
-      requireLicensedProvider: false,
-      createdAt: expect.any(String),
+      ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
+      ...{ gfeReuseMonths: 12, requireLicensedProvider: false },
     };
-    const configure = (...args: string[]) => runJson(environment, 'tenant', 'configure', name, ...args);
+    const configure = (...args: string[]) => json('tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
     expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
-    expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual({
-      ...configured,
-      gfeReuse: false,
-      currency: 'EUR',
-    });
-    const listed = await runJson(environment, 'tenant', 'list');
-    expect(listed).toContainEqual({ ...configured, gfeReuse: false, currency: 'EUR' });
+    const last = { ...configured, gfeReuse: false, currency: 'EUR' };
+    expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual(last);
+    expect(await json('tenant', 'list')).toContainEqual(last);
     const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
-    const text = await runProgram(environment, 'tenant', 'configure', tenantId, ...settings);
+    const text = await run('tenant', 'configure', tenantId, ...settings);
     const stdout = `id                  ${tenantId}\ngfe reuse           on\ngfe reuse months    6\nlicensed providers  off\ncurrency            EUR\n`;
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  it('gives the currency to orders to come, and leaves those there are', async () => {
+  it('applies a new currency to new orders only', async () => {
     const owner = await newPartner(harness);
     const before = await newOrder(owner);
-    await runJson(environment, 'tenant', 'configure', owner.tenantId, '--currency', 'CAD');
+    await json('tenant', 'configure', owner.tenantId, '--currency', 'CAD');
     const after = await newOrder(owner);
     const orders = await Promise.all([before, after].map((orderNo) => getOrder(harness, owner, orderNo)));
     expect(orders.map((order) => order.body.currency)).toEqual(['USD', 'CAD']);
   });
 
   it.each([
-    ['a tenant that is not there', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
-    ['a currency that is none', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
-    ['a currency by its name', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
-  ])('refuses %s, in one line and with exit code %i', async (_what, expected, [tenant, ...options], message) => {
-    const { code, stdout, stderr } = await runProgram(
-      environment,
-      'tenant',
-      'configure',
-      tenant || partner.tenantId,
-      ...options,
-    );
-    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
-    expect(stderr).toMatch(message);
-    expect(stderr.trimEnd()).not.toContain('\n');
+    ['an unknown tenant', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
+    ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
+    ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
+  ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
+    const refused = await run('tenant', 'configure', tenant || partner.tenantId, ...options);
+    expect(refused).toEqual(refusal(expected, message));
+    expect(refused.stderr.trimEnd()).not.toContain('\n');
   });
 });
 
 describe('order cancel', () => {
-  it('cancels an order of which nothing is paid, and tells partners', async () => {
+  it('cancels an unpaid order, and records order.cancelled', async () => {
     const orderNo = await newOrder();
     const { encounter_id } = await orderOf(orderNo);
-    expect(await runJson(environment, 'order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId)).toEqual({
-      orderNo,
-      orderStatus: 'cancelled',
-      currency: 'USD',
-      grandTotal: '255.00',
-    });
+    const printed = await json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
+    const order = { orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00' };
+    expect(printed).toEqual({ orderNo, ...order });
     const amounts = { paid_amt: '0.00', balance_amt: '255.00' };
     expect(await orderOf(orderNo)).toMatchObject({ order_status: 'cancelled', ...amounts });
     const [event] = await eventsAbout(harness, partner, { order_no: orderNo }, 'order.cancelled');
-    expect(event?.data).toEqual({
-      order_no: orderNo,
-      encounter_id,
-      order_status: 'cancelled',
-      grand_total: '255.00',
-      balance_amt: '255.00',
-    });
+    const totals = { grand_total: '255.00', balance_amt: '255.00' };
+    expect(event?.data).toEqual({ order_no: orderNo, encounter_id, order_status: 'cancelled', ...totals });
     const other = await newOrder();
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} over 255.00 USD is cancelled.\n`, stderr: '' });
   });
 
-  it('refuses an order that is partly paid, paid, cancelled or of another tenant, and changes nothing', async () => {
-    const [partly, paid, gone] = [await newOrder(), await newOrder(), await newOrder()];
+  it('refuses an order that is partly paid, paid, cancelled or of another tenant, and leaves it unchanged', async () => {
+    const [partly, paid, done] = [await newOrder(), await newOrder(), await newOrder()];
     await pay(harness, partner, partly, { amount: '0.01' });
     await pay(harness, partner, paid, { amount: '255.00' });
-    await cancel(gone);
+    await cancel(done);
     const foreign = await newOrder(await newPartner(harness));
-    const before = await Promise.all([partly, paid, gone].map(orderOf));
-    const refusals = await Promise.all([partly, paid, gone, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
-    expect(refusals.map(({ code, stdout }) => [code, stdout])).toEqual(Array.from({ length: 5 }, () => [1, '']));
-    expect(refusals.map(({ stderr }) => stderr)).toEqual([
+    const before = await Promise.all([partly, paid, done].map(orderOf));
+    const refusals = await Promise.all([partly, paid, done, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
+    const messages = [
       `${partly} cannot be cancelled: 0.01 of it is paid.\n`,
       `${paid} cannot be cancelled: it is paid.\n`,
-      `${gone} cannot be cancelled: it is cancelled.\n`,
+      `${done} cannot be cancelled: it is cancelled.\n`,
       `The tenant ${partner.tenantId} has no order "${foreign}".\n`,
       `The tenant ${partner.tenantId} has no order "ORD-999999".\n`,
-    ]);
-    expect(await Promise.all([partly, paid, gone].map(orderOf))).toEqual(before);
+    ];
+    expect(refusals).toEqual(messages.map((message) => refusal(1, message)));
+    expect(await Promise.all([partly, paid, done].map(orderOf))).toEqual(before);
   });
 
-  it('counts in the time of a sandbox', async () => {
+  it('uses the clock of a sandbox', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;

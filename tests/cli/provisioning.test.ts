@@ -1,130 +1,67 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mock } from 'node:test';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
 import { presets } from '../../src/domain/access/permissions.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { runJson, runProgram } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
 
-let database: TestDatabase;
-let db: Database;
-let dataDir = '';
-let environment: Record<string, string> = {};
+const { harness, run, json, createClient, accepts } = useOperator();
+beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
-  environment = { DATABASE_URL: database.url, DATA_DIR: dataDir };
-  await runJson(environment, 'tenant', 'create', 'Lakeside Health');
-});
-
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
-
-const json = (...args: string[]) => runJson(environment, ...args);
-const run = (...args: string[]) => runProgram(environment, ...args);
-
-interface Created {
-  clientId: string;
-  clientSecret: string;
-  permissions: string[];
-}
-
-async function createClient(...args: string[]): Promise<Created> {
-  return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
-}
-
-/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
-async function accepts(clientId: string, secret: string): Promise<boolean> {
-  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
-  const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
-  return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
-}
-
-describe('tenant', () => {
-  it('is created with an id made from its name, and listed', async () => {
+describe('tenant create', () => {
+  it('derives the id from the name, and the tenant is listed', async () => {
     const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
+    const defaults = { isActive: true, gfeReuse: false, gfeReuseMonths: 12, requireLicensedProvider: false };
+    const settings = { ...defaults, currency: 'USD', createdAt: expect.any(String) };
     expect(created).toEqual({
-      id: 'zoe-s-clinics-inc',
-      name: 'Zoë’s Clinics, Inc.',
-      mode: 'sandbox',
-      isActive: true,
-      gfeReuse: false,
-      gfeReuseMonths: 12,
-      requireLicensedProvider: false,
-      currency: 'USD',
-      createdAt: expect.any(String),
+      ...settings,
+      ...{ id: 'zoe-s-clinics-inc', name: 'Zoë’s Clinics, Inc.', mode: 'sandbox' },
     });
-    expect(await json('tenant', 'list')).toEqual([
-      {
-        ...(created as object),
-        id: 'lakeside-health',
-        name: 'Lakeside Health',
-        mode: 'live',
-        createdAt: expect.any(String),
-      },
-      created,
-    ]);
+    const lakeside = { ...settings, id: 'lakeside-health', name: 'Lakeside Health', mode: 'live' };
+    expect(await json('tenant', 'list')).toEqual([lakeside, created]);
     expect((await run('tenant', 'list')).stdout).toMatch(
       /^ID +NAME +MODE +ACTIVE +GFE REUSE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +yes +off +USD +20/,
     );
   });
 
-  it('has what the examples show when it is a sandbox, and nothing when it is live', async () => {
+  it('fills a sandbox with the records of the examples, and leaves a live tenant empty', async () => {
     for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
-    expect((await db.prisma.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
-      'GFE-100123',
-      'GFE-100124',
-      'GFE-100125',
-      'GFE-100126',
-      'GFE-100127',
-      'GFE-100131',
-    ]);
-    const { blobPath } = await db.prisma.document.findFirstOrThrow({ where: full });
-    expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
+    const encounters = await harness.domain.db.prisma.encounter.findMany({ where: full });
+    const numbers = [123, 124, 125, 126, 127, 131].map((number) => `GFE-100${number}`);
+    expect(encounters.map(({ gfeNo }) => gfeNo).sort()).toEqual(numbers);
+    const { blobPath } = await harness.domain.db.prisma.document.findFirstOrThrow({ where: full });
+    const file = await readFile(join(harness.dataDir, 'documents', blobPath));
+    expect(file.toString()).toMatch(/^%PDF-[^]*%%EOF$/);
     expect(await json('client', 'list', '--tenant', 'try-sandbox')).toMatchObject([
       { name: 'Sandbox fixtures', isActive: false, permissions: [], secrets: [] },
     ]);
-    expect([await db.prisma.clinic.count({ where: empty }), await db.prisma.patient.count({ where: empty })]).toEqual([
-      0, 0,
-    ]);
+    expect([
+      await harness.domain.db.prisma.clinic.count({ where: empty }),
+      await harness.domain.db.prisma.patient.count({ where: empty }),
+    ]).toEqual([0, 0]);
   });
 
   it.each([
-    ['a name that another tenant has', ['LAKESIDE health', '--id', 'other'], /There is a tenant of that name/],
-    ['an id that another tenant has', ['Other', '--id', 'lakeside-health'], /There is a tenant of that name or id/],
-  ])('is refused with %s, in one line and with exit code 1', async (_what, args, message) => {
-    const { code, stdout, stderr } = await run('tenant', 'create', ...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(message);
-    expect(stderr.trimEnd()).not.toContain('\n');
+    ['a name that another tenant has', ['LAKESIDE health', '--id', 'other']],
+    ['an id that another tenant has', ['Other', '--id', 'lakeside-health']],
+  ])('refuses %s in one line, with exit code 1', async (_fault, args) => {
+    const refused = await run('tenant', 'create', ...args);
+    expect(refused).toEqual(refusal(1, /^There is a tenant of that name or id.*\n$/));
   });
 });
 
 describe('tenant deactivate and activate', () => {
-  it('change the tenant alone, say when running servers follow, and refuse an unknown tenant', async () => {
-    const off = await run('tenant', 'deactivate', 'Lakeside Health');
-    expect(off).toEqual({
-      code: 0,
-      stderr: '',
-      stdout: 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n',
-    });
-    expect(await db.prisma.tenant.count({ where: { isActive: false } })).toBe(1);
-    const on = { id: 'lakeside-health', isActive: true };
-    expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(on);
-    expect(await db.prisma.tenant.count({ where: { isActive: false } })).toBe(0);
-    const { code, stderr } = await run('tenant', 'deactivate', 'nobody');
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'There is no tenant with the id or name "nobody": see "tenant list".\n',
-    });
+  it('change one tenant, say when running servers follow, and refuse an unknown tenant', async () => {
+    const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
+    const stdout = 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n';
+    expect(await run('tenant', 'deactivate', 'Lakeside Health')).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await inactive()).toBe(1);
+    const active = { id: 'lakeside-health', isActive: true };
+    expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(active);
+    expect(await inactive()).toBe(0);
+    const message = 'There is no tenant with the id or name "unknown": see "tenant list".\n';
+    expect(await run('tenant', 'deactivate', 'unknown')).toEqual(refusal(1, message));
   });
 });
 
@@ -136,11 +73,12 @@ describe('client create', () => {
       clientSecret: expect.stringMatching(/^cess_live_[A-Za-z0-9_-]{43}$/),
       permissions: presets.partner,
     });
-    const { clientId, clientSecret } = created as Created;
-    expect(await accepts(clientId, clientSecret)).toBe(true);
-    // Only its hash is kept.
-    const rows = await db.prisma.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
-    expect(rows.some(({ row }) => row.includes(clientSecret))).toBe(false);
+    expect(await accepts(created.clientId, created.clientSecret)).toBe(true);
+    // The database stores only the hash.
+    const rows = await harness.domain.db.prisma.$queryRaw<
+      { row: string }[]
+    >`SELECT s::text AS row FROM api_client_secret s`;
+    expect(rows.some(({ row }) => row.includes(created.clientSecret))).toBe(false);
   });
 
   it('gives the partner of a sandbox tenant a test secret and sandbox:simulate', async () => {
@@ -152,66 +90,44 @@ describe('client create', () => {
     });
   });
 
-  it('adds permissions to a preset, or takes them alone, and limits clinics', async () => {
-    expect((await createClient('--preset', 'billing', '--permissions', 'read:event, read:order')).permissions).toEqual([
-      'read:order',
-      'write:order',
-      'read:event',
-    ]);
-    const now = new Date();
+  it('accepts permissions with or without a preset, and limits the client to clinics', async () => {
+    const billing = await createClient('--preset', 'billing', '--permissions', 'read:event, read:order');
+    expect(billing.permissions).toEqual(['read:order', 'write:order', 'read:event']);
     const id = '01a05c32-5e80-7000-8000-00000000c101';
-    await db.prisma.clinic.create({
-      data: {
-        id,
-        tenantId: 'lakeside-health',
-        legalName: 'A',
-        displayName: 'A',
-        email: 'a@x.example',
-        isActive: true,
-        createdAt: now,
-        updatedAt: now,
-      },
+    const names = { legalName: 'A', displayName: 'A', email: 'a@x.example' };
+    const times = { createdAt: new Date(), updatedAt: new Date() };
+    await harness.domain.db.prisma.clinic.create({
+      data: { id, tenantId: 'lakeside-health', ...names, isActive: true, ...times },
     });
     const { clientId, permissions } = await createClient('--permissions', 'admin:clinic', '--clinic', id.toUpperCase());
     expect(permissions).toEqual(['admin:clinic']);
-    expect(await db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({ allowedClinicIds: [id] });
-  });
-
-  it.each([
-    ['an unknown tenant', ['--tenant', 'nobody', '--preset', 'partner'], /no tenant with the id or name "nobody"/],
-    [
-      'a clinic of nobody',
-      ['--tenant', 'lakeside-health', '--preset', 'partner', '--clinic', '01a05c32-5e80-7000-8000-00000000ffff'],
-      /has no clinic 01a05c32/,
-    ],
-  ])('is refused with %s', async (_what, args, message) => {
-    const { code, stdout, stderr } = await run('client', 'create', ...args);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(message);
-  });
-
-  it('is refused for a name that the tenant has, and creates nothing', async () => {
-    await createClient('--preset', 'provider', '--name', 'Reviewer');
-    const { code, stderr } = await run(
-      'client',
-      'create',
-      '--tenant',
-      'lakeside-health',
-      '--preset',
-      'provider',
-      '--name',
-      'Reviewer',
-    );
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'Tenant lakeside-health has an API client named "Reviewer" already.\n',
+    expect(await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({
+      allowedClinicIds: [id],
     });
-    expect(await db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } })).toBe(1);
+  });
+
+  const unknownClinic = '01a05c32-5e80-7000-8000-00000000ffff';
+  it.each([
+    ['an unknown tenant', ['--tenant', 'unknown', '--preset', 'partner'], /no tenant with the id or name "unknown"/],
+    ['an unknown clinic', ['--preset', 'partner', '--clinic', unknownClinic], /has no clinic 01a05c32/],
+  ])('refuses %s', async (_fault, args, message) => {
+    const refused = await run('client', 'create', '--tenant', 'lakeside-health', ...args);
+    expect(refused).toEqual(refusal(1, message));
+  });
+
+  it('refuses a name that another client of the tenant has, and creates no client', async () => {
+    const args = ['--preset', 'provider', '--name', 'Reviewer'];
+    await createClient(...args);
+    const refused = await run('client', 'create', '--tenant', 'lakeside-health', ...args);
+    expect(refused).toEqual(refusal(1, 'Tenant lakeside-health has an API client named "Reviewer" already.\n'));
+    expect(
+      await harness.domain.db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } }),
+    ).toBe(1);
   });
 });
 
-describe('client list', () => {
-  it('shows everything but the secrets', async () => {
+describe('client list and show', () => {
+  it('print everything but the secrets', async () => {
     const { clientId, clientSecret } = await createClient('--preset', 'billing', '--name', 'Books');
     const [asJson, asText] = await Promise.all([
       run('client', 'list', '--json'),
@@ -222,35 +138,29 @@ describe('client list', () => {
       expect(stdout).not.toContain(clientSecret);
       expect(stdout).not.toContain(hashClientSecret(clientSecret).toString());
     }
-    const clients = JSON.parse(asJson.stdout) as { clientId: string }[];
-    expect(await json('client', 'show', clientId)).toEqual(clients.find((client) => client.clientId === clientId));
-    expect((await run('client', 'show', clientId)).stdout).toMatch(
-      /^tenant +lakeside-health\nname +Books\nclient id +ces_.*\nactive +yes\npermissions +read:order write:order\nclinics +all/,
-    );
-    expect(clients.find((client) => client.clientId === clientId)).toEqual({
-      clientId,
-      tenantId: 'lakeside-health',
-      name: 'Books',
-      permissions: ['read:order', 'write:order'],
-      requestsPerMinute: null,
-      allowedClinicIds: null,
-      allowedPharmacyIds: null,
-      isActive: true,
-      tokensValidAfter: null,
-      lastUsedAt: null,
-      createdAt: expect.any(String),
+    const hint = clientSecret.slice(-4);
+    expect(asText.stdout).toContain(`…${hint}`);
+    const client = {
+      ...{ clientId, tenantId: 'lakeside-health', name: 'Books', permissions: ['read:order', 'write:order'] },
+      ...{ requestsPerMinute: null, allowedClinicIds: null, allowedPharmacyIds: null, isActive: true },
+      ...{ tokensValidAfter: null, lastUsedAt: null, createdAt: expect.any(String) },
       secrets: [
         {
           id: expect.any(String),
-          hint: clientSecret.slice(-4),
+          hint,
           createdAt: expect.any(String),
           expiresAt: null,
           lastUsedAt: null,
           isActive: true,
         },
       ],
-    });
-    expect(asText.stdout).toContain(`…${clientSecret.slice(-4)}`);
+    };
+    const clients: { clientId: string }[] = JSON.parse(asJson.stdout);
+    expect(clients.filter((listed) => listed.clientId === clientId)).toEqual([client]);
+    expect(await json('client', 'show', clientId)).toEqual(client);
+    expect((await run('client', 'show', clientId)).stdout).toMatch(
+      /^tenant +lakeside-health\nname +Books\nclient id +ces_.*\nactive +yes\npermissions +read:order write:order\nclinics +all/,
+    );
   });
 });
 
@@ -259,33 +169,31 @@ describe('client deactivate and revoke-tokens', () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
-    const client = await db.prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
     expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
     expect(client?.isActive).toBe(true);
     expect(await json('client', 'deactivate', clientId)).toEqual({ clientId, isActive: false });
-    expect((await db.prisma.apiClient.findUnique({ where: { clientId } }))?.isActive).toBe(false);
-    const others = await db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', isActive: false } });
-    expect(others).toBe(1);
+    const inactive = await harness.domain.db.prisma.apiClient.findMany({
+      where: { tenantId: 'lakeside-health', isActive: false },
+    });
+    expect(inactive.map((row) => row.clientId)).toEqual([clientId]);
     for (const command of ['show', 'deactivate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
-      expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual({
-        code: 1,
-        stdout: '',
-        stderr: 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa": see "client list".\n',
-      });
+      const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa": see "client list".\n';
+      expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual(refusal(1, message));
     }
   });
-});
 
-it('what is written has the time of the database, however wrong the operator’s clock is', async () => {
-  const { clientId } = await createClient('--preset', 'billing');
-  const [{ now } = { now: 0 }] = await db.prisma.$queryRaw<{ now: number }[]>`
-    SELECT extract(epoch FROM clock_timestamp())::float AS now`;
-  mock.timers.enable({ apis: ['Date'], now: Date.parse('2001-01-01') });
-  try {
-    expect(await run('client', 'revoke-tokens', clientId)).toMatchObject({ code: 0 });
-  } finally {
-    mock.timers.reset();
-  }
-  const client = await db.prisma.apiClient.findUnique({ where: { clientId } });
-  expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
+  it('write the time of the database when the operator has a wrong clock', async () => {
+    const { clientId } = await createClient('--preset', 'billing');
+    const [{ now } = { now: 0 }] = await harness.domain.db.prisma.$queryRaw<{ now: number }[]>`
+      SELECT extract(epoch FROM clock_timestamp())::float AS now`;
+    mock.timers.enable({ apis: ['Date'], now: Date.parse('2001-01-01') });
+    try {
+      expect(await run('client', 'revoke-tokens', clientId)).toMatchObject({ code: 0 });
+    } finally {
+      mock.timers.reset();
+    }
+    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
+    expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
+  });
 });

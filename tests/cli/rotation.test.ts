@@ -2,47 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { runJson, runProgram } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
 
-let database: TestDatabase;
-let db: Database;
-let environment: Record<string, string> = {};
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
-  environment = { DATABASE_URL: database.url };
-  await runJson(environment, 'tenant', 'create', 'Lakeside Health');
-});
-
-afterAll(async () => {
-  await db.close();
-  await database.drop();
-});
-
-const json = (...args: string[]) => runJson(environment, ...args);
-const run = (...args: string[]) => runProgram(environment, ...args);
-
-interface Created {
-  clientId: string;
-  clientSecret: string;
-  permissions: string[];
-}
-
-async function createClient(...args: string[]): Promise<Created> {
-  return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
-}
-
-/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
-async function accepts(clientId: string, secret: string): Promise<boolean> {
-  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
-  const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
-  return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
-}
+const { harness, database, run, json, createClient, accepts } = useOperator();
+beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 
 describe('rotation of a secret', () => {
   it('keeps the old secret valid, refuses a third, and ends the old one only when the new one is in use', async () => {
@@ -53,18 +18,15 @@ describe('rotation of a secret', () => {
       clientSecret: expect.stringMatching(/^cess_live_/),
       old: { hint: old.slice(-4), expiresAt: null },
     });
-    const { clientSecret: fresh } = rotated as Created;
+    const { clientSecret: fresh } = rotated;
     expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([true, true]);
 
     const third = await run('client', 'rotate-secret', clientId);
-    expect(third).toMatchObject({ code: 1, stdout: '' });
-    expect(third.stderr).toContain(`client retire-secret ${clientId}`);
-
-    const early = await run('client', 'retire-secret', clientId);
-    expect(early).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has never been used') });
+    expect(third).toEqual(refusal(1, new RegExp(`client retire-secret ${clientId}`)));
+    expect(await run('client', 'retire-secret', clientId)).toEqual(refusal(1, /has never been used/));
     expect(await accepts(clientId, old)).toBe(true);
 
-    await db.prisma.apiClientSecret.updateMany({
+    await harness.domain.db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(fresh) },
       data: { lastUsedAt: new Date() },
     });
@@ -72,35 +34,34 @@ describe('rotation of a secret', () => {
     expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([false, true]);
 
     const last = await run('client', 'retire-secret', clientId, '--force');
-    expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('is the only active secret') });
+    expect(last).toEqual(refusal(1, /is the only active secret/));
     expect(await accepts(clientId, fresh)).toBe(true);
   });
 
-  it('can end the old secret by itself, and makes room when it has ended', async () => {
+  it('ends the old secret after --expire-old, and allows another rotation then', async () => {
     const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
-    const rotated = (await json('client', 'rotate-secret', clientId, '--expire-old', '3600')) as {
-      old: { expiresAt: string };
-    };
+    const rotated = await json('client', 'rotate-secret', clientId, '--expire-old', '3600');
     const seconds = (Date.parse(rotated.old.expiresAt) - Date.now()) / 1000;
     expect(seconds).toBeGreaterThan(3500);
     expect(seconds).toBeLessThanOrEqual(3600);
     expect(await accepts(clientId, old)).toBe(true);
-    await db.prisma.apiClientSecret.updateMany({
+    await harness.domain.db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(old) },
       data: { expiresAt: new Date() },
     });
     expect(await run('client', 'rotate-secret', clientId)).toMatchObject({ code: 0 });
   });
 
-  it('asked for several times at once never leaves more than two active secrets', async () => {
+  it('leaves no more than two active secrets when six rotations race', async () => {
     const { clientId } = await createClient('--preset', 'billing');
+    const { db } = harness.domain;
     const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
     const blocker = new Client({ connectionString: database.url });
     await blocker.connect();
     await blocker.query(`BEGIN; SELECT 1 FROM api_client WHERE client_id = '${clientId}' FOR UPDATE`);
     const rotations = Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
-    // All of them have come as far as they can before the first may go on.
-    const waiting = () => db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+    // All rotations wait for the lock before the first one proceeds.
+    const waiting = () => harness.domain.db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await waiting()).length !== 6) await delay(20);
     await blocker.query('COMMIT');
@@ -108,7 +69,9 @@ describe('rotation of a secret', () => {
     const results = await rotations;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(
-      await db.prisma.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }),
-    ).toEqual({ _count: { secrets: 2 } });
+      await harness.domain.db.prisma.apiClientSecret.count({
+        where: { tenantId: 'lakeside-health', apiClient: { clientId } },
+      }),
+    ).toBe(2);
   });
 });

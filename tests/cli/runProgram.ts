@@ -13,7 +13,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command of the operator's program in this process, which spares the start of another one. */
+/** Runs a command of the operator's program in this process, because the start of another one is slow. */
 export async function runProgram(environment: Environment, ...args: readonly string[]): Promise<Ended> {
   let stdout = '';
   let stderr = '';
@@ -25,9 +25,9 @@ export async function runProgram(environment: Environment, ...args: readonly str
 
 /**
  * Runs a command with --json in this process.
- * @throws Error with what it said when it failed, or said more than the JSON
+ * @throws Error with its standard error when it fails or writes more than the JSON
  */
-export async function runJson(environment: Environment, ...args: readonly string[]): Promise<unknown> {
+export async function runJson(environment: Environment, ...args: readonly string[]): Promise<any> {
   const { code, stdout, stderr } = await runProgram(environment, ...args, '--json');
   if (code !== 0 || stderr !== '') throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout);

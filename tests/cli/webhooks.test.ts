@@ -1,61 +1,38 @@
 import { eventsUpTo } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
-import { runJson, runProgram } from './runProgram.js';
+import { refusal, useOperator } from './operator.js';
 
-let database: TestDatabase;
-let environment: Record<string, string>;
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 let id: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  environment = { DATABASE_URL: database.url };
-  harness = await startHarness({ databaseUrl: database.url });
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
   ({ id } = await newEndpoint(harness, partner));
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
 });
 
 const command = (name: string, ...more: string[]) => ['webhook', name, '--tenant', partner.tenantId, ...more];
 const audited = async () => {
   const where = { tenantId: partner.tenantId, operationId: { startsWith: 'webhook ' } };
   const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
-  return rows.map(({ operationId, resourceType, resourceId, outcome }) => [
-    operationId,
-    resourceType,
-    resourceId,
-    outcome,
-  ]);
+  return rows.map((row) => [row.operationId, row.resourceType, row.resourceId, row.outcome]);
 };
 
 describe('webhook list', () => {
-  it('shows where the events of a tenant are sent, and whose endpoint it is, but no secret', async () => {
-    const listed = await runJson(environment, ...command('list'));
-    expect(listed).toEqual([
-      expect.objectContaining({ id, clientId: partner.clientId, url: hookUrl, status: 'active' }),
-    ]);
+  it('prints the endpoints of a tenant with their URL and client, but no secret', async () => {
+    const listed = await json(...command('list'));
+    expect(listed).toMatchObject([{ id, clientId: partner.clientId, url: hookUrl, status: 'active' }]);
     expect(JSON.stringify(listed)).not.toMatch(/secret/i);
-    const { code, stdout } = await runProgram(environment, ...command('list'));
-    expect([code, stdout.split('\n')[1]]).toEqual([
-      0,
-      `${id}  ${partner.clientId}  active  never         never         ${hookUrl}`,
-    ]);
+    const { stdout } = await run(...command('list'));
+    expect(stdout.split('\n')[1]).toBe(`${id}  ${partner.clientId}  active  never         never         ${hookUrl}`);
   });
 });
 
 describe('webhook disable', () => {
-  it('disables an endpoint once, with an event and rows of the audit, and refuses one of another tenant', async () => {
+  it('disables an endpoint with one event, audits each attempt, and refuses an endpoint of another tenant', async () => {
     for (let times = 0; times < 2; times += 1) {
-      const shown = await runJson(environment, ...command('disable', '--endpoint', id.toUpperCase()));
+      const shown = await json(...command('disable', '--endpoint', id.toUpperCase()));
       expect(shown).toEqual({ id, status: 'disabled' });
     }
     const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
@@ -63,11 +40,8 @@ describe('webhook disable', () => {
     const [event, ...others] = await eventsUpTo(harness, partner, 'webhook.disabled');
     expect([event?.data, others]).toEqual([{ endpoint_id: id, reason: 'operator' }, []]);
     const foreign = await newEndpoint(harness, await newPartner(harness));
-    const refused = await runProgram(environment, ...command('disable', '--endpoint', foreign.id));
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      `The tenant ${partner.tenantId} has no webhook endpoint ${foreign.id}: see "webhook list".\n`,
-    ]);
+    const message = `The tenant ${partner.tenantId} has no webhook endpoint ${foreign.id}: see "webhook list".\n`;
+    expect(await run(...command('disable', '--endpoint', foreign.id))).toEqual(refusal(1, message));
     expect(await audited()).toEqual([
       ['webhook disable', 'webhook', id, 'success'],
       ['webhook disable', 'webhook', id, 'success'],
@@ -77,32 +51,24 @@ describe('webhook disable', () => {
 });
 
 describe('webhook replay', () => {
-  it('sends the events of a time again, and refuses a disabled endpoint', async () => {
+  it('sends the events of a period again, and refuses a disabled endpoint', async () => {
     await newPatient(harness, partner);
-    const replay = (...times: string[]) => runProgram(environment, ...command('replay', '--endpoint', id, ...times));
-    expect(await replay('--after', '2026-01-01')).toMatchObject({
-      code: 0,
-      stdout: `Events on their way to ${id}: 1.\n`,
-    });
-    const before = await runJson(
-      environment,
-      ...command('replay', '--endpoint', id, '--after', '2026-01-01', '--before', '2026-01-02'),
-    );
-    expect(before).toEqual({ id, deliveries: 0 });
+    const replay = (...times: string[]) => run(...command('replay', '--endpoint', id, ...times));
+    const stdout = `Events on their way to ${id}: 1.\n`;
+    expect(await replay('--after', '2026-01-01')).toMatchObject({ code: 0, stdout });
+    const earlier = ['--endpoint', id, '--after', '2026-01-01', '--before', '2026-01-02'];
+    expect(await json(...command('replay', ...earlier))).toEqual({ id, deliveries: 0 });
     const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
     expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
-    await runJson(environment, ...command('disable', '--endpoint', id));
-    const refused = await replay('--after', '2026-01-01');
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      `The webhook endpoint ${id} is disabled: its partner enables it.\n`,
-    ]);
+    await json(...command('disable', '--endpoint', id));
+    const message = `The webhook endpoint ${id} is disabled: its partner enables it.\n`;
+    expect(await replay('--after', '2026-01-01')).toEqual(refusal(1, message));
     for (const wrong of [
       ['--endpoint', '1', '--after', '2026-01-01'],
       ['--endpoint', id],
       ['--endpoint', id, '--after', 'now'],
     ]) {
-      expect((await runProgram(environment, ...command('replay', ...wrong))).code).toBe(2);
+      expect((await run(...command('replay', ...wrong))).code).toBe(2);
     }
   });
 });

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
+import { temporaryFolder } from '../support/folder.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';
 
@@ -13,26 +13,17 @@ const withTools = hasTools() ? it : it.skip;
 const root = fileURLToPath(packageRoot);
 const contract = join(root, 'generated/openapi.json');
 
-let harness: Harness;
-let folder: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  folder = await mkdtemp(join(tmpdir(), 'ces-generators-'));
-});
-afterAll(async () => {
-  await harness.close();
-  await rm(folder, { recursive: true });
-});
+const harness = useHarness();
+const folder = temporaryFolder();
 
 /** Runs a program in the folder of the flows; returns its output. */
 async function run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const common = { PATH: process.env['PATH'], DO_NOT_TRACK: '1', CONTRACT: contract, BASE_URL: harness.baseUrl };
-  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], {
-    cwd: folder,
-    env: { ...common, ...env },
-  }).catch((error: unknown) => {
-    const { stdout: printed, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${program}\n${printed}${stderr}`);
+  const options = { cwd: folder(), env: { ...common, ...env } };
+  const running = promisify(execFile)(process.execPath, [program, ...args], options);
+  const { stdout } = await running.catch((error: unknown) => {
+    const output = error as { stdout: string; stderr: string };
+    throw new Error(`${program}\n${output.stdout}${output.stderr}`);
   });
   return stdout;
 }
@@ -40,12 +31,12 @@ async function run(program: string, args: readonly string[], env: Record<string,
 withTools(
   'clients made by openapi-typescript, hey-api, orval and kubb compile strictly and run the flow',
   async () => {
-    await cp(join(tools, 'flows'), folder, { recursive: true });
-    await mkdir(join(folder, 'node_modules'));
-    // What the clients need to compile and run.
+    await cp(join(tools, 'flows'), folder(), { recursive: true });
+    await mkdir(folder('node_modules'));
+    // The clients need these to compile and run.
     const modules = ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types'];
-    for (const name of modules) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
-    await symlink(join(tools, 'node_modules/@kubb'), join(folder, 'node_modules/@kubb'));
+    for (const name of modules) await symlink(join(root, 'node_modules', name), folder('node_modules', name));
+    await symlink(join(tools, 'node_modules/@kubb'), folder('node_modules/@kubb'));
 
     const tool = (name: string): string => join(tools, 'node_modules/.bin', name);
     await Promise.all([
@@ -57,22 +48,11 @@ withTools(
     await run(join(root, 'node_modules/typescript/bin/tsc'), ['-p', 'tsconfig.json']);
 
     const { clientId, clientSecret } = await newSandbox(harness);
-    const printed = await run(join(root, 'node_modules/tsx/dist/cli.mjs'), ['main.ts'], {
-      CLIENT_ID: clientId,
-      CLIENT_SECRET: clientSecret,
-    });
-    const ended = expect.stringMatching(/^GFE-\d+ pending_review$/);
-    expect(
-      printed
-        .trim()
-        .split('\n')
-        .map((line) => [line.split(' ')[0], line.replace(/^\w+ /, '')]),
-    ).toEqual([
-      ['openapiFetch', ended],
-      ['heyApi', ended],
-      ['orval', ended],
-      ['kubb', ended],
-    ]);
+    const main = join(root, 'node_modules/tsx/dist/cli.mjs');
+    const printed = await run(main, ['main.ts'], { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret });
+    const names = ['openapiFetch', 'heyApi', 'orval', 'kubb'];
+    const lines = names.map((name) => expect.stringMatching(`^${name} GFE-\\d+ pending_review$`));
+    expect(printed.trim().split('\n')).toEqual(lines);
   },
   180_000,
 );

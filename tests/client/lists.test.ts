@@ -2,19 +2,18 @@ import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
 import { newPatient, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 import { newWebhooks, receiveExample } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let ces: Client;
-/** Parameters that a list needs. The requests of a sandbox grow while they are read, so those of reading are left out. */
+/** Parameters that a list needs. One operation limits listRequests, which would otherwise grow with each request. */
 let needed: Readonly<Record<string, object>>;
 
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newSandbox(harness);
   const { clientId, clientSecret } = partner;
   ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
@@ -30,13 +29,12 @@ beforeAll(async () => {
     listRequests: { operationId: 'createEncounter' },
   };
 });
-afterAll(() => harness.close());
 
 const lists = operations.flatMap(({ method, path, operationId, parameters, responses }) => {
   const { properties } = responses['200']?.content?.['application/json']?.schema ?? {};
   if (method !== 'GET' || properties?.['data']?.type !== 'array') return [];
   const isPaged = parameters.some(({ name }) => name === 'limit');
-  // More are waiting, but the response does not say how to read them.
+  // has_more without next_cursor: the response offers no next page.
   const isHead = 'has_more' in properties && !('next_cursor' in properties);
   return [{ operationId, path, isPaged, isHead }];
 });
@@ -50,15 +48,15 @@ it.each(lists)('list() reads each element of $operationId once and ends', async 
   expect(await first(elements.length + 1, path, { ...needed[operationId], ...one })).toEqual(expected);
 });
 
-/** As many elements of a list. */
-async function first(most: number, path: string, parameters: object): Promise<unknown[]> {
+/** The first elements of a list. */
+async function first(count: number, path: string, parameters: object): Promise<unknown[]> {
   const elements: unknown[] = [];
   const list = ces.list as (path: string, parameters: object) => AsyncGenerator;
-  for await (const element of list(path, parameters)) if (elements.push(element) === most) break;
+  for await (const element of list(path, parameters)) if (elements.push(element) === count) break;
   return elements;
 }
 
-it('list() reads no page before its elements are asked for', async () => {
+it('list() requests no page before its elements are read', async () => {
   let requests = 0;
   const { clientId, clientSecret } = partner;
   const fetch = (request: Request) => ((requests += 1), globalThis.fetch(request));
@@ -67,7 +65,7 @@ it('list() reads no page before its elements are asked for', async () => {
   expect(requests).toBe(['the token', 'one page'].length);
 });
 
-it('pages() gives the cursor from which another process goes on', async () => {
+it('pages() returns the cursor from which another process continues', async () => {
   const types: Event['type'][] = ['encounter.completed', 'order.created'];
   const read: string[] = [];
   let kept: string | undefined;

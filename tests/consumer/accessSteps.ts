@@ -1,13 +1,14 @@
 import { expectProblem, expectSuccess, send, text, type Sent } from './consumer.js';
-import { newPatient, nobody, type Session } from './session.js';
+import { newPatient, unknownId, type Session } from './session.js';
 import { tokens } from './shapes.js';
 
-/** How a partner's system gets in, and what keeps others out. */
+/** Tokens: how a partner's system obtains them, and where it needs them. */
 export function accessSteps(session: Session): void {
   const { call, login } = session;
+  const issue = (sent: Sent) => send(session.target.baseUrl, 'POST /oauth/token', sent);
 
-  describe('obtains tokens', () => {
-    it('by JSON, by form and by HTTP Basic', async () => {
+  describe('tokens', () => {
+    it('obtains tokens by JSON, by form and by HTTP Basic', async () => {
       const { clientId, clientSecret } = session.target;
       const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
       const ways: Sent[] = [
@@ -16,70 +17,52 @@ export function accessSteps(session: Session): void {
         { form: { grant_type: 'client_credentials' }, authorization: basic },
       ];
       for (const way of ways) {
-        const answer = await send(session.target.baseUrl, 'POST /oauth/token', way);
+        const answer = await issue(way);
         expectSuccess(answer, 200);
         expect(answer.body).toEqual(tokens);
         expect(answer.headers.get('Cache-Control')).toBe('no-store');
       }
     });
 
-    it('anew with a refresh token', async () => {
-      const {
-        body: { refresh_token },
-      } = await send(session.target.baseUrl, 'POST /oauth/token', { json: login() });
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ grant_type: 'refresh_token', refresh_token }),
-      });
+    it('renews tokens with a refresh token', async () => {
+      const { refresh_token } = (await issue({ json: login() })).body;
+      const answer = await issue({ json: login({ grant_type: 'refresh_token', refresh_token }) });
       expectSuccess(answer, 200);
       expect(answer.body).toEqual(tokens);
     });
 
-    it('for fewer permissions', async () => {
+    it('obtains a token with fewer permissions', async () => {
       const scope = 'admin:clinic read:product';
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ scope }),
-        prefer: [200, 'narrowed'],
-      });
+      const answer = await issue({ json: login({ scope }), prefer: [200, 'narrowed'] });
       expect(answer.body).toEqual({ ...tokens, scope });
     });
 
     it.each<[string, object, number, string]>([
       ['no grant', { grant_type: undefined }, 400, 'invalid_request'],
       ['another grant', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
-      ['a scope beyond its own', { scope: 'everything' }, 400, 'invalid_scope'],
+      ['a scope that it does not have', { scope: 'everything' }, 400, 'invalid_scope'],
       ['a wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
       ['a made-up refresh token', { grant_type: 'refresh_token', refresh_token: 'made-up' }, 401, 'invalid_grant'],
-    ])('is refused with %s', async (_what, change, status, error) => {
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login(change),
-        prefer: [status, error],
-      });
+    ])('is refused a token with %s', async (_fault, change, status, error) => {
+      const answer = await issue({ json: login(change), prefer: [status, error] });
       expect(answer).toMatchObject({ status, body: { error, error_description: text } });
     });
 
-    const guarded: [string, Sent][] = [
+    it.each<[string, Sent]>([
       ['GET /clinics', {}],
       ['GET /tenants/products', {}],
-      [`GET /clients/${nobody}`, {}],
+      [`GET /clients/${unknownId}`, {}],
       ['POST /clients', { json: newPatient() }],
       ['POST /encounters/status', { json: { encounter_id: 1 } }],
-    ];
-
-    it.each(guarded)('and needs one for %s', async (what, sent) => {
-      expectProblem(await call(what, { ...sent, token: undefined }), 401, 'token_missing');
-      expectProblem(
-        await call(what, { ...sent, token: 'garbage', prefer: [401, 'token_invalid'] }),
-        401,
-        'token_invalid',
-      );
-    });
-
-    it.each(guarded)('and needs the permission for %s', async (what, sent) => {
-      const { body } = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ scope: 'write:document' }),
-      });
-      const answer = await call(what, { ...sent, token: body.access_token, prefer: [403, 'insufficient_permission'] });
-      expectProblem(answer, 403, 'insufficient_permission');
+    ])('needs a token with the permission for %s', async (target, sent) => {
+      const expectRefused = async (token: string | undefined, status: number, code: string): Promise<void> => {
+        const prefer = token === undefined ? {} : { prefer: [status, code] as const };
+        expectProblem(await call(target, { ...sent, token, ...prefer }), status, code);
+      };
+      await expectRefused(undefined, 401, 'token_missing');
+      await expectRefused('garbage', 401, 'token_invalid');
+      const { body } = await issue({ json: login({ scope: 'write:document' }) });
+      await expectRefused(body.access_token, 403, 'insufficient_permission');
     });
   });
 }

@@ -1,13 +1,13 @@
 import type { Answer } from '../support/http.js';
 
-/** Where a partner's system works against, and as whom. */
+/** A deployment, and the credentials of a partner. */
 export interface Target {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** A PDF that the target can fetch; without it, what needs a document is left out. */
+  /** A PDF that the target can fetch; without it, steps that need a document are skipped. */
   readonly documentUrl?: string | undefined;
-  /** An order of the tenant; without it, the status by order number is left out. */
+  /** An order of the tenant; without it, the status by order number is skipped. */
   readonly orderNo?: string | undefined;
 }
 
@@ -17,30 +17,27 @@ export interface Sent {
   readonly form?: Readonly<Record<string, string>>;
   readonly raw?: string;
   readonly authorization?: string;
-  /** Which answer the mock shall give, by status and example; the service answers as things are. */
+  /** The status and the example that the mock returns; the service ignores it. */
   readonly prefer?: readonly [status: number, example: string];
 }
 
-/** One request as a partner's system sends it; `what` is `METHOD /path?query`. */
+/** One request as a partner's system sends it; the target is `METHOD /path?query`. */
 export async function send(
   baseUrl: string,
-  what: string,
+  target: string,
   { token, json, form, raw, authorization, prefer }: Sent = {},
 ): Promise<Answer> {
-  const [method = 'GET', path = '/'] = what.split(' ');
+  const [method = 'GET', path = '/'] = target.split(' ');
   const body = form ? new URLSearchParams(form).toString() : json === undefined ? raw : JSON.stringify(json);
-  const response = await fetch(baseUrl + path, {
-    method,
-    headers: {
-      Accept: 'application/json, application/problem+json',
-      ...(authorization ? { Authorization: authorization } : token ? { Authorization: `Bearer ${token}` } : {}),
-      ...(body === undefined
-        ? {}
-        : { 'Content-Type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
-      ...(prefer ? { Prefer: `code=${prefer[0]}, example=${prefer[1]}` } : {}),
-    },
-    ...(body === undefined ? {} : { body }),
-  });
+  const bearer = token ? `Bearer ${token}` : undefined;
+  const sent = {
+    Accept: 'application/json, application/problem+json',
+    Authorization: authorization ?? bearer,
+    'Content-Type': form ? 'application/x-www-form-urlencoded' : body === undefined ? undefined : 'application/json',
+    Prefer: prefer && `code=${prefer[0]}, example=${prefer[1]}`,
+  };
+  const headers = Object.entries(sent).flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
+  const response = await fetch(baseUrl + path, { method, headers, ...(body === undefined ? {} : { body }) });
   const answer = await response.text();
   return { status: response.status, headers: response.headers, body: JSON.parse(answer), text: answer };
 }
@@ -51,7 +48,7 @@ export const decimal = expect.stringMatching(/^\d+\.\d\d$/);
 export const text = expect.any(String);
 export const number = expect.any(Number);
 export const boolean = expect.any(Boolean);
-/** A list that holds nothing else than this; it may be empty. */
+/** A list, perhaps empty, of this element only. */
 export const listOf = (element: unknown) => expect.arrayOf(element);
 /** This or null. */
 export const orNull = (value: unknown) => ({
@@ -61,21 +58,21 @@ export const orNull = (value: unknown) => ({
   },
 });
 
-/** A success of this status, with the headers of every answer. */
-export function expectSuccess({ status, headers, body }: Answer, wanted: number): void {
-  expect({ status, body }).toEqual({ status: wanted, body: expect.anything() });
+/** A success with this status and the headers of every response. */
+export function expectSuccess({ status, headers, body }: Answer, expected: number): void {
+  expect({ status, body }).toEqual({ status: expected, body: expect.anything() });
   expect(headers.get('Content-Type')).toMatch(/^application\/json/);
   expectCommonHeaders(headers);
 }
 
-/** An error of this status and code in the documented shape. */
-export function expectProblem({ status, headers, body }: Answer, wanted: number, code: string): void {
+/** An error with this status and code in the documented shape. */
+export function expectProblem({ status, headers, body }: Answer, expected: number, code: string): void {
   expect({ status, body }).toMatchObject({
-    status: wanted,
+    status: expected,
     body: {
       type: `urn:clinical-encounter:problem:${code}`,
       title: text,
-      status: wanted,
+      status: expected,
       detail: text,
       instance: `urn:uuid:${body.request_id}`,
       code,
@@ -85,11 +82,11 @@ export function expectProblem({ status, headers, body }: Answer, wanted: number,
   });
   expect(headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
   expectCommonHeaders(headers);
-  if (wanted === 401 || wanted === 403) expect(headers.get('WWW-Authenticate')).toMatch(/^Bearer realm="/);
+  if (expected === 401 || expected === 403) expect(headers.get('WWW-Authenticate')).toMatch(/^Bearer realm="/);
 }
 
 function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('X-Request-Id')).toEqual(uuid);
-  // A candidate of a release has a suffix (Semantic Versioning 2.0.0).
+  // A release candidate has a suffix (Semantic Versioning 2.0.0).
   expect(headers.get('API-Version')).toMatch(/^\d+\.\d+\.\d+(-rc\.\d+)?$/);
 }

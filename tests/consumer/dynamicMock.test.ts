@@ -24,7 +24,7 @@ const ask = (operation: ContractOperation): Promise<Answer> =>
     ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
   });
 
-it('the mock invents valid responses of every operation', () =>
+it('the dynamic mock generates valid responses for every operation', () =>
   everyCase(
     operations,
     ({ operationId }) => operationId,
@@ -36,7 +36,7 @@ it('the mock invents valid responses of every operation', () =>
     },
   ));
 
-it('the mock invents other values than the examples', async () => {
+it('the dynamic mock generates other values than those of the examples', async () => {
   const { body } = await ask(operationOf('getPatient'));
   expect(body.firstName).toEqual(expect.any(String));
   expect(body.firstName).not.toBe('Jane');

@@ -8,19 +8,19 @@ import type { Stage } from './session.js';
 const { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret } = process.env;
 const { DOCUMENT_URL: documentUrl, ORDER_NO: orderNo } = process.env;
 
-/** What the examples show, and a sandbox has. */
+/** Data of the examples, which every sandbox has. */
 const shown = {
   documentUrl: 'https://files.northwind.example/forms/jane-miller-intake.pdf',
   orderNo: cast.encounters.completed.order_no,
 };
 
-/** The mock accepts any credentials, and documents and orders are only shown. */
+/** The mock accepts any credentials, and answers with the documents and orders of the examples. */
 const mock: Stage = {
   hasDocument: true,
   hasOrder: true,
   async open() {
     const { baseUrl: url, stop } = await startMock();
-    return { baseUrl: url, clientId: 'anybody', clientSecret: 'anything', ...shown, close: stop };
+    return { baseUrl: url, clientId: 'any', clientSecret: 'any', ...shown, close: stop };
   },
 };
 
@@ -28,7 +28,7 @@ const server: Stage = {
   hasDocument: true,
   hasOrder: true,
   async open() {
-    // With the rights that the migrations grant to the service, and no others.
+    // This role has only the rights that the migrations grant to the service.
     const database = await createTestDatabase();
     const harness = await startHarness({ databaseUrl: database.serviceUrl });
     const { clientId, clientSecret } = await seedCast(harness);
@@ -38,7 +38,7 @@ const server: Stage = {
 };
 
 // BASE_URL with CLIENT_ID and CLIENT_SECRET names a deployment to run against instead; with DOCUMENT_URL (a PDF that it
-// can fetch) and ORDER_NO (an order of the tenant) nothing is left out.
+// can fetch) and ORDER_NO (an order of the tenant) no step is skipped.
 if (baseUrl && clientId && clientSecret) {
   const close = async (): Promise<void> => undefined;
   partnerFlow(baseUrl, {

@@ -5,8 +5,8 @@ import { patientSteps } from './patientSteps.js';
 import type { Session, Stage } from './session.js';
 
 /**
- * The flow of a partner's system with its error cases, from the outside: the same for the mock and for
- * the service. Where an answer depends on data, which the mock has not, `Prefer` tells the mock what to answer.
+ * The flow of a partner's system with its error cases, for both the mock and the service. The mock has no data: where
+ * a response depends on data, `Prefer` tells the mock which one to send.
  */
 export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage): void {
   let target: Awaited<ReturnType<Stage['open']>>;
@@ -17,14 +17,14 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     get target() {
       return target;
     },
-    call: (what, sent = {}) => send(target.baseUrl, what, { token, ...sent }),
+    call: (operation, sent = {}) => send(target.baseUrl, operation, { token, ...sent }),
     login: (more = {}) => ({
       grant_type: 'client_credentials',
       client_id: target.clientId,
       client_secret: target.clientSecret,
       ...more,
     }),
-    found: { clinicId: '', treatmentId: '', patientId: '', documentId: '' },
+    ids: { clinicId: '', treatmentId: '', patientId: '', documentId: '' },
   };
 
   describe(`a partner of ${name}`, () => {
@@ -35,18 +35,16 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     }, 60_000);
     afterAll(() => target.close());
 
-    // In the order of the flow: a step uses what the one before has found.
+    // In the order of the flow, because each step uses ids of the previous ones.
     accessSteps(session);
     patientSteps(session);
     encounterSteps(session);
 
-    it('finds what tells about the service', async () => {
+    it('reads health, readiness, keys and token metadata', async () => {
+      const checks = { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' };
       const parts: [string, unknown][] = [
         ['/healthz', { status: 'ok' }],
-        [
-          '/readyz',
-          { status: 'ready', checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' } },
-        ],
+        ['/readyz', { status: 'ready', checks }],
         ['/.well-known/jwks.json', { keys: listOf(expect.objectContaining({ kty: 'EC', alg: 'ES256', kid: text })) }],
         ['/.well-known/oauth-authorization-server', expect.objectContaining({ token_endpoint: text, jwks_uri: text })],
       ];
@@ -57,12 +55,10 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
       }
     });
 
-    it('is told of paths and methods that are not there', async () => {
-      expect(await session.call('GET /no/such/path')).toMatchObject({
-        status: 404,
-        body: { status: 404, title: text },
-      });
-      expect(await session.call('DELETE /clinics')).toMatchObject({ status: 405, body: { status: 405, title: text } });
+    it('gets 404 for an unknown path, and 405 for an unknown method', async () => {
+      const shown = (status: number) => ({ status, body: { status, title: text } });
+      expect(await session.call('GET /no/such/path')).toMatchObject(shown(404));
+      expect(await session.call('DELETE /clinics')).toMatchObject(shown(405));
     });
   });
 }

@@ -1,11 +1,11 @@
 import { expectProblem, expectSuccess, listOf, number, text } from './consumer.js';
-import { newPatient, nobody, type Session } from './session.js';
+import { newPatient, unknownId, type Session } from './session.js';
 import { clinic, meta, patient, patientRecord, product } from './shapes.js';
 
-/** Where, who and what: a clinic, a patient and a treatment. */
-export function patientSteps({ call, found }: Session): void {
-  describe('resolves a clinic', () => {
-    it('from the list, and by a search for it', async () => {
+/** A clinic, a patient and a treatment. */
+export function patientSteps({ call, ids }: Session): void {
+  describe('clinics', () => {
+    it('finds a clinic in the list and by a search', async () => {
       const list = await call('GET /clinics?isActive=true&limit=5');
       expectSuccess(list, 200);
       expect(list.body).toEqual({
@@ -13,47 +13,48 @@ export function patientSteps({ call, found }: Session): void {
         pagination: { total: number, page: number, limit: number, totalPages: number },
         stats: { total: number, active: number, inactive: number },
       });
-      found.clinicId = list.body.data[0].id;
+      ids.clinicId = list.body.data[0].id;
       const search = encodeURIComponent(list.body.data[0].legalName);
       const again = await call(`GET /clinics?search=${search}&sort_by=name&sort_order=asc`);
-      expect(again.body.data[0].id).toBe(found.clinicId);
+      expect(again.body.data[0].id).toBe(ids.clinicId);
     });
 
-    it.each(['limit=101', 'page=0', 'isActive=maybe', 'sort_by=size'])('is refused with %s', async (query) => {
-      expectProblem(await call(`GET /clinics?${query}`), 400, 'validation_failed');
-    });
+    it.each(['limit=101', 'page=0', 'isActive=maybe', 'sort_by=size'])(
+      'is refused the list of clinics with %s',
+      async (query) => {
+        expectProblem(await call(`GET /clinics?${query}`), 400, 'validation_failed');
+      },
+    );
   });
 
-  describe('creates a patient', () => {
-    it('once; a second time is told so, and finds the first one by e-mail', async () => {
+  describe('patients', () => {
+    it('creates a patient once, gets 409 the second time, and finds the first by e-mail', async () => {
       const json = newPatient();
       const created = await call('POST /clients', { json });
       expectSuccess(created, 201);
       expect(created.body).toEqual({ ...patient, isVerified: 'NOTVERIFIED' });
       expect(created.headers.get('Cache-Control')).toBe('no-store');
 
-      const again = await call('POST /clients', {
-        json: { ...json, firstName: 'Mary' },
-        prefer: [409, 'patient_email_taken'],
-      });
+      const changed = { ...json, firstName: 'Mary' };
+      const again = await call('POST /clients', { json: changed, prefer: [409, 'patient_email_taken'] });
       expectProblem(again, 409, 'patient_email_taken');
 
       const lookup = await call(`GET /clients?email=${encodeURIComponent(json.email.toUpperCase())}`);
       expectSuccess(lookup, 200);
       expect(lookup.body).toEqual({ data: [patient], meta });
       expect(lookup.body.data[0].user_id).toBe(again.body.existing_user_id);
-      found.patientId = lookup.body.data[0].user_id;
+      ids.patientId = lookup.body.data[0].user_id;
     });
 
-    it('and reads its whole record', async () => {
-      const answer = await call(`GET /clients/${found.patientId}`);
+    it('reads the whole record of a patient', async () => {
+      const answer = await call(`GET /clients/${ids.patientId}`);
       expectSuccess(answer, 200);
       expect(answer.body).toEqual(patientRecord);
-      expect([answer.body.user_id, answer.body.adminUser.id]).toEqual([found.patientId, found.patientId]);
+      expect([answer.body.user_id, answer.body.adminUser.id]).toEqual([ids.patientId, ids.patientId]);
     });
 
-    it('but finds none by an e-mail that nobody has', async () => {
-      const answer = await call(`GET /clients?email=${nobody}@example.com`, { prefer: [200, 'none'] });
+    it('finds no patient by an unknown e-mail', async () => {
+      const answer = await call(`GET /clients?email=${unknownId}@example.com`, { prefer: [200, 'none'] });
       expect(answer).toMatchObject({ status: 200, body: { data: [], meta: { total: 0 } } });
     });
 
@@ -63,37 +64,37 @@ export function patientSteps({ call, found }: Session): void {
       ['a malformed date', { dateOfBirth: '11.02.1985' }],
       ['a phone with other characters than digits', { phone: '(512) 555-0177' }],
       ['an unknown field', { nickname: 'Mari' }],
-    ])('is refused with %s', async (_what, change) => {
+    ])('is refused a patient with %s', async (_fault, change) => {
       const answer = await call('POST /clients', { json: { ...newPatient(), ...change } });
       expectProblem(answer, 400, 'validation_failed');
       expect(answer.body.errors).toEqual(listOf(expect.objectContaining({ pointer: text, code: text, detail: text })));
     });
 
-    it('is refused with malformed JSON', async () => {
+    it('gets 400 for malformed JSON', async () => {
       expect(await call('POST /clients', { raw: '{"firstName":' })).toMatchObject({ status: 400 });
     });
 
-    it('does not find one that is not there', async () => {
-      const answer = await call(`GET /clients/${nobody}`, { prefer: [404, 'patient_not_found'] });
+    it('gets 404 for an unknown patient, and 400 for a malformed id', async () => {
+      const answer = await call(`GET /clients/${unknownId}`, { prefer: [404, 'patient_not_found'] });
       expectProblem(answer, 404, 'patient_not_found');
       expectProblem(await call('GET /clients/not-an-id'), 400, 'validation_failed');
     });
   });
 
-  describe('resolves a treatment', () => {
-    it('from the list, and by its SKU', async () => {
+  describe('treatments', () => {
+    it('finds a treatment in the list and by its SKU', async () => {
       const list = await call('GET /tenants/products?isActive=true&limit=100');
       expectSuccess(list, 200);
       expect(list.body).toEqual({ data: listOf(product), meta });
       const everywhere = list.body.data.find(
-        (one: { clinicAvailability: unknown[] }) => one.clinicAvailability.length === 0,
+        (product: { clinicAvailability: unknown[] }) => product.clinicAvailability.length === 0,
       );
-      found.treatmentId = everywhere.id;
+      ids.treatmentId = everywhere.id;
       const bySku = await call(`GET /tenants/products?search=${encodeURIComponent(everywhere.sku)}&isActive=true`);
-      expect(bySku.body.data.map((one: { id: string }) => one.id)).toContain(found.treatmentId);
+      expect(bySku.body.data.map(({ id }: { id: string }) => id)).toContain(ids.treatmentId);
     });
 
-    it('is refused with a page that is too large', async () => {
+    it('is refused the list of treatments with a limit above 100', async () => {
       expectProblem(await call('GET /tenants/products?limit=101'), 400, 'validation_failed');
     });
   });

@@ -1,25 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
+import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';
 
 const withTools = hasTools() ? it : it.skip;
 
-let harness: Harness;
-let folder: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  folder = await mkdtemp(join(tmpdir(), 'ces-postman-'));
-});
-afterAll(async () => {
-  await harness.close();
-  await rm(folder, { recursive: true });
-});
+const harness = useHarness();
+const folder = temporaryFolder();
 
 interface Collection {
   readonly item: readonly { readonly name: string; readonly item: readonly { readonly name: string }[] }[];
@@ -36,9 +28,9 @@ interface Report {
   };
 }
 
-/** What newman, which runs collections as Postman does, gets for each request of the folders. */
+/** Runs folders with newman, the command line of Postman; returns the name and status of each request. */
 async function newman(folders: readonly string[]): Promise<string[]> {
-  const [collection, json] = [join(folder, 'postman.json'), join(folder, 'report.json')];
+  const [collection, json] = [folder('postman.json'), folder('report.json')];
   await writeFile(collection, (await call(harness, 'GET /docs/postman.json')).text);
   const { clientId, clientSecret } = await newSandbox(harness);
   const args = [
@@ -47,17 +39,17 @@ async function newman(folders: readonly string[]): Promise<string[]> {
     ...['--env-var', `clientId=${clientId}`, '--env-var', `clientSecret=${clientSecret}`],
   ];
   const program = join(tools, 'node_modules/.bin/newman');
-  // It ends with 1 if a request fails; the report says which.
-  await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder }).catch(() => undefined);
+  // newman exits with 1 if a request fails; the report names the request.
+  await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder() }).catch(() => undefined);
   const { run } = JSON.parse(await readFile(json, 'utf8')) as Report;
   expect(run.failures.map(({ error }) => error.message)).toEqual([]);
-  // A token that the script obtains is listed as the request that it precedes.
+  // The report lists the token request of a script under the name of the request that follows.
   const lines = run.executions.map(({ item, response }) => `${item.name} ${response.code}`);
   return lines.filter((line, index) => line !== lines[index - 1]);
 }
 
 withTools(
-  'the Postman collection runs the flow for a new patient and for one that exists',
+  'the Postman collection runs the flow for a new and for an existing patient',
   async () => {
     const { body } = await call(harness, 'GET /docs/postman.json');
     const folders = (body as Collection).item.slice(0, 2).map(({ name }) => name);
@@ -74,7 +66,7 @@ withTools(
 );
 
 withTools(
-  'the Postman collection obtains a token by itself, and its examples run in a sandbox',
+  'the Postman collection obtains its token, and its examples succeed in a sandbox',
   async () => {
     expect(await newman(['Clinics', 'Patients', 'Products', 'Documents'])).toEqual([
       'List clinics 200',

@@ -1,45 +1,39 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { codeSamples } from '../../scripts/samples.js';
 import { castTime } from '../support/cast.js';
 import { operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
+import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
 import { compile, installClient } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const run = promisify(execFile);
 
-let harness: Harness;
-let folder: string;
+const harness = useHarness();
+const folder = temporaryFolder();
 beforeAll(async () => {
-  harness = await startHarness();
   harness.clock.now = castTime;
-  folder = await mkdtemp(join(tmpdir(), 'ces-samples-'));
-});
-afterAll(async () => {
-  await harness.close();
-  await rm(folder, { recursive: true });
 });
 
-/** Writes the samples in a language to the folder, and what is to be run. */
+/** Writes the samples in a language, and a list of the operations, to the folder. */
 async function writeSamples(label: string, extension: string): Promise<string[]> {
   const files = operations.map(async (operation) => {
     const samples = await codeSamples(operation.method.toLowerCase(), operation.path, operation);
     const file = `${operation.operationId}.${extension}`;
-    await writeFile(join(folder, file), samples.find((sample) => sample.label === label)?.source ?? '');
+    await writeFile(folder(file), samples.find((sample) => sample.label === label)?.source ?? '');
     return file;
   });
   const lines = operations.map(({ operationId, method }) => `${operationId} ${method}\n`);
-  await writeFile(join(folder, 'operations'), lines.join(''));
+  await writeFile(folder('operations'), lines.join(''));
   return Promise.all(files);
 }
 
-/** `operationId status` of each sample, as the program ran it in a new sandbox. */
+/** Runs the samples in a new sandbox; returns `operationId status` of each. */
 async function statuses(program: string, script: string): Promise<string[]> {
   const { clientId, clientSecret, token } = await newSandbox(harness);
   const env = {
@@ -47,7 +41,7 @@ async function statuses(program: string, script: string): Promise<string[]> {
     PATH: process.env['PATH'],
   };
   const runner = fileURLToPath(new URL(`samples/${script}`, import.meta.url));
-  const { stdout } = await run(program, [runner], { cwd: folder, env });
+  const { stdout } = await run(program, [runner], { cwd: folder(), env });
   return stdout.trimEnd().split('\n');
 }
 
@@ -61,45 +55,37 @@ function canRun(label: string, [program = '', ...args]: readonly string[]): bool
   return isThere(found, `samples in ${label}`, packages('curl python3-requests'));
 }
 
-/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+/** Debian installs packages for the system's Python, which may not be the first in PATH. */
 const python = '/usr/bin/python3';
 
-describe('every code sample succeeds on the service', () => {
-  const inCurl = canRun('curl', ['curl', '--version']) ? it : it.skip;
-  inCurl(
-    'in curl',
-    async () => {
-      await writeSamples('curl', 'sh');
-      expect(await statuses('bash', 'run.sh')).toEqual(successes);
-    },
-    60_000,
-  );
-
-  const inPython = canRun('Python', [python, '-c', 'import requests']) ? it : it.skip;
-  inPython(
-    'in Python',
-    async () => {
-      await writeSamples('Python', 'py');
-      expect(await statuses(python, 'run.py')).toEqual(successes);
-    },
-    60_000,
-  );
+describe('code samples', () => {
+  const languages = [
+    { label: 'curl', extension: 'sh', program: 'bash', needs: ['curl', '--version'] },
+    { label: 'Python', extension: 'py', program: python, needs: [python, '-c', 'import requests'] },
+  ];
+  for (const { label, extension, program, needs } of languages) {
+    const check = async (): Promise<void> => {
+      await writeSamples(label, extension);
+      expect(await statuses(program, `run.${extension}`)).toEqual(successes);
+    };
+    (canRun(label, needs) ? it : it.skip)(`succeed in ${label}`, check, 60_000);
+  }
 });
 
-describe('the packed client, without anything of the server', () => {
+describe('the packed client without code of the server', () => {
   beforeAll(async () => {
     const files = await writeSamples('TypeScript', 'ts');
-    const installed = await installClient(folder);
+    const installed = await installClient(folder());
     const [, example = ''] = /```ts\n(.*?)```/s.exec(await readFile(join(installed, 'README.md'), 'utf8')) ?? [];
-    await writeFile(join(folder, 'example.ts'), example);
-    await compile(folder, ['example.ts', ...files]);
+    await writeFile(folder('example.ts'), example);
+    await compile(folder(), ['example.ts', ...files]);
   }, 120_000);
 
-  it('compiles and runs the example of its README, again and again', async () => {
+  it('compiles and runs the example of its README twice', async () => {
     const { clientId, clientSecret } = await newSandbox(harness);
     const env = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
     for (const time of ['first', 'second']) {
-      const { stdout: printed } = await run(process.execPath, ['example.js'], { cwd: folder, env });
+      const { stdout: printed } = await run(process.execPath, ['example.js'], { cwd: folder(), env });
       expect([time, printed]).toEqual([time, expect.stringMatching(/^GFE-\d+ pending_review\n/)]);
       expect(printed).toContain('encounter.created');
     }

@@ -1,25 +1,28 @@
 import { boolean, decimal, instant, listOf, number, orNull, text, uuid } from './consumer.js';
 
-// The answers as the interface describes them, written down once more from a partner's side.
+// The documented shapes of responses, written independently of the contract from a partner's side.
 
-const stamps = { createdAt: instant, updatedAt: instant };
-const authored = { ...stamps, createdBy: orNull(uuid), updatedBy: orNull(uuid) };
+/** Members that have the same shape. */
+const all = (shape: unknown, names: string): Record<string, unknown> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, shape]));
+
+const maybe = orNull(text);
+const maybeId = orNull(uuid);
 const anyObject = expect.any(Object);
+const url = expect.stringMatching(/^https?:\/\//);
+const stamps = all(instant, 'createdAt updatedAt');
+const authored = { ...stamps, ...all(maybeId, 'createdBy updatedBy') };
 
 export const tokens = {
   access_token: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
   token_type: 'Bearer',
-  expires_in: number,
   refresh_token: text,
-  refresh_token_expires_in: number,
+  ...all(number, 'expires_in refresh_token_expires_in'),
 };
 
 const clinicSummary = {
   id: uuid,
-  legalName: text,
-  displayName: text,
-  email: text,
-  tenantId: text,
+  ...all(text, 'legalName displayName email tenantId'),
   isActive: boolean,
   metadata: orNull(anyObject),
   ...stamps,
@@ -28,139 +31,80 @@ const clinicSummary = {
 export const clinic = {
   ...clinicSummary,
   locations: listOf({
-    id: uuid,
-    clinicId: uuid,
-    name: text,
-    address1: text,
-    address2: orNull(text),
-    city: text,
+    ...all(uuid, 'id clinicId'),
+    ...all(text, 'name address1 city postal country'),
+    ...all(maybe, 'address2 phone timezone'),
     state: expect.stringMatching(/^[A-Z]{2}$/),
-    postal: text,
-    country: text,
-    phone: orNull(text),
-    timezone: orNull(text),
-    isPrimary: boolean,
-    isActive: boolean,
+    ...all(boolean, 'isPrimary isActive'),
     ...stamps,
   }),
 };
 
-const midnight = expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/);
-const maybe = orNull(text);
-const maybeId = orNull(uuid);
-
 export const patient = {
   user_id: uuid,
-  firstName: text,
-  lastName: text,
-  email: text,
-  dateOfBirth: midnight,
-  sex: maybe,
+  ...all(text, 'firstName lastName email countryCode'),
+  dateOfBirth: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/),
   phone: expect.stringMatching(/^\d+$/),
-  countryCode: text,
   isVerified: expect.stringMatching(/^(NOTVERIFIED|VERIFIED|INVITED)$/),
-  address1: maybe,
-  address2: maybe,
-  cityId: maybeId,
-  stateId: maybeId,
-  countryId: maybeId,
-  postal: maybe,
+  ...all(maybe, 'sex address1 address2 postal'),
+  ...all(maybeId, 'cityId stateId countryId'),
   metadata: orNull(anyObject),
   ...stamps,
 };
 
 export const patientRecord = {
   ...patient,
-  timezone: maybe,
-  locale: maybe,
-  notes: maybe,
-  emergencyContact: maybe,
-  emergencyContactCode: maybe,
-  emergencyContactName: maybe,
-  employer: maybe,
-  workMobile: maybe,
-  maritalStatus: maybe,
+  ...all(maybe, 'timezone locale notes emergencyContact emergencyContactCode emergencyContactName employer workMobile'),
+  ...all(maybe, 'maritalStatus profileImageBlobPath verifierJobId verifierResultMessage commsUserId'),
   gfeStateId: maybeId,
-  profileImageBlobPath: maybe,
   isHomeAddressSameAsShipping: boolean,
-  verifierJobId: maybe,
   verifierInviteSentDate: orNull(instant),
-  verifierResultMessage: maybe,
   verifierResponsePayload: orNull(anyObject),
   verifierReminderCount: number,
-  commsUserId: maybe,
-  state: orNull({ id: uuid, name: text, code: text, countryId: uuid }),
+  state: orNull({ ...all(uuid, 'id countryId'), ...all(text, 'name code') }),
   adminUser: {
     id: uuid,
-    email: text,
-    phone: text,
-    countryCode: text,
-    otpExpiresAt: orNull(instant),
-    name: text,
-    isActive: boolean,
-    isTemporaryPassword: boolean,
-    lastPasswordReset: orNull(instant),
+    ...all(text, 'email phone countryCode name'),
+    ...all(orNull(instant), 'otpExpiresAt lastPasswordReset'),
+    ...all(boolean, 'isActive isTemporaryPassword'),
     createdAt: instant,
   },
 };
 
 const productSummary = {
-  id: uuid,
-  sku: text,
-  name: text,
-  description: text,
+  ...all(uuid, 'id pharmacyId categoryId subcategoryId'),
+  ...all(text, 'sku name description pharmacyName productId'),
   unitPrice: decimal,
   isActive: boolean,
   isDeleted: false,
   metadata: orNull(anyObject),
-  pharmacyId: uuid,
-  pharmacyName: text,
-  productId: text,
-  categoryId: uuid,
-  subcategoryId: uuid,
   imageUrl: maybe,
   ...authored,
 };
 
 export const product = {
   ...productSummary,
-  category: { id: uuid, categoryName: text, reviewOften: text, reviewRecurring: boolean, ...authored },
-  subcategory: { id: uuid, categoryId: uuid, subCategoryName: text, ...authored },
+  category: { id: uuid, ...all(text, 'categoryName reviewOften'), reviewRecurring: boolean, ...authored },
+  subcategory: { ...all(uuid, 'id categoryId'), subCategoryName: text, ...authored },
   productRx: orNull(
-    expect.objectContaining({
-      id: uuid,
-      productId: uuid,
-      refills: number,
-      rxQty: number,
-      daysSupply: number,
-      ...authored,
-    }),
+    expect.objectContaining({ ...all(uuid, 'id productId'), ...all(number, 'refills rxQty daysSupply'), ...authored }),
   ),
   clinicAvailability: listOf({
-    id: uuid,
-    productId: uuid,
-    clinicId: uuid,
+    ...all(uuid, 'id productId clinicId'),
     isActive: boolean,
     clinic: clinicSummary,
     ...stamps,
   }),
   clinicAvailabilityTotal: number,
   productOffer: {
-    id: uuid,
-    productId: uuid,
-    price: decimal,
-    qty: number,
-    qtyAlert: number,
+    ...all(uuid, 'id productId'),
+    ...all(decimal, 'price shippingAmount vendorCost cogs'),
+    ...all(number, 'qty qtyAlert'),
     shippingType: text,
-    shippingAmount: decimal,
-    vendorCost: decimal,
-    cogs: decimal,
     product: productSummary,
     offerVariants: listOf({
-      id: uuid,
-      productOfferId: uuid,
-      name: text,
-      sku: text,
+      ...all(uuid, 'id productOfferId'),
+      ...all(text, 'name sku'),
       price: decimal,
       qty: number,
       isActive: boolean,
@@ -170,33 +114,18 @@ export const product = {
   },
 };
 
-export const meta = {
-  total: number,
-  page: number,
-  limit: number,
-  totalPages: number,
-  hasNext: boolean,
-  hasPrev: boolean,
-};
+export const meta = { ...all(number, 'total page limit totalPages'), ...all(boolean, 'hasNext hasPrev') };
 
 export const upload = {
   message: text,
   documentId: uuid,
-  fileUrl: expect.stringMatching(/^https?:\/\//),
+  fileUrl: url,
   userDocument: {
-    id: uuid,
-    user_id: uuid,
-    clientId: uuid,
+    ...all(uuid, 'id user_id clientId'),
     clinicId: null,
-    storageProvider: text,
-    container: text,
-    blobPath: text,
-    fileUrl: expect.stringMatching(/^https?:\/\//),
-    contentType: text,
+    ...all(text, 'storageProvider container blobPath contentType checksum docType fileName'),
+    fileUrl: url,
     sizeBytes: number,
-    checksum: text,
-    docType: text,
-    fileName: text,
     metadata: { uploadedById: uuid, originalFilename: text },
     ...stamps,
   },
@@ -205,16 +134,12 @@ export const upload = {
 export const statusView = {
   encounter_id: number,
   gfe_no: expect.stringMatching(/^GFE-\d+$/),
-  gfe_data: listOf({ category_name: text, sub_category_name: text, status: text }),
+  gfe_data: listOf(all(text, 'category_name sub_category_name status')),
 };
 
 export const orderDetails = {
   order_no: expect.stringMatching(/^ORD-\d+$/),
   order_status: text,
-  sub_total: number,
-  grand_total: number,
-  paid_amt: number,
-  balance_amt: number,
-  total_shipping_amt: number,
+  ...all(number, 'sub_total grand_total paid_amt balance_amt total_shipping_amt'),
   created_date: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
 };

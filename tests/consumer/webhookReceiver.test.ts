@@ -1,15 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { packageRoot } from '../../src/packageRoot.js';
+import { freePort } from '../support/mock.js';
 
-// The guide's receiver in TypeScript, as it is printed.
+// Runs the guide's receiver in TypeScript unchanged.
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 let folder: string;
@@ -20,7 +21,7 @@ const handled: string[] = [];
 beforeAll(async () => {
   const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
   const [, sample = ''] = /```typescript\n([^]*?)```/.exec(guide) ?? [];
-  // Beside the package that it imports.
+  // Below node_modules, so that its import resolves.
   folder = await mkdtemp(fileURLToPath(new URL('node_modules/.sample-', packageRoot)));
   const file = join(folder, 'receiver.mts');
   await writeFile(file, sample);
@@ -38,15 +39,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: free } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return free;
-}
-
 async function listening(): Promise<void> {
   while (receiver.exitCode === null) {
     const socket = connect(port, '127.0.0.1');
@@ -61,7 +53,7 @@ async function listening(): Promise<void> {
   throw new Error('the receiver of the guide does not run');
 }
 
-/** What was handled, once there is so much. */
+/** The handled events, once there are this many. */
 async function handledSoFar(count: number): Promise<readonly string[]> {
   while (handled.length < count && receiver.exitCode === null) await delay(20);
   return handled;
@@ -75,12 +67,12 @@ async function deliver(id: string, { sent = body, at = new Date(), by = [secret]
     'content-type': 'application/json',
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': by.map((one) => new Webhook(one).sign(id, at, body)).join(' '),
+    'webhook-signature': by.map((key) => new Webhook(key).sign(id, at, body)).join(' '),
   };
   return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })).status;
 }
 
-it('the receiver of the guide takes what is signed, each event once, by either secret of a rotation', async () => {
+it("the guide's receiver accepts signed events, handles each once, and accepts either secret of a rotation", async () => {
   const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
   expect(await deliver('e1')).toBe(204);
   expect(await deliver('e1')).toBe(204);
@@ -88,7 +80,7 @@ it('the receiver of the guide takes what is signed, each event once, by either s
   expect(await handledSoFar(2)).toEqual(['e1', 'e2'].map((id) => `${id} order.paid {"order_no":"ORD-100045"}`));
 });
 
-it('the receiver of the guide refuses what is not signed, changed or old, and does nothing for it', async () => {
+it("the guide's receiver answers 400 to unsigned, changed and old events, and does not handle them", async () => {
   const before = [...handled];
   const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
   expect(await deliver('e3', { by: [other] })).toBe(400);

@@ -41,7 +41,7 @@ interface Sent {
 const send = ({ target, json, key }: Sent): Promise<Answer> =>
   call(harness, target, { token: partner.token, json, headers: { 'Idempotency-Key': key } });
 
-/** Files of documents, and rows that name them. */
+/** The stored files, and the file names in the rows of documents. */
 async function stored() {
   const { tenantId } = partner;
   const rows = await harness.domain.db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
@@ -52,7 +52,7 @@ async function stored() {
 }
 
 describe('a reset of the connection at COMMIT', () => {
-  // Prisma prepares it and sends its name, our transactions send its text.
+  // Prisma prepares COMMIT and sends the statement's name; our transactions send the text.
   const isCommit = ['COMMIT\0', hash('sha1', 'COMMIT')];
   /** Resets the next connection that commits. */
   const cutAtCommit = (when: 'unsent' | 'unanswered'): void =>
@@ -81,7 +81,7 @@ describe('a reset of the connection at COMMIT', () => {
   ] as const;
 
   it.each(transactions.flatMap((transaction) => cuts.map((cut) => ({ ...transaction, ...cut }))))(
-    '$operation with the COMMIT $when answers 503, says in the audit that the outcome is unknown, and keeps the effect once',
+    '$operation with the COMMIT $when answers 503, audits the outcome as unknown, and takes effect once',
     async ({ target, json, count, when, committed }) => {
       const before = await count();
       const request = { target: target(), json: json(), key: randomUUID() };
@@ -100,7 +100,7 @@ describe('a reset of the connection at COMMIT', () => {
     },
   );
 
-  /** How the audit says that a request ended; a 503 does not wait for its row. */
+  /** The audited outcomes of a request; polls, because a 503 does not wait for its audit row. */
   async function auditOf({ headers }: Answer): Promise<string[]> {
     for (;;) {
       const rows = await harness.domain.db.prisma.$queryRaw<{ outcome: string; status: number }[]>`
@@ -110,13 +110,13 @@ describe('a reset of the connection at COMMIT', () => {
   }
 });
 
-describe('a reset of the connection at each place of the answers of PostgreSQL', () => {
-  /** How much of a chunk counts as one place to cut at. */
+describe('a reset of the connection at each position in the responses of PostgreSQL', () => {
+  /** The positions to cut at in a chunk: every byte in a full run, otherwise only its beginning. */
   const placesIn = (chunk: Buffer): number => (isFull ? chunk.length : 1);
 
   /**
-   * Cuts a request one place later each time, and repeats it with its key: after a commit without a cut, so that each
-   * place is one of a request that has its effect.
+   * Cuts each request one position later than the previous one, and repeats it with its key. After its commit it is not
+   * cut again, so that every position belongs to a request that takes effect.
    */
   async function cutAtEachPlace(next: (key: string) => Promise<Omit<Sent, 'key'>>): Promise<Answer[]> {
     const answers: Answer[] = [];
@@ -145,7 +145,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
         if (isCut) place += 1;
         isStored =
           (await harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId, key } })) > 0;
-        // Opens a connection again, so that the next cut is in an answer to the request.
+        // Reopens a connection, so that the next cut hits a response to the request itself.
         await call(harness, `GET /clients/${patientId}`, { token: partner.token });
       }
     }
@@ -160,7 +160,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     expect(new Set(codes)).toEqual(new Set(['dependency_unavailable', undefined]));
   }
 
-  it('uploadPatientDocument is 503 or acknowledged, and each document that is acknowledged has its row and its object', async () => {
+  it('uploadPatientDocument answers 503 or succeeds, and each acknowledged document has its row and its object', async () => {
     const url = files.serve('/scan.pdf', { content: sampleFiles.pdf });
     const before = (await stored()).rows;
     const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
@@ -172,7 +172,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     expect(objects).toEqual(expect.arrayContaining(rows));
   }, 3_600_000);
 
-  it('recordPayment is 503 or acknowledged, and each payment that is acknowledged is recorded once', async () => {
+  it('recordPayment answers 503 or succeeds, and records each acknowledged payment once', async () => {
     const { tenantId } = partner;
     const references: string[] = [];
     const answers = await cutAtEachPlace(async (key) => {
@@ -189,7 +189,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     expect(acknowledged(answers)).toHaveLength(rows.length);
   }, 3_600_000);
 
-  it('submitReview is 503 or acknowledged, and each review that is acknowledged has made one order', async () => {
+  it('submitReview answers 503 or succeeds, and creates one order for each acknowledged review', async () => {
     const reviewed: number[] = [];
     const answers = await cutAtEachPlace(async () => {
       const claimed = await claimedEncounter(harness, partner);

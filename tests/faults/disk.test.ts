@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newToken } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { demoToken } from '../system/servers.js';
 import { figure, isFull, tally } from './faults.js';
 import { healedAfter, startLoad } from './load.js';
 
-/** Room for PostgreSQL and a little more. */
+/** Enough for PostgreSQL and a little more. */
 const DISK_MB = 256;
 const FAILURES = isFull ? 200 : 20;
 
@@ -29,15 +29,11 @@ afterAll(async () => {
 const itOnDisk = isMounted ? it : it.skip;
 
 itOnDisk(
-  'a full disk: changes get 503 and /readyz says why; with space again everything goes on, nothing acknowledged is lost',
+  'answers 503 to changes and reports the disk in /readyz while it is full, then recovers and keeps acknowledged patients',
   async () => {
-    const server = startServer(
-      { DATA_DIR: data.dataDir, MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' },
-      '--demo',
-    );
-    const baseUrl = await server.started;
-    const { tenants } = JSON.parse(await readFile(join(data.dataDir, 'demo-credentials.json'), 'utf8'));
-    const token = await newToken({ baseUrl }, tenants[1]);
+    const settings = { DATA_DIR: data.dataDir, MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' };
+    const baseUrl = await startServer(settings, '--demo').started;
+    const token = await demoToken(baseUrl, data.dataDir, 1);
     const load = startLoad(baseUrl, token);
     await healedAfter(load, Date.now());
 
@@ -50,10 +46,8 @@ itOnDisk(
     const healed = await healedAfter(load, filledUntil);
     await healedAfter(load, healed);
     const seen = await load.stop();
-    figure(
-      'disk full',
-      `${JSON.stringify(tally(seen.map(({ status }) => status)))}, healed after ${healed - filledUntil} ms`,
-    );
+    const statuses = JSON.stringify(tally(seen.map(({ status }) => status)));
+    figure('disk full', `${statuses}, healed after ${healed - filledUntil} ms`);
 
     expect(failed().filter(({ status, retryAfter }) => status !== 503 || retryAfter !== '5')).toEqual([]);
     const created = seen.flatMap(({ created: id }) => id ?? []);
@@ -62,15 +56,15 @@ itOnDisk(
   120_000,
 );
 
-/** Takes what is left of the disk, to the last page. */
+/** Fills the disk to its last page. */
 async function fill(path: string): Promise<void> {
   const page = Buffer.alloc(4_096);
   const file = await open(path, 'w');
-  const takesOne = (): Promise<boolean> =>
+  const writesPage = (): Promise<boolean> =>
     file.write(page).then(
       ({ bytesWritten }) => bytesWritten > 0,
       () => false,
     );
-  while (await takesOne());
+  while (await writesPage());
   await file.close();
 }

@@ -1,4 +1,4 @@
-/** `make faults` takes the full sizes and prints figures; a run of all tests takes small ones. */
+/** `make faults` runs full sizes and prints figures; `make test` runs small sizes. */
 export const isFull = process.env['FAULTS'] === 'full';
 
 /** Prints a figure of a fault, in a full run. */
@@ -6,7 +6,7 @@ export function figure(what: string, value: string): void {
   if (isFull) process.stderr.write(`  ${what}: ${value}\n`);
 }
 
-/** The value below which this part of the values lies. */
+/** The value below which this part (0 to 1) of the values lies. */
 export function percentile(values: readonly number[], part: number): number {
   return [...values].sort((one, other) => one - other)[Math.floor(part * (values.length - 1))] ?? NaN;
 }

@@ -17,9 +17,9 @@ import { figure, isFull } from './faults.js';
 
 /** Callers that hang up at the same time. */
 const CALLERS = 8;
-/** Callers of each kind in a small run: the routes take turns, so that each kind meets some and each route many kinds. */
+/** Callers of each kind in a small run. The routes take turns, so that each kind meets several routes. */
 const SOME = 16;
-/** In a full run: callers of each ending, and callers that pipeline and that do not read. */
+/** Callers of each ending in a full run; callers that pipeline or do not read are counted by phase. */
 const MANY = 5_000;
 const isOneOfFew = ({ phase }: HangUp): boolean => / responses/.test(phase);
 const many = (kind: HangUp): number =>
@@ -28,7 +28,7 @@ const many = (kind: HangUp): number =>
       hangUps.filter((other) => (isOneOfFew(kind) ? other.phase === kind.phase : other.ending === kind.ending)).length,
   );
 const MAX_GROWTH = 20 * 1024 ** 2;
-/** Node leaves garbage until it needs the space, which is not what the callers have cost. */
+/** Collects garbage before a measurement: garbage is not memory that the callers cost. */
 const COLLECTOR = `import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
@@ -43,12 +43,12 @@ let server: ServerProcess;
 let baseUrl: string;
 let metricsUrl: string;
 let token: string;
-/** Every operation and every other route, as a caller that may do everything sends it. */
+/** Every operation and every other route, sent by a client with all permissions. */
 let requests: RawRequest[];
 
 beforeAll(async () => {
   stage = await openStage();
-  // A tenant has one slot: a single one that is not given back would stop it.
+  // Each tenant has one slot, so that a single slot that is not released would stop the tenant.
   const collector = join(stage.dataDir, 'collector.mjs');
   await writeFile(collector, COLLECTOR);
   const environment = {
@@ -91,7 +91,7 @@ function exampleRequest(operation: (typeof operations)[number]): RawRequest {
   return { method, target, headers: Object.entries(headers), ...body };
 }
 
-/** So many callers of each kind; the requests take turns. */
+/** Runs callersOf(kind) callers of each kind; the requests take turns. */
 async function hangUpAt(
   origin: string,
   all: readonly RawRequest[],
@@ -122,17 +122,17 @@ async function residentBytes(): Promise<number> {
   return 1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid()}/status`, 'utf8'))?.[1]);
 }
 
-/** What the pools have given out. */
+/** Connections in use, and callers that wait for one. */
 async function connectionsInUse(): Promise<number> {
   const page = await (await fetch(metricsUrl, { headers: { Connection: 'close' } })).text();
   const lines = page.split('\n').filter((line) => /^ces_database_(connections\{.*"used"|waiting)/.test(line));
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** Waits until all that the hung-up requests have begun is over. */
+/** Waits until the work of the abandoned requests has ended. */
 async function settled(openBefore: number): Promise<void> {
   for (const end = Date.now() + 30_000; Date.now() < end; await delay(100)) {
-    // The pools may have opened theirs meanwhile.
+    // The pools may have opened connections meanwhile.
     if (sockets() <= openBefore + 12 && (await connectionsInUse()) <= 1) return;
   }
   throw new Error(`${sockets()} sockets are open, ${openBefore} were; ${await connectionsInUse()} connections in use`);
@@ -140,7 +140,7 @@ async function settled(openBefore: number): Promise<void> {
 
 const ask = (target: string): Promise<Answer> => call({ baseUrl }, target, { token, headers: { Connection: 'close' } });
 
-/** Lines that a hang-up must not cause. On a slow machine, callers who still wait may get 503: they want one slot. */
+/** Log lines that a hang-up must not cause. On a slow machine, other callers may get 503: they share one slot. */
 function wrongLines(): Record<string, unknown>[] {
   const lines = server.logged();
   const aborted = new Set(lines.filter((line) => line['aborted']).map(({ requestId }) => requestId));
@@ -153,23 +153,23 @@ function wrongLines(): Record<string, unknown>[] {
 async function expectUnharmed(openBefore: number): Promise<void> {
   await settled(openBefore);
   expect((await ask('GET /readyz')).status).toBe(200);
-  // Each of them needs the only slot of the tenant.
+  // Each request needs the tenant's only slot.
   for (let turn = 0; turn < 3; turn += 1) expect((await ask('GET /clinics')).status).toBe(200);
   expect(wrongLines()).toEqual([]);
-  // Neither an exception nor a warning, such as of too many listeners.
+  // No exception, and no warning such as the one for too many listeners.
   expect(server.stderr()).not.toMatch(/warning|error|^ +at /im);
   expect(server.child.exitCode).toBeNull();
 }
 
 it(
-  'survives callers that hang up at any point of any request, and gives back what they held',
+  'survives callers that hang up at any point of any request, and releases their slots, sockets and connections',
   async () => {
     const before = sockets();
     await hangUpAt(baseUrl, requests, () => SOME);
     await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], () => 2);
     await expectUnharmed(before);
     if (!isFull) return;
-    // Caches and pools fill.
+    // Fills caches and pools.
     await hangUpAt(baseUrl, requests, many);
     await expectUnharmed(before);
     const warm = await residentBytes();

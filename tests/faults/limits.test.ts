@@ -1,47 +1,34 @@
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from '../system/servers.js';
 import { figure, isFull, tally } from './faults.js';
 
 const itIfRedis = hasRedis() ? it : it.skip;
 const REQUESTS = isFull ? 20_000 : 1_000;
 const LIMIT = REQUESTS / 20;
-/** Enough that refusals, which come after a moment, do not make the run long. */
+/** Enough to keep the run short although refusals are delayed. */
 const CALLERS = 100;
-/** The limit is that of a minute, which begins with the first request; a slow machine needs several. */
+/** The limit applies to each minute from the first request on; a slow machine needs several minutes. */
 const WINDOW_MS = 60_000;
 
 let redis: RedisServer | undefined;
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(async () => {
-  await redis?.kill();
-  await stage.close();
-});
+const stage = useStage();
+afterAll(() => redis?.kill());
 
 itIfRedis(
-  'two processes with one Redis hold a limit exactly, and answer everything when it is killed',
+  'two processes enforce one limit through Redis, and keep answering when Redis is killed',
   async () => {
     redis = await startRedis();
-    const environment = {
-      ...stage.environment,
-      RATE_LIMIT_REQUESTS: String(LIMIT),
-      RATE_LIMIT_BURST: '1000000',
-      RATE_LIMIT_REDIS_URL: redis.url,
-    };
+    const limits = { RATE_LIMIT_REQUESTS: String(LIMIT), RATE_LIMIT_BURST: '1000000', RATE_LIMIT_REDIS_URL: redis.url };
+    const environment = { ...stage.environment, ...limits };
     const servers = await Promise.all([1, 2].map(() => startServer(environment).started));
-    const { id: tenant } = await createTenant(systemContext(stage.db), { name: 'Lakeside', mode: 'live' });
 
-    /** How many of the requests of a new client, which both servers get in turn, had which status. */
+    /** Sends the requests of a new client to both servers in turn, and counts those that were served. */
     const ask = async (name: string, halfway: () => unknown) => {
-      const client = await createApiClient(systemContext(stage.db), { tenant, preset: 'partner', name });
+      const client = await newCredentials(stage.db, name);
       const tokens = await Promise.all(servers.map((baseUrl) => newToken({ baseUrl }, client)));
       const statuses: number[] = [];
       let sent = 0;
@@ -50,10 +37,8 @@ itIfRedis(
         while (sent < REQUESTS) {
           const turn = (sent += 1) % 2;
           if (sent === REQUESTS / 50) void halfway();
-          const { status } = await call({ baseUrl: servers[turn] ?? '' }, 'GET /clinics?limit=1', {
-            token: tokens[turn],
-          });
-          statuses.push(status);
+          const options = { token: tokens[turn] };
+          statuses.push((await call({ baseUrl: servers[turn] ?? '' }, 'GET /clinics?limit=1', options)).status);
         }
       };
       await Promise.all(Array.from({ length: CALLERS }, caller));
@@ -65,12 +50,12 @@ itIfRedis(
     };
 
     const counted = await ask('Redis there', () => undefined);
-    // The last minute may be too short to use up its part.
+    // The last minute may be too short to use up its limit.
     expect(counted.served).toBeLessThanOrEqual(1.01 * LIMIT * counted.minutes);
     expect(counted.served).toBeGreaterThanOrEqual(0.99 * LIMIT * Math.max(1, counted.minutes - 1));
 
     const alone = await ask('Redis killed', () => redis?.kill());
-    // What was counted in Redis is lost with it, and each process counts on alone.
+    // The counts in Redis are lost, and each process counts alone.
     expect(alone.served).toBeGreaterThanOrEqual(LIMIT);
     expect(alone.served).toBeLessThanOrEqual(LIMIT + 2 * LIMIT * alone.minutes);
   },

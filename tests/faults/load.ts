@@ -2,31 +2,31 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { patientBody } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
 
-/** A response, and when it came. */
+/** A response and its timing. */
 export interface Seen {
   /** {@link NO_RESPONSE} when the connection ended before one came. */
   readonly status: number;
   readonly retryAfter: string | null;
-  /** Milliseconds: when it was asked for and how long it took. */
+  /** Milliseconds: the time of the request and its duration. */
   readonly sentAt: number;
   readonly took: number;
-  /** Of a patient that was acknowledged. */
+  /** The id of an acknowledged patient. */
   readonly created: string | undefined;
 }
 
-/** Requests that go on whatever becomes of them. */
+/** Requests at a constant rate, whether or not they succeed. */
 export interface Load {
   readonly seen: readonly Seen[];
-  /** Sends no more, and resolves when all have their responses. */
+  /** Stops sending, and resolves when all requests have their responses. */
   stop(): Promise<readonly Seen[]>;
 }
 
 const PER_SECOND = 50;
-/** No status of HTTP. */
+/** Not a status of HTTP. */
 const NO_RESPONSE = 999;
 const none: Pick<Answer, 'status' | 'headers' | 'body'> = { status: NO_RESPONSE, headers: new Headers(), body: null };
 
-/** Reads and creates patients in turn, 50 times a second, without waiting for what was asked before. */
+/** Reads and creates patients in turn, 50 times a second, without waiting for earlier responses. */
 export function startLoad(baseUrl: string, token: string): Load {
   const seen: Seen[] = [];
   const underWay = new Set<Promise<void>>();
@@ -43,8 +43,8 @@ export function startLoad(baseUrl: string, token: string): Load {
     seen.push({ status, retryAfter: headers.get('Retry-After'), sentAt, took: Date.now() - sentAt, created });
   };
   const timer = setInterval(() => {
-    const one: Promise<void> = send().finally(() => underWay.delete(one));
-    underWay.add(one);
+    const request: Promise<void> = send().finally(() => underWay.delete(request));
+    underWay.add(request);
   }, 1_000 / PER_SECOND);
   return {
     seen,
@@ -57,7 +57,7 @@ export function startLoad(baseUrl: string, token: string): Load {
 }
 
 /**
- * Resolves when a request that was sent after the moment has succeeded; returns when the first such one was sent.
+ * Waits until a request that was sent after the moment succeeds; returns the time at which the first of these was sent.
  * @throws Error when none does within a minute
  */
 export async function healedAfter({ seen }: Load, moment: number): Promise<number> {
@@ -65,7 +65,7 @@ export async function healedAfter({ seen }: Load, moment: number): Promise<numbe
     const first = seen.filter(({ sentAt, status }) => sentAt >= moment && status < 300).map(({ sentAt }) => sentAt);
     if (first.length > 0) return Math.min(...first);
     if (Date.now() > end)
-      throw new Error(`nothing has succeeded since; the last responses: ${JSON.stringify(seen.slice(-9))}`);
+      throw new Error(`no request succeeded within a minute; the last responses: ${JSON.stringify(seen.slice(-9))}`);
     await delay(20);
   }
 }

@@ -2,7 +2,7 @@ import { newToken } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { tally } from './faults.js';
 
-// A process of its own: 40 callers of one sandbox that reset it, move its clock and list, until it is told to stop.
+// Runs as a child process: 40 callers reset one sandbox, move its clock and read its lists until the parent stops them.
 
 const [baseUrl = '', clientId = '', clientSecret = ''] = process.argv.slice(2);
 const CALLERS = 40;

@@ -3,25 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
 import { prepareCluster, type Cluster } from '../../src/embedded/postgresCluster.js';
 import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken } from '../support/factories.js';
 import { rowsOf } from '../support/migrations.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { newCredentials } from '../system/servers.js';
 import { figure, isFull, percentile, tally } from './faults.js';
 import { healedAfter, startLoad, type Load, type Seen } from './load.js';
 
 /** How long each fault lasts. */
 const FAULT_MS = isFull ? 10_000 : 1_000;
-/** A machine that does much else at the same time is given longer. */
+/** The limit for recovery; other tests slow the machine down in a small run. */
 const HEALED_MS = isFull ? 1_000 : 5_000;
 
-/** Not one of those that the system gives to connections: one of them could have it while PostgreSQL is down. */
+/** Outside the range of outgoing connections, which could take the port while PostgreSQL is down. */
 const port = randomInt(20_000, 30_000);
 
 let folder: Awaited<ReturnType<typeof temporaryDataDir>>;
@@ -36,8 +34,7 @@ beforeAll(async () => {
   postgres = await started();
   await migrateDatabase({ ownerUrl: postgres.url, url: postgres.url });
   const db = openDatabase(postgres.url);
-  const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
-  const client = await createApiClient(systemContext(db), { tenant, preset: 'partner' });
+  const client = await newCredentials(db);
   await db.close();
   const environment = { DATABASE_URL: postgres.url, DATA_DIR: folder.dataDir, RATE_LIMIT: 'off' };
   baseUrl = await startServer(environment).started;
@@ -49,7 +46,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** It refuses while a process of the one before is still there. */
+/** Retries, because PostgreSQL refuses to start while a process of its predecessor is left. */
 async function started(): Promise<RunningPostgres> {
   for (const end = Date.now() + 60_000; ;) {
     const running = await startPostgres(cluster, {}, port);
@@ -59,7 +56,7 @@ async function started(): Promise<RunningPostgres> {
   }
 }
 
-/** Sends a signal to PostgreSQL and all processes that it has. */
+/** Sends a signal to PostgreSQL and all its child processes. */
 async function signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   const { pid } = postgres;
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -67,8 +64,8 @@ async function signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 }
 
 /**
- * Puts the service under load, breaks something for a while, and looks at what its callers saw.
- * @param mend resolves when what was broken works again
+ * Breaks something for a while under load: callers may only see 503 with Retry-After, and lose no acknowledged patient.
+ * @param mend resolves when it works again
  */
 async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () => Promise<unknown>): Promise<void> {
   load = startLoad(baseUrl, token);
@@ -81,20 +78,20 @@ async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () =>
   await delay(500);
   const seen = await load.stop();
   const created = seen.flatMap(({ created: id }) => id ?? []);
-  const rows = await rowsOf(
-    postgres.url,
-    `SELECT count(*)::int AS count FROM client WHERE id = ANY ('{${created.join(',')}}'::uuid[])`,
-  );
+  const sql = `SELECT count(*)::int AS count FROM client WHERE id = ANY ('{${created.join(',')}}'::uuid[])`;
+  const rows = await rowsOf(postgres.url, sql);
   const lost = created.length - Number(rows[0]?.['count']);
   const failed = seen.filter(({ status }) => status >= 300);
+  const statuses = JSON.stringify(tally(seen.map(({ status }) => status)));
+  const longest = Math.max(...seen.map(({ took }) => took));
+  const median = percentile(
+    failed.map(({ took }) => took),
+    0.5,
+  );
+  const recovery = `healed after ${healed - mended} ms, acknowledged and lost ${lost} of ${created.length}`;
   figure(
     what,
-    `${JSON.stringify(tally(seen.map(({ status }) => status)))} of ${seen.length} requests, longest ` +
-      `${Math.max(...seen.map(({ took }) => took))} ms, p50 of failures ${percentile(
-        failed.map(({ took }) => took),
-        0.5,
-      )} ms, ` +
-      `healed after ${healed - mended} ms, acknowledged and lost ${lost} of ${created.length}`,
+    `${statuses} of ${seen.length} requests, longest ${longest} ms, p50 of failures ${median} ms, ${recovery}`,
   );
   const other = ({ status, retryAfter }: Seen): boolean => status !== 503 || retryAfter !== '5';
   expect(failed.filter(other)).toEqual([]);
@@ -102,31 +99,24 @@ async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () =>
   expect(healed - mended).toBeLessThan(HEALED_MS);
 }
 
-it('PostgreSQL killed under load: only 503 with Retry-After, healed within a second, nothing acknowledged is lost', async () => {
-  await suffer(
-    'PostgreSQL killed',
-    () => signal('SIGKILL'),
-    async () => {
-      postgres = await started();
-    },
-  );
-  expect(load.seen.some(({ status }) => status === 503)).toBe(true);
-}, 60_000);
+it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+  ['is killed', () => signal('SIGKILL'), async () => (postgres = await started())],
+  ['hangs', () => signal('SIGSTOP'), () => signal('SIGCONT')],
+])(
+  'answers 503 with Retry-After while PostgreSQL %s under load, and recovers',
+  async (fault, breakIt, mend) => {
+    await suffer(`PostgreSQL ${fault}`, breakIt, mend);
+    if (fault === 'is killed') expect(load.seen.some(({ status }) => status === 503)).toBe(true);
+  },
+  60_000,
+);
 
-it('PostgreSQL stopped under load, as on a host that hangs: the same', async () => {
-  await suffer(
-    'PostgreSQL stopped',
-    () => signal('SIGSTOP'),
-    () => signal('SIGCONT'),
-  );
-}, 60_000);
-
-it('a table locked under load: the same', async () => {
+it('answers 503 with Retry-After while a table is locked under load, and recovers', async () => {
   const other = new Client({ connectionString: postgres.url });
   await other.connect();
   await other.query('BEGIN');
   await suffer(
-    'table locked',
+    'a table is locked',
     () => other.query('LOCK TABLE client'),
     () => other.query('COMMIT'),
   );

@@ -1,17 +1,15 @@
 import { Client } from 'pg';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { startServer, type ServerProcess } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from '../system/servers.js';
 import { figure, isFull, tally } from './faults.js';
 
 const CALLERS = 30;
-/** A server without lasting listeners died in one of the first ten. */
+/** A server without permanent error listeners dies within ten rounds. */
 const ROUNDS = isFull ? 1_000 : 100;
-/** Between two rounds, so that connections are opened, handed from caller to caller, and in use. */
+/** Responses between two rounds, so that connections are opened, passed on, and in use. */
 const RESPONSES = 10;
 
 let stage: Stage;
@@ -23,9 +21,7 @@ beforeAll(async () => {
   stage = await openStage();
   server = startServer({ ...stage.environment, RATE_LIMIT: 'off', DATABASE_POOL_SIZE: '4' });
   baseUrl = await server.started;
-  const domain = systemContext(stage.db);
-  const { id: tenant } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  token = await newToken({ baseUrl }, await createApiClient(domain, { tenant, preset: 'partner' }));
+  token = await newToken({ baseUrl }, await newCredentials(stage.db));
   observer = new Client({ connectionString: stage.database.url });
   await observer.connect();
 });
@@ -34,7 +30,7 @@ afterAll(async () => {
   await stage.close();
 });
 
-it('the server outlives 100 rounds in which PostgreSQL ends all of its sessions under the load of 30 callers', async () => {
+it('the server survives when PostgreSQL terminates all its sessions again and again under the load of 30 callers', async () => {
   const statuses: number[] = [];
   const isOver = new AbortController();
   let answered = (): void => undefined;
@@ -42,7 +38,7 @@ it('the server outlives 100 rounds in which PostgreSQL ends all of its sessions 
     statuses.push(status);
     answered();
   };
-  // Creation is a transaction of statements, an update one of Prisma's.
+  // Creation is a transaction of SQL statements; an update is a transaction of Prisma.
   const caller = async (): Promise<void> => {
     while (!isOver.signal.aborted) {
       const created = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
@@ -60,7 +56,7 @@ it('the server outlives 100 rounds in which PostgreSQL ends all of its sessions 
         WHERE datname = current_database() AND application_name LIKE 'clinical-encounter%' AND pid <> pg_backend_pid()`);
     }
   };
-  // A server that ends fails a caller's request.
+  // If the server ends, a caller's request rejects.
   await Promise.race([rounds(), callers]).finally(() => isOver.abort());
   await callers;
   figure('sessions ended', JSON.stringify(tally(statuses)));

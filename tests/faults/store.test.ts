@@ -8,12 +8,12 @@ import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { figure, isFull, tally } from './faults.js';
 
 const UPLOADERS = 3;
-/** Uploads that each fault must have met. */
+/** Failed uploads to wait for during each fault. */
 const FAILURES = isFull ? 20 : 3;
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
-describeOnS3('while the S3 server', () => {
+describeOnS3('an S3 server that fails', () => {
   let s3: S3Server;
   let proxy: Proxy;
   let files: FileHost;
@@ -24,11 +24,8 @@ describeOnS3('while the S3 server', () => {
     s3 = await startS3Server();
     proxy = await startProxy(s3.account.endpoint);
     files = await startFileHost();
-    const environment = {
-      ...s3.environment,
-      ...{ S3_ENDPOINT: new URL(proxy.url).origin, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
-    };
-    harness = await startHarness({ environment });
+    const hosts = { S3_ENDPOINT: new URL(proxy.url).origin, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
+    harness = await startHarness({ environment: { ...s3.environment, ...hosts } });
     partner = await newPartner(harness);
     patientId = await newPatient(harness, partner);
     files.serve('/scan.pdf', { content: sampleFiles.pdf });
@@ -40,11 +37,11 @@ describeOnS3('while the S3 server', () => {
     await s3.close();
   });
 
-  const upload = (): Promise<Answer> =>
-    call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-      token: partner.token,
-      json: { url: `http://${files.host}/scan.pdf` },
-    });
+  const upload = (): Promise<Answer> => {
+    const json = { url: `http://${files.host}/scan.pdf` };
+    const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+    return call(harness, target, { token: partner.token, json });
+  };
   const documents = async (): Promise<string[]> => {
     const { tenantId } = partner;
     const rows = await harness.domain.db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
@@ -53,18 +50,15 @@ describeOnS3('while the S3 server', () => {
 
   const faults: [string, () => unknown][] = [
     ['refuses connections', () => proxy.cut()],
-    ['resets them', () => proxy.divert((socket) => socket.resetAndDestroy())],
-    [
-      'cuts them in the middle of a request',
-      () => proxy.divert((socket) => socket.once('data', () => socket.destroy())),
-    ],
+    ['resets connections', () => proxy.divert((socket) => socket.resetAndDestroy())],
+    ['cuts connections in a request', () => proxy.divert((socket) => socket.once('data', () => socket.destroy()))],
     ['responds 500', () => proxy.divert(respondError)],
-    // Takes as long as the service waits for the store.
+    // Each upload waits for the timeout of the store.
     ...(isFull ? [['is silent', () => proxy.hang()] as [string, () => unknown]] : []),
   ];
 
   it.each(faults)(
-    '%s, only uploads fail, with 503, and nothing acknowledged is lost',
+    'makes only uploads fail, with 503, while it %s, and loses no acknowledged document',
     async (what, breakIt) => {
       let isOver = false;
       let failures = 0;
@@ -96,7 +90,7 @@ describeOnS3('while the S3 server', () => {
     120_000,
   );
 
-  /** Other requests are served meanwhile. */
+  /** Checks that other requests are served meanwhile. */
   async function read(): Promise<void> {
     const { status } = await call(harness, `GET /clients/${patientId}`, { token: partner.token });
     expect(status).toBe(200);

@@ -4,31 +4,27 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { recordPaid } from '../support/events.js';
 import { newToken } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { startReceiver, verified, type Received } from '../support/receiver.js';
 import { startServer, type ServerProcess } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { newEndpoint } from '../support/webhooks.js';
 import { figure, isFull } from './faults.js';
 
 const EVENTS = isFull ? 10_000 : 200;
 const KILLS = isFull ? 5 : 1;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
-it('every event reaches every endpoint, signed, though receivers fail, secrets change and servers are killed', async () => {
+it('every event reaches every endpoint with a valid signature although receivers fail, secrets change and servers are killed', async () => {
   const paths = ['/one', '/two', '/three'];
   const secrets = new Map<string, string[]>();
   const accepted = new Map(paths.map((path) => [path, new Set<unknown>()]));
-  // Almost a third of the webhooks is refused, or the connection is cut.
+  // Refuses almost a third of the webhooks, or cuts the connection.
   const unverified: Received[] = [];
   const receiver = await startReceiver((webhook, response) => {
     const { path, headers } = webhook;
-    // At once: a signature is good for five minutes.
+    // Verifies at once, because a signature is valid for five minutes.
     if (!isVerified(webhook, secrets.get(path) ?? [])) unverified.push(webhook);
     const luck = Math.random();
     if (luck < 0.05) return response.destroy();
@@ -36,12 +32,8 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
     accepted.get(path)?.add(headers['webhook-id']);
     return response.writeHead(204).end();
   });
-  const environment = {
-    ...stage.environment,
-    ...{ LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
-    WEBHOOK_ALLOWED_HOSTS: receiver.host,
-  };
-  const start = (): ServerProcess => startServer(environment);
+  const settings = { LOG_LEVEL: 'info', RATE_LIMIT: 'off', WEBHOOK_ALLOWED_HOSTS: receiver.host };
+  const start = (): ServerProcess => startServer({ ...stage.environment, ...settings });
   let servers = [start()];
   await servers[0]?.started;
   servers.push(start());
@@ -72,7 +64,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       kills += 1;
       servers.forEach(({ child }) => child.kill('SIGKILL'));
       await Promise.all(servers.map(({ ended }) => ended));
-      // As if their leases were over.
+      // Ends the leases of the killed servers.
       await stage.db.prisma.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
       servers = [start(), start()];
       for (const { id, path } of endpoints) {
@@ -80,9 +72,9 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
         secrets.get(path)?.push(rotated.body.secret);
       }
     }
-    // What failed is due again when the time of the sandbox has moved.
-    await stage.db.prisma
-      .$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
+    // Moves the clock of the sandbox, so that failed deliveries are due again.
+    const { prisma } = stage.db;
+    await prisma.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
     await delay(250);
   }
   figure('events × endpoints, webhooks received', `${EVENTS} × 3, ${receiver.received.length}`);

@@ -1,28 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { loginBody } from '../support/tokens.js';
+import { newCredentials } from './servers.js';
 
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
-it('no request is answered without its row of the audit, also when the server is killed under load', async () => {
+it('writes one audit row for every answered request, also when the server is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });
   const baseUrl = await server.started;
-  const context = systemContext(stage.db);
-  const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
-  const token = await newToken({ baseUrl }, await createApiClient(context, { tenant, preset: 'partner' }));
+  const token = await newToken({ baseUrl }, await newCredentials(stage.db));
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
   const targets = [`GET /clients/${body.user_id}`, 'GET /clinics', `GET /clients/${randomUUID()}`, 'POST /clients'];
 
@@ -55,12 +47,10 @@ it('no request is answered without its row of the audit, also when the server is
   expect(rows.filter(({ count }) => count !== 1)).toEqual([]);
 }, 60_000);
 
-it('counts failed logins that have no row of their own in one row before a stopped server ends', async () => {
+it('counts failed logins after the first 20 in one audit row before a stopped server ends', async () => {
   const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
   const baseUrl = await server.started;
-  const context = systemContext(stage.db);
-  const { id: tenant } = await createTenant(context, { name: 'Hillside', mode: 'live' });
-  const { clientId } = await createApiClient(context, { tenant, preset: 'partner' });
+  const { tenant, clientId } = await newCredentials(stage.db, 'Hillside');
   const json = loginBody({ clientId, clientSecret: 'wrong' });
   for (let attempt = 0; attempt < 23; attempt += 1) {
     expect((await call({ baseUrl }, 'POST /oauth/token', { json })).status).toBe(401);

@@ -29,22 +29,22 @@ function start(blockedMs = 0): void {
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
 }
 
-const logged = (): Record<string, unknown>[] =>
-  said
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const logged = (): Record<string, unknown>[] => {
+  const lines = said.split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line));
+};
 
 async function lineOf(message: string): Promise<Record<string, unknown>> {
   for (;;) {
     const line = logged().find(({ msg }) => msg === message);
     if (line) return line;
-    if (!child.stdout || child.exitCode !== null) throw new Error(`It ended and had not said "${message}": ${said}`);
+    if (!child.stdout || child.exitCode !== null)
+      throw new Error(`The program ended without logging "${message}": ${said}`);
     await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
   }
 }
 
-/** The two processes that serve. Connections are dealt out in turn, and one that is stopped responds to none. */
+/** Process ids of the two serving workers. Connections go to them in turn, and a stopped one does not respond. */
 async function serving(): Promise<number[]> {
   const { port } = await lineOf('started');
   const ask = async (): Promise<number[]> => {
@@ -53,12 +53,12 @@ async function serving(): Promise<number[]> {
     return response ? [Number(await response.text())] : [];
   };
   for (;;) {
-    const found = new Set((await Promise.all([ask(), ask(), ask(), ask()])).flat());
-    if (found.size === 2) return [...found];
+    const pids = new Set((await Promise.all([ask(), ask(), ask(), ask()])).flat());
+    if (pids.size === 2) return [...pids];
   }
 }
 
-it('replaces a worker whose event loop is blocked, and leaves one alone that starts slowly', async () => {
+it('replaces a worker whose event loop is blocked, but not one that starts slowly', async () => {
   start(700);
   const [blocked = 0, other = 0] = await serving();
   process.kill(blocked, 'SIGSTOP');
@@ -78,7 +78,7 @@ it('stops while a worker is blocked', async () => {
   expect(() => process.kill(blocked, 0)).toThrow('ESRCH');
 });
 
-it('fails after five attempts to start a worker in another one’s place, and ends the others', async () => {
+it('gives up after five attempts to replace a worker, and ends the others', async () => {
   start();
   const [first = 0, second = 0] = await serving();
   await writeFile(join(folder, 'broken'), '');

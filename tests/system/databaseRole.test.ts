@@ -9,7 +9,9 @@ import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase, temporaryDataDir, type TestDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
+import { expectCleanExit } from './servers.js';
 
 const databases: TestDatabase[] = [];
 const clients: Client[] = [];
@@ -32,21 +34,18 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-/** PostgreSQL's code of each refusal, by statement. */
-async function refusals(client: Client, statements: readonly string[]): Promise<Record<string, unknown>> {
-  const codes: Record<string, unknown> = {};
+/** Expects that PostgreSQL denies every statement. */
+async function expectDenied(client: Client, statements: readonly string[]): Promise<void> {
+  const codes = [];
   for (const statement of statements) {
-    codes[statement] = await client.query(statement).then(
-      () => 'done',
-      (error: unknown) => sqlState(error),
-    );
+    const attempt = client.query(statement).then(() => 'done');
+    codes.push([statement, await attempt.catch((error: unknown) => sqlState(error))]);
   }
-  return codes;
+  // insufficient_privilege
+  expect(codes).toEqual(statements.map((statement) => [statement, '42501']));
 }
 
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-it('PostgreSQL refuses the service’s role every change of the schema, of its own rights and of the record of migrations', async () => {
+it('the service role cannot change the schema, its own rights or the record of migrations', async () => {
   const { serviceUrl } = await make(createTestDatabase);
   const statements = [
     'CREATE TABLE stray ()',
@@ -65,16 +64,14 @@ it('PostgreSQL refuses the service’s role every change of the schema, of its o
     'SET session_replication_role = replica',
     `COPY client TO PROGRAM 'true'`,
   ];
-  expect(await refusals(await connect(serviceUrl), statements)).toEqual(
-    Object.fromEntries(statements.map((statement) => [statement, INSUFFICIENT_PRIVILEGE])),
-  );
+  await expectDenied(await connect(serviceUrl), statements);
 });
 
-it('what is in the audit can be added to and read by the service’s role, and neither changed nor deleted', async () => {
+it('the service role can insert and read audit rows, but neither change nor delete them', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   const owner = await connect(url);
   for (const table of ['audit_event', 'audit_seal']) await owner.query(`CREATE TABLE IF NOT EXISTS ${table} ()`);
-  // Somebody granted too much.
+  // Excessive rights, which the next grant must revoke.
   await owner.query(`GRANT ALL ON audit_event, audit_seal TO ces_test_service`);
   await grantServiceRights(url, serviceUrl);
   const service = await connect(serviceUrl);
@@ -84,8 +81,7 @@ it('what is in the audit can be added to and read by the service’s role, and n
        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS privilege`,
     );
     expect(rows.flatMap(({ privilege, held }) => (held ? [privilege] : []))).toEqual(['SELECT', 'INSERT']);
-    const changes = [`DELETE FROM ${table}`, `TRUNCATE ${table}`];
-    expect(Object.values(await refusals(service, changes))).toEqual(changes.map(() => INSUFFICIENT_PRIVILEGE));
+    await expectDenied(service, [`DELETE FROM ${table}`, `TRUNCATE ${table}`]);
   }
 });
 
@@ -93,14 +89,14 @@ const BYTES = `'\\x00'::bytea`;
 const checkpoint = (removes: string): string =>
   `INSERT INTO audit_seal (number, through, removes, digests, hash, sealed_at) VALUES (9, 0, ${removes}, ${BYTES}, ${BYTES}, now())`;
 
-it('the service’s role removes nothing from the audit, nor forges a checkpoint by which something was removed', async () => {
+it('the service role can neither remove audit rows nor forge a checkpoint that removes them', async () => {
   const { serviceUrl } = await make(createTestDatabase);
   const service = await connect(serviceUrl);
   await service.query(
     `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now() - interval '9 years', 'getPatient', 'success')`,
   );
   await service.query(checkpoint('NULL').replace('(9,', '(1,'));
-  // What somebody who controls the service would prepare first, in vain.
+  // An attacker who controls the service would shadow the table and change the settings.
   await service.query(`CREATE TEMP TABLE audit_seal AS SELECT 9::bigint AS removes, 9::bigint AS through, 9 AS number`);
   for (const prepare of [
     `SET audit.retention = 'on'`,
@@ -108,35 +104,32 @@ it('the service’s role removes nothing from the audit, nor forges a checkpoint
     'SET search_path = public',
   ]) {
     await service.query(prepare);
-    const attempts = [
+    await expectDenied(service, [
       checkpoint('1').replace('audit_seal', 'public.audit_seal'),
       'DELETE FROM public.audit_event',
       'DELETE FROM public.audit_seal',
       `UPDATE public.audit_seal SET removes = 1`,
-    ];
-    expect(Object.values(await refusals(service, attempts))).toEqual(attempts.map(() => INSUFFICIENT_PRIVILEGE));
+    ]);
   }
   const { rows } =
     await service.query(`SELECT proname AS name FROM pg_proc JOIN pg_namespace ON pronamespace = pg_namespace.oid
     WHERE nspname = 'public' AND prosecdef AND has_function_privilege(pg_proc.oid, 'EXECUTE') ORDER BY 1`);
-  // A function of the owner's is what a role without rights would remove rows by. This one reads.
+  // A SECURITY DEFINER function could remove rows with the owner's rights. This one only reads.
   expect(rows).toEqual([{ name: 'audit_horizon' }]);
 });
 
-it('audit purge removes as the owner, not as the service’s role, and is itself in the audit', async () => {
+it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
-  await rowsOf(
-    serviceUrl,
-    `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`,
-  );
+  const row = `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`;
+  await rowsOf(serviceUrl, row);
   const db = openDatabase(serviceUrl);
   const sealedAt = new Date(Date.now() - 2_193 * 86_400_000);
   await addCheckpoints({ ...systemContext(db), now: () => sealedAt });
   await db.close();
 
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
-  expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('give DATABASE_OWNER_URL') });
+  expect(alone).toEqual(refusal(1, /give DATABASE_OWNER_URL/));
   const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'audit', 'purge', '--keep-days', '2194')).toEqual({ removed: 0 });
   expect(await runJson(split, 'audit', 'purge')).toEqual({ removed: 2 });
@@ -149,23 +142,23 @@ it('audit purge removes as the owner, not as the service’s role, and is itself
   ]);
 });
 
-it('migrate applies as DATABASE_OWNER_URL and grants to the role of DATABASE_URL, which cannot migrate by itself', async () => {
+it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to that of DATABASE_URL, which cannot migrate alone', async () => {
   const { url, serviceUrl } = await make(createEmptyDatabase);
-  const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'migrate');
-  expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('permission denied for schema public') });
+  const alone = { DATABASE_URL: serviceUrl };
+  expect(await runProgram(alone, 'migrate')).toEqual(refusal(1, /permission denied for schema public/));
 
-  // The schema as it was left by one role for everything.
+  // A deployment with a single role leaves the schema like this.
   await runJson({ DATABASE_URL: url }, 'migrate');
-  const refused = await runProgram({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/permission denied.*DATABASE_OWNER_URL/) });
+  const denied = /permission denied.*DATABASE_OWNER_URL/;
+  expect(await runProgram(alone, 'tenant', 'list')).toEqual(refusal(1, denied));
 
-  const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
+  const split = { ...alone, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'migrate')).toEqual({ applied: [] });
-  await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'create', 'Lakeside Health');
-  expect(await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
+  await runJson(alone, 'tenant', 'create', 'Lakeside Health');
+  expect(await runJson(alone, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
 });
 
-it('the embedded database is served to a role that is no superuser, also one that an older build made', async () => {
+it('the server uses the embedded database of an older build as a role without special rights', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const older = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
@@ -183,19 +176,16 @@ it('the embedded database is served to a role that is no superuser, also one tha
     );
     expect(sessions).toEqual([{ role: 'clinical_encounter_service', is_powerful: false }]);
     await beside.close();
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
   } finally {
     await remove();
   }
 });
 
-it('a role that is not there is named', async () => {
+it('migrate names a role that does not exist', async () => {
   const { url } = await make(createEmptyDatabase);
-  const nobody = Object.assign(new URL(url), { username: 'nobody_there' }).href;
-  const environment = { DATABASE_URL: nobody, DATABASE_OWNER_URL: url };
-  expect(await runProgram(environment, 'migrate')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('role "nobody_there" does not exist'),
-  });
+  const unknown = Object.assign(new URL(url), { username: 'missing_role' }).href;
+  const environment = { DATABASE_URL: unknown, DATABASE_OWNER_URL: url };
+  const refused = await runProgram(environment, 'migrate');
+  expect(refused).toEqual(refusal(1, /role "missing_role" does not exist/));
 });

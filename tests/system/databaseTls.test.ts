@@ -4,13 +4,15 @@ import { Client } from 'pg';
 import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { prepareCluster } from '../../src/embedded/postgresCluster.js';
+import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
 import { tlsFiles } from '../support/databaseTls.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { expectCleanExit } from './servers.js';
 
-/** Only the superuser, whom the cluster's keeper connects as, may do so in plain text; others show a certificate. */
+/** Only the superuser, which supervises the cluster, may connect in plain text; other roles need a certificate. */
 const HBA = `host all postgres 127.0.0.1/32 scram-sha-256
 hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
 `;
@@ -50,7 +52,7 @@ interface Parts {
   readonly client?: boolean;
 }
 
-/** The database's address as its role `service` connects by the book, but for the given parts. */
+/** An address with which the role `service` may connect, with the given parts changed. */
 function addressOf({ role = 'service', host = 'localhost', mode = 'verify-full', ca = 'ca.crt', client }: Parts = {}) {
   const file = (name: string): string => join(folder.dataDir, 'postgres/data', name);
   const url = new URL(`postgresql://${role}:secret@${host}:${new URL(postgres.url).port}/postgres`);
@@ -63,7 +65,7 @@ function addressOf({ role = 'service', host = 'localhost', mode = 'verify-full',
   return url.href;
 }
 
-it('with verify-full and the right authority all connections are encrypted: of migrations, requests, jobs and probes', async () => {
+it('verify-full encrypts the connections of migrations, requests, jobs and probes', async () => {
   const environment = { DATABASE_URL: addressOf(), DATA_DIR: join(folder.dataDir, 'service') };
   const owner = { DATABASE_OWNER_URL: addressOf({ role: 'owner' }) };
   expect(await runJson({ ...environment, ...owner }, 'migrate')).toMatchObject({ applied: expect.any(Array) });
@@ -77,31 +79,33 @@ it('with verify-full and the right authority all connections are encrypted: of m
   expect(rows).toEqual(
     ['jobs', 'probe', 'service'].map((name) => ({ name: `clinical-encounter-${name}`, ssl: true, dn: '/CN=service' })),
   );
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });
 
-it('a start with another authority, or none that the system knows, ends with a message that names DATABASE_URL', async () => {
+it('the start fails with another certificate authority, and names DATABASE_URL', async () => {
   const wrong = startServer({ DATABASE_URL: addressOf({ ca: 'other.crt' }), DATA_DIR: folder.dataDir });
   expect(await wrong.ended).toEqual({ code: 1, signal: null });
   expect(wrong.stderr()).toMatch(/^The service did not start\. DATABASE_URL cannot be used: .*certificate/);
 });
 
 it.each<[string, Parts, RegExp]>([
-  ['no authority but the system’s', { ca: null }, /^DATABASE_URL cannot be used: .*certificate/],
-  ['require without the authority', { mode: 'require', ca: null }, /^DATABASE_URL cannot be used: .*certificate/],
-  ['a host that the certificate does not name', { host: '127.0.0.1' }, /^DATABASE_URL cannot be used: .*altnames/],
-  ['a certificate file that is not there', { ca: 'none.crt' }, /^DATABASE_URL cannot be used: ENOENT.*none\.crt/],
-  ['no certificate of its own', { client: false }, /^DATABASE_URL cannot be used: .*client certificate/],
-  ['plain text where the server wants TLS', { mode: 'disable' }, /^DATABASE_URL cannot be used: .*no encryption/],
-])('%s is refused before anything is done', async (_what, parts, message) => {
-  const { code, stderr } = await runProgram({ DATABASE_URL: addressOf(parts) }, 'tenant', 'list');
-  expect(code).toBe(1);
-  expect(stderr).toMatch(message);
-  expect(stderr).not.toContain('secret');
+  ['an authority that the system does not know', { ca: null }, /certificate/],
+  [
+    'sslmode=require without the authority',
+    { mode: 'require', ca: null },
+    /^DATABASE_URL cannot be used: .*certificate/,
+  ],
+  ['a host that the certificate does not name', { host: '127.0.0.1' }, /altnames/],
+  ['a missing certificate file', { ca: 'none.crt' }, /ENOENT.*none\.crt/],
+  ['a missing client certificate', { client: false }, /client certificate/],
+  ['plain text to a server that requires TLS', { mode: 'disable' }, /no encryption/],
+])('a command refuses %s, and names DATABASE_URL', async (_fault, parts, message) => {
+  const refused = await runProgram({ DATABASE_URL: addressOf(parts) }, 'tenant', 'list');
+  expect(refused).toEqual(refusal(1, /^DATABASE_URL cannot be used: (?!.*secret)/));
+  expect(refused.stderr).toMatch(message);
 });
 
-it('plain text to another machine must be asked for, and a mode that protects from nobody is refused', () => {
+it('protectedUrl requires sslmode=disable for plain text to a remote host, and refuses modes that give no protection', () => {
   const to = (host: string, query = '') => protectedUrl('DATABASE_URL', `postgresql://u:secret@${host}/db${query}`);
   for (const host of ['127.0.0.1:5432', 'localhost', '[::1]', '127.8.8.8']) expect(to(host)).toContain(host);
   expect(protectedUrl('DATABASE_URL', 'postgresql:///db?host=/var/run')).toContain('/var/run');

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,12 +6,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
-import type { EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { errorCode } from '../../src/failures.js';
 import { temporaryDataDir } from '../support/postgres.js';
 
-// Closed to every other user, so also to the one that PostgreSQL runs as under root.
+// Its mode is 0700: when root runs the tests, even the user that PostgreSQL runs as cannot enter it.
 let dataDir: string;
 let remove: () => Promise<void>;
 const open: { close(): Promise<void> }[] = [];
@@ -23,31 +21,26 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
+  for (const opened of open.splice(0).reverse()) await opened.close();
 });
 
-afterAll(async () => {
-  await remove();
-});
+afterAll(() => remove());
 
-async function here(
-  role: 'server' | 'tool',
-  { timeoutMs = 10_000, log = (_message: string) => {} } = {},
-): Promise<EmbeddedPostgres> {
-  const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, timeoutMs });
+async function here(role: 'server' | 'tool', options = {}): Promise<EmbeddedPostgres> {
+  const postgres = await openEmbeddedPostgres({
+    dataDir,
+    role,
+    log: () => {},
+    settings,
+    timeoutMs: 10_000,
+    ...options,
+  });
   open.push(postgres);
   return postgres;
 }
 
-interface OtherProcess {
-  readonly url: string;
-  readonly started: boolean;
-  readonly process: ChildProcess;
-  close(): Promise<void>;
-}
-
-/** Opens it in another process, which is the leader of its own process group; it closes when its input ends. */
-async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
+/** Opens the database in a child process with its own process group, which closes it when its input ends. */
+async function elsewhere(role: 'server' | 'tool', folder = dataDir) {
   const program = `
     import { openEmbeddedPostgres } from './generated/build/src/embedded/embeddedPostgres.js';
     const [, dataDir, role] = process.argv;
@@ -61,15 +54,13 @@ async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<Oth
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [line]: string[] = await once(createInterface(child.stdout), 'line');
-  const other: OtherProcess = {
-    ...JSON.parse(line ?? ''),
-    process: child,
-    async close() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.stdin.end();
-      await once(child, 'exit');
-    },
+  const { url, started }: { url: string; started: boolean } = JSON.parse(line ?? '');
+  const close = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.stdin.end();
+    await once(child, 'exit');
   };
+  const other = { url, started, process: child, close };
   open.push(other);
   return other;
 }
@@ -102,7 +93,7 @@ const isGone = (url: string): Promise<boolean> =>
   );
 
 describe('one owner', () => {
-  it('makes the cluster on the first start only, on loopback, behind a password, with its secrets closed', async () => {
+  it('creates the cluster on the first start only, on loopback, with a password and files that other users cannot read', async () => {
     const first = await here('server');
     expect(first).toMatchObject({ started: true, firstStart: true });
     expect(await query(first.url, 'SHOW listen_addresses')).toEqual([['127.0.0.1']]);
@@ -138,7 +129,7 @@ describe('one owner', () => {
 });
 
 describe('a second server', () => {
-  it('gives up with the folder and the owner named', async () => {
+  it('gives up after its timeout, and names the folder and the owner', async () => {
     const first = await elsewhere('server');
     await expect(here('server', { timeoutMs: 300 })).rejects.toThrow(
       `DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`,
@@ -146,7 +137,7 @@ describe('a second server', () => {
     expect(await query(first.url, 'SELECT 1')).toEqual([[1]]);
   });
 
-  it('takes over when the first one leaves, and finds its data', async () => {
+  it('takes over the data when the first server closes', async () => {
     const first = await elsewhere('server');
     await query(first.url, 'CREATE TABLE handover AS SELECT 42 AS n');
     const second = here('server');
@@ -154,21 +145,21 @@ describe('a second server', () => {
     expect(await query((await second).url, 'SELECT n FROM handover')).toEqual([[42]]);
   });
 
-  it('waits for the first when both start at once on an empty folder', async () => {
+  it('waits for the first server when both start on an empty folder', async () => {
     const empty = await temporaryDataDir();
     const both = [elsewhere('server', empty.dataDir), elsewhere('server', empty.dataDir)];
     const first = await Promise.race(both);
     await query(first.url, 'CREATE TABLE mine AS SELECT 7 AS n');
     await first.close();
-    const second = (await Promise.all(both)).find((one) => one !== first);
+    const second = (await Promise.all(both)).find((server) => server !== first);
     expect(await query(second?.url ?? '', 'SELECT n FROM mine')).toEqual([[7]]);
     await second?.close();
     await empty.remove();
   });
 });
 
-describe('a crash', () => {
-  it('of the server leaves PostgreSQL running; the next server adopts it with all that was committed', async () => {
+describe('after a crash', () => {
+  it('the next server adopts the PostgreSQL that a killed server left running, with all committed rows', async () => {
     const first = await elsewhere('server');
     await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
     first.process.kill('SIGKILL');
@@ -180,19 +171,14 @@ describe('a crash', () => {
     expect(await isGone(second.url)).toBe(true);
   });
 
-  it('of PostgreSQL is repaired by its owner, at the same address', async () => {
+  it('the owner restarts a killed PostgreSQL at the same address', async () => {
     const { url } = await here('server');
     await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
     process.kill(await postmaster(), 'SIGKILL');
-    await until(() =>
-      query(url, 'SELECT n FROM durable').then(
-        ([row]) => row?.[0] === 1,
-        () => false,
-      ),
-    );
+    await until(async () => (await query(url, 'SELECT n FROM durable').catch(() => [])).length === 1);
   });
 
-  it('is not caused by Ctrl-C: the interrupt of a terminal does not reach PostgreSQL', async () => {
+  it('Ctrl-C in a terminal ends the server but does not reach PostgreSQL', async () => {
     const first = await elsewhere('server');
     process.kill(-(first.process.pid ?? 0), 'SIGINT');
     await once(first.process, 'exit');
@@ -201,7 +187,7 @@ describe('a crash', () => {
     expect(await isGone(first.url)).toBe(true);
   });
 
-  it('does not block the next start when the recorded process number now belongs to something else', async () => {
+  it('the next server starts although the recorded process id belongs to another process', async () => {
     const first = await elsewhere('server');
     const lock = join(dataDir, 'postgres', 'data', 'postmaster.pid');
     const content = await readFile(lock, 'utf8');
@@ -220,7 +206,7 @@ describe('a tool', () => {
     expect(await query(server.url, 'SELECT 1')).toEqual([[1]]);
   });
 
-  it('alone starts PostgreSQL, and stops it after the sessions of others have ended', async () => {
+  it('starts PostgreSQL when alone, and stops it after the sessions of other processes have ended', async () => {
     const tool = await here('tool');
     expect(tool.started).toBe(true);
     const slow = query(tool.url, `SELECT 'done' FROM pg_sleep(0.5)`);
@@ -234,7 +220,7 @@ describe('a tool', () => {
   it.each(['server', 'tool'] as const)('makes a %s wait, because it will stop PostgreSQL', async (role) => {
     const first = await elsewhere('tool');
     const messages: string[] = [];
-    const second = here(role, { log: (message) => messages.push(message) });
+    const second = here(role, { log: (message: string) => messages.push(message) });
     await until(async () => messages.length > 0);
     expect(messages).toEqual([`Waiting: DATA_DIR ${dataDir} is in use by tool process ${first.process.pid}`]);
     await first.close();

@@ -6,8 +6,8 @@ import { newClient, newPartner } from '../support/factories.js';
 import { startHarness } from '../support/harness.js';
 import { createTestDatabase, temporaryDataDir, type TestDatabase } from '../support/postgres.js';
 
-// What a dump keeps is the values of rows, not the cluster that wrote them: here the rows are copied as they are into a
-// new cluster, whose transaction ids are far behind.
+// A dump keeps the values of rows, but not the transaction ids of the cluster that wrote them. The test copies rows into
+// a new cluster, whose transaction ids are far behind.
 
 let database: TestDatabase;
 let cluster: EmbeddedPostgres;
@@ -15,12 +15,8 @@ let remove: () => Promise<void>;
 beforeAll(async () => {
   const folder = await temporaryDataDir();
   remove = folder.remove;
-  cluster = await openEmbeddedPostgres({
-    dataDir: folder.dataDir,
-    role: 'server',
-    log: () => {},
-    settings: { fsync: 'off' },
-  });
+  const options = { dataDir: folder.dataDir, role: 'server', log: () => {}, settings: { fsync: 'off' } } as const;
+  cluster = await openEmbeddedPostgres(options);
   database = await createTestDatabase();
 });
 afterAll(async () => {
@@ -35,7 +31,7 @@ async function onBoth<T>(work: (from: Client, to: Client) => Promise<T>): Promis
   return work(from, to).finally(() => Promise.all([from.end(), to.end()]));
 }
 
-it('a dump restored into another cluster: every cursor goes on, and no event is hidden or comes again', async () => {
+it('cursors continue after a restore into another cluster, without hidden or repeated events', async () => {
   await migrateDatabase({ ownerUrl: cluster.url, url: cluster.url });
   const before = await startHarness({ databaseUrl: database.url });
   const partner = await newPartner(before);

@@ -1,18 +1,19 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
+import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
+const folder = temporaryFolder();
 const cwd = fileURLToPath(packageRoot);
 
-/** The handbook's steps for roles and signing keys, one script. */
+/** The handbook's commands for roles and signing keys, as one script. */
 async function steps(): Promise<string> {
   const chapters = ['database.md', 'install.md'].map((name) => readFile(join(cwd, 'scripts/production', name), 'utf8'));
   const [database = '', install = ''] = await Promise.all(chapters);
@@ -22,25 +23,23 @@ async function steps(): Promise<string> {
 }
 
 (hasDebianPostgres() ? it : it.skip)(
-  "the handbook's steps, followed literally, make a database that a server starts on as its own role",
+  "the handbook's commands, run unchanged, set up a database on which a server starts as its own role",
   async () => {
     const { port, superuser, remove } = await startDebianPostgres();
-    const folder = await mkdtemp(join(tmpdir(), 'ces-production-'));
     try {
-      const script = (await steps()).replaceAll(':5432/', `:${port}/`).replaceAll('/secure/', `${folder}/`);
-      const env = { PATH: process.env['PATH'], DATA_DIR: folder, ...superuser };
+      const script = (await steps()).replaceAll(':5432/', `:${port}/`).replaceAll('/secure/', `${folder()}/`);
+      const env = { PATH: process.env['PATH'], DATA_DIR: folder(), ...superuser };
       const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd, env });
       expect(stdout).toMatch(/^Applied graphile_worker$/m);
       const url = stdout.trimEnd().split('\n').at(-1) ?? '';
-      const keys = join(folder, 'keys.json');
-      const server = startServer({ DATABASE_URL: url, DATA_DIR: folder, SIGNING_KEYS_FILE: keys });
+      const keys = folder('keys.json');
+      const server = startServer({ DATABASE_URL: url, DATA_DIR: folder(), SIGNING_KEYS_FILE: keys });
       expect((await call({ baseUrl: await server.started }, 'GET /readyz')).status).toBe(200);
       expect(await rowsOf(url, 'SELECT current_user AS role')).toEqual([{ role: 'ces_service' }]);
       expect(await rowsOf(url, `SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'`)).toEqual([]);
     } finally {
       await killServers();
       await remove();
-      await rm(folder, { recursive: true });
     }
   },
   60_000,

@@ -28,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** At a time that never comes: tests ask for a run themselves. */
+/** February 31: a job runs only when a test queues it. */
 const never = '0 0 31 2 *';
 
 async function start(name: string, run: ScheduledJob['run'], count = 1): Promise<JobWorker[]> {
@@ -42,7 +42,7 @@ async function start(name: string, run: ScheduledJob['run'], count = 1): Promise
   return started;
 }
 
-/** As the engine's own clock does. */
+/** Queues a run, as the engine's clock does. */
 const ask = (name: string, payload: object = {}): Promise<unknown> =>
   sql.query('SELECT graphile_worker.add_job($1, payload => $2)', [name, payload]);
 
@@ -53,60 +53,71 @@ async function waiting(): Promise<Record<string, unknown>[]> {
   return rows;
 }
 
-/** Gives up before jest does, so that what follows is cleaned up. */
+/** Fails before jest's timeout, so that the clean-up still runs. */
 async function until(condition: () => unknown): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited in vain');
+    if (Date.now() > deadline) throw new Error('the condition did not hold within 20 s');
     await delay(20);
   }
 }
 
-/** The process ids of PostgreSQL that serve the workers. */
+/** Waits until the queue is empty. */
+const done = (): Promise<void> => until(async () => (await waiting()).length === 0);
+
+/** Process ids of the workers' sessions in PostgreSQL. */
 const sessions = async (): Promise<unknown[]> => {
   const { rows } = await sql.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'clinical-encounter-jobs'`);
   return rows.map(({ pid }) => pid);
 };
 
-/** A promise and what resolves it. */
+/** A promise that `open` resolves. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
 }
 
-describe('job workers', () => {
-  it('of several processes take each run once', async () => {
+/** Starts a worker and a run of a job, which waits until `proceed.open()`. */
+async function startHeld(name: string) {
+  const [entered, signalled, proceed] = [gate(), gate(), gate()];
+  const runs = { begun: 0, ended: 0 };
+  const [worker] = await start(name, async (signal) => {
+    signal.addEventListener('abort', signalled.open);
+    runs.begun += 1;
+    entered.open();
+    await proceed.opened;
+    runs.ended += 1;
+  });
+  await ask(name);
+  await entered.opened;
+  return { worker, signalled, proceed, runs };
+}
+
+describe('a job worker', () => {
+  it('takes each run once when three workers share the queue', async () => {
     let runs = 0;
-    await start(
-      'count',
-      async () => {
-        runs += 1;
-      },
-      3,
-    );
+    await start('count', async () => void (runs += 1), 3);
     for (let run = 0; run < 20; run += 1) await ask('count');
-    await until(async () => (await waiting()).length === 0);
+    await done();
     expect(runs).toBe(20);
   });
 
-  it('know the timetable of every job of the service', async () => {
+  it('registers the schedule of every job of the service', async () => {
     const log = pino({ level: 'silent' });
     const idle = jobs.map(({ name, cron }) => ({ name, cron, run: async () => undefined }));
     workers = await Promise.all([1, 2].map(() => startJobWorker({ url: database.serviceUrl, jobs: idle, log })));
-    const known = async (): Promise<string[]> => {
-      const select = 'SELECT identifier FROM graphile_worker._private_known_crontabs';
-      const { rows } = await sql.query<{ identifier: string }>(select);
+    const known = async (): Promise<unknown[]> => {
+      const rows = await rowsOf(database.url, 'SELECT identifier FROM graphile_worker._private_known_crontabs');
       return rows.map(({ identifier }) => identifier);
     };
-    await until(async () => (await known()).length >= jobs.length);
-    expect((await known()).filter((name) => jobs.some((job) => job.name === name)).sort()).toEqual(
-      jobs.map(({ name }) => name).sort(),
-    );
+    const expected = jobs.map(({ name }) => name);
+    await until(async () => (await known()).length >= expected.length);
+    expect(await known()).toEqual(expect.arrayContaining(expected));
   });
 
-  it('run a job that failed again, and neither log nor store what its error says', async () => {
+  it('retries a failed job, and neither logs nor stores the text of its error', async () => {
     let runs = 0;
     await start('fragile', async () => {
       runs += 1;
@@ -115,40 +126,30 @@ describe('job workers', () => {
     await ask('fragile', { note: 'jane' });
     await until(async () => (await waiting()).some(({ last_error: error }) => error !== null));
     expect(await waiting()).toMatchObject([{ attempts: 1, last_error: 'fragile failed', locked_by: null }]);
-    // The engine's delay is some seconds; nobody has to wait for it.
+    // Makes the retry due now instead of after the engine's delay of some seconds.
     await sql.query('UPDATE graphile_worker._private_jobs SET run_at = now()');
     await sql.query(`SELECT pg_notify('jobs:insert', '{"count":1}')`);
-    await until(async () => (await waiting()).length === 0);
+    await done();
     expect(runs).toBe(2);
-    expect(logged).toMatchObject([
-      { level: 50, msg: 'job failed', job: 'fragile', attempt: 1, causes: [{ name: 'SyntaxError', code: 'E_JANE' }] },
-    ]);
+    const causes = [{ name: 'SyntaxError', code: 'E_JANE' }];
+    expect(logged).toMatchObject([{ level: 50, msg: 'job failed', job: 'fragile', attempt: 1, causes }]);
     expect(JSON.stringify(logged)).not.toContain('jane');
   });
 
-  it('go on after the database has ended all their connections, also while a job runs', async () => {
-    let runs = 0;
-    const inside = gate();
-    const goOn = gate();
-    await start('patient', async () => {
-      runs += 1;
-      inside.open();
-      await goOn.opened;
-    });
-    await ask('patient');
-    await inside.opened;
+  it('continues after PostgreSQL has terminated all its sessions during a job', async () => {
+    const { proceed, runs } = await startHeld('patient');
     const before = await sessions();
     await sql.query('SELECT pg_terminate_backend(unnest($1::int[]))', [before]);
     await until(async () => !(await sessions()).some((pid) => before.includes(pid)));
-    goOn.open();
-    await until(async () => (await waiting()).length === 0);
+    proceed.open();
+    await done();
     await ask('patient');
-    await until(() => runs === 2);
-    await until(async () => (await waiting()).length === 0);
+    await until(() => runs.ended === 2);
+    await done();
     expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
-  it('start again when the end of a run could not be written', async () => {
+  it('restarts the engine when it could not record the end of a run', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const admin = new Client({ connectionString: adminUrl() });
     admin.on('error', () => undefined);
@@ -167,100 +168,70 @@ describe('job workers', () => {
       allow(true).then(() => admin.end()),
     );
     await until(() => runs === 2);
-    await until(async () => (await waiting()).length === 0);
+    await done();
   });
 });
 
-describe('stopping', () => {
-  it('waits for the job that runs, tells it, and takes no other', async () => {
-    const inside = gate();
-    const told = gate();
-    const goOn = gate();
-    let begun = 0;
-    let ended = 0;
-    const [worker] = await start('slow', async (signal) => {
-      signal.addEventListener('abort', told.open);
-      begun += 1;
-      inside.open();
-      await goOn.opened;
-      ended += 1;
-    });
-    await ask('slow');
-    await inside.opened;
+describe('stopping a job worker', () => {
+  it('signals the running job to abort, waits for it, and takes no other job', async () => {
+    const { worker, signalled, proceed, runs } = await startHeld('slow');
     const stopped = worker?.stop(20_000);
-    await told.opened;
+    await signalled.opened;
     await ask('slow');
-    expect(ended).toBe(0);
-    goOn.open();
+    expect(runs.ended).toBe(0);
+    proceed.open();
     await stopped;
-    expect([begun, ended]).toEqual([1, 1]);
+    expect(runs).toEqual({ begun: 1, ended: 1 });
     expect(await waiting()).toMatchObject([{ locked_by: null }]);
-    // A session that was ended is listed a moment longer.
+    // PostgreSQL lists an ended session a moment longer.
     await until(async () => (await sessions()).length === 0);
     expect(logged).toEqual([]);
   });
 
   it('hands back a job that does not end in time', async () => {
-    const inside = gate();
-    const goOn = gate();
-    const [worker] = await start('endless', async () => {
-      inside.open();
-      await goOn.opened;
-    });
-    await ask('endless');
-    await inside.opened;
+    const { worker, proceed } = await startHeld('endless');
     await worker?.stop(100);
     expect(await waiting()).toMatchObject([{ attempts: 1, locked_by: null }]);
-    goOn.open();
+    proceed.open();
   });
 });
 
-describe('the tables of the job engine', () => {
-  it('are made once, however many processes start on one empty database', async () => {
+describe('the schema of the job engine', () => {
+  it('is created once when three processes migrate an empty database', async () => {
     const empty = await createEmptyDatabase();
     expect(await checkJobSchema(empty.url)).toEqual({ state: 'behind', pending: ['graphile_worker'] });
-    const made = await Promise.all([1, 2, 3].map(() => migrateJobSchema(empty.url)));
-    expect(made.flat()).toEqual(['graphile_worker']);
+    const applied = await Promise.all([1, 2, 3].map(() => migrateJobSchema(empty.url)));
+    expect(applied.flat()).toEqual(['graphile_worker']);
     expect(await checkJobSchema(empty.url)).toEqual({ state: 'current' });
     await empty.drop();
   });
 
-  it('are fine in a later revision that does not break this build', async () => {
+  const later = (isBreaking: boolean): string =>
+    `INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, ${isBreaking})`;
+
+  it('is accepted in a later revision that does not break this build', async () => {
     const changed = await createTestDatabase();
-    await rowsOf(changed.url, 'INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, false)');
+    await rowsOf(changed.url, later(false));
     expect(await checkJobSchema(changed.url)).toEqual({ state: 'current' });
     await changed.drop();
   });
 
   it.each([
     [
-      'lack migrations of this build',
+      'lacks migrations of this build',
       'DELETE FROM graphile_worker.migrations WHERE id > 10',
       'lacks graphile_worker: run "npm run --silent cli -- migrate"',
     ],
-    [
-      'have a later revision that breaks this build',
-      'INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, true)',
-      'does not know revision 999999 of graphile_worker',
-    ],
-  ])('stop the start when they %s, and are left alone', async (_state, change, message) => {
+    ['has a later revision that breaks this build', later(true), 'does not know revision 999999 of graphile_worker'],
+  ])('stops the start and stays unchanged when it %s', async (_state, change, message) => {
     const changed = await createTestDatabase();
-    const client = new Client({ connectionString: changed.url });
-    await client.connect();
-    await client.query(change);
-    const revisions = async (): Promise<unknown[]> =>
-      (await client.query<{ id: number }>('SELECT id FROM graphile_worker.migrations')).rows;
+    await rowsOf(changed.url, change);
+    const revisions = () => rowsOf(changed.url, 'SELECT id FROM graphile_worker.migrations');
     const before = await revisions();
-    const options = {
-      databaseUrl: changed.url,
-      databaseOwnerUrl: null,
-      dataDir: '/nowhere',
-      applyMigrations: false,
-      log: () => undefined,
-    };
-    await expect(openServiceDatabase({ ...options, role: 'server' })).rejects.toThrow(message);
+    const owner = { databaseUrl: changed.url, databaseOwnerUrl: null, applyMigrations: false };
+    const options = { ...owner, dataDir: '/nowhere', log: () => undefined, role: 'server' } as const;
+    await expect(openServiceDatabase(options)).rejects.toThrow(message);
     expect(await revisions()).toEqual(before);
-    await client.end();
     await changed.drop();
   });
 });

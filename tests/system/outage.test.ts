@@ -2,7 +2,7 @@ import { readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { openDatabase } from '../../src/adapters/database/database.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
 import {
   operationOf,
@@ -24,10 +24,10 @@ let proxy: Proxy;
 let files: FileHost;
 let harness: Harness;
 let partner: Partner;
-/** Of a tenant of its own, which nothing else is asked of: it is reset. */
+/** Its tenant serves the sandbox operations only, because they reset it. */
 let sandbox: Partner;
 let patientId: string;
-/** Speaks to the database by another way. */
+/** Reaches the database without the proxy. */
 let observer: Client;
 
 beforeAll(async () => {
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await proxy.mend();
   await ready();
-  // An outage is no internal error.
+  // An outage must not be logged as an internal error.
   const codes = harness.logged.filter(({ msg }) => msg === 'request failed').map(({ code }) => code);
   expect([...new Set(codes)].filter((code) => code !== 'dependency_unavailable')).toEqual([]);
 });
@@ -58,7 +58,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Resolves when the service says that it is ready (or not), as a load balancer would wait for it. */
+/** Polls /readyz, like a load balancer, until it answers with this status. */
 async function ready(status = 200, objectStore = 'ok'): Promise<Answer> {
   for (;;) {
     const answer = await call(harness, 'GET /readyz');
@@ -67,7 +67,7 @@ async function ready(status = 200, objectStore = 'ok'): Promise<Answer> {
   }
 }
 
-/** The operation as its own example has it: it gets as far as the database. */
+/** Sends the example of the operation, which is valid and therefore reaches the database. */
 function send(operation: ContractOperation): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return call(harness, targetOf(operation), {
@@ -77,6 +77,7 @@ function send(operation: ContractOperation): Promise<Answer> {
   });
 }
 
+const readPatient = (): Promise<Answer> => call(harness, `GET /clients/${patientId}`, { token: partner.token });
 const login = (): Promise<Answer> => call(harness, 'POST /oauth/token', { json: loginBody(partner) });
 
 function expectUnavailable(answer: Answer): void {
@@ -85,14 +86,12 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.text).not.toMatch(/ECONN|prisma|postgres|127\.0\.0\.1|timeout/i);
 }
 
-const documents = async (): Promise<unknown[]> =>
-  (await observer.query<{ id: string }>('SELECT id FROM document WHERE tenant_id = $1', [partner.tenantId])).rows;
-
-/** The files of the object store, by their names, but those of the sandbox. */
-async function objects(): Promise<string[]> {
+/** The rows of documents, and the names of the stored files except those of the sandbox. */
+async function stored() {
+  const { rows } = await observer.query('SELECT id FROM document WHERE tenant_id = $1', [partner.tenantId]);
   const entries = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
-  const ours = entries.filter(({ parentPath }) => !parentPath.includes(sandbox.tenantId));
-  return ours.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const ours = entries.filter((entry) => entry.isFile() && !entry.parentPath.includes(sandbox.tenantId));
+  return { rows, files: ours.map(({ name }) => name) };
 }
 
 function upload(path: string): Promise<Answer> {
@@ -100,32 +99,23 @@ function upload(path: string): Promise<Answer> {
   return call(harness, target, { token: partner.token, json: { url: `http://${files.host}${path}` } });
 }
 
-describe('while nothing listens where the database was', () => {
+describe('while the database refuses connections', () => {
   const ids = securedOperations.map(({ operationId }) => operationId);
 
-  it.each(ids)('%s asks to come back later, and works again without a restart', async (operationId) => {
-    const operation = operationOf(operationId);
-    const before = (await send(operation)).status;
-    expect(before).toBeLessThan(500);
+  it.each([...ids, 'issueToken'])('%s answers 503 with Retry-After, and recovers without a restart', async (id) => {
+    const work = id === 'issueToken' ? login : () => send(operationOf(id));
+    expect((await work()).status).toBeLessThan(500);
     await proxy.cut();
-    expectUnavailable(await send(operation));
-    // Also when the state of the caller is not known any more.
+    expectUnavailable(await work());
+    // After 30 s the cached state of the caller has expired, too.
     harness.clock.advance(31);
-    expectUnavailable(await send(operation));
+    expectUnavailable(await work());
     await proxy.mend();
     await ready();
-    expect((await send(operation)).status).toBeLessThan(500);
+    expect((await work()).status).toBeLessThan(500);
   });
 
-  it('the token endpoint asks to come back later, and works again without a restart', async () => {
-    await proxy.cut();
-    expectUnavailable(await login());
-    await proxy.mend();
-    await ready();
-    expect((await login()).status).toBe(200);
-  });
-
-  it('the service is alive but not ready, and its keys can be read', async () => {
+  it('answers 200 for /healthz and the signing keys, and 503 for /readyz', async () => {
     await proxy.cut();
     expect((await call(harness, 'GET /healthz')).status).toBe(200);
     expect((await call(harness, 'GET /.well-known/jwks.json')).status).toBe(200);
@@ -134,7 +124,7 @@ describe('while nothing listens where the database was', () => {
     expect(body.checks.database).toBe('failing');
   });
 
-  it('what is wrong with a request is still said, unless it would have to be recorded', async () => {
+  it('still answers 401 and 404, but 503 instead of a 400 that must be audited', async () => {
     await send(operationOf('listClinics'));
     await proxy.cut();
     expectProblem(await call(harness, 'GET /clinics', { token: 'garbage' }), 401, 'token_invalid');
@@ -143,7 +133,7 @@ describe('while nothing listens where the database was', () => {
   });
 });
 
-it('a database that hangs is given up in time for everybody, and found again', async () => {
+it('answers 503 to every operation while the database hangs, and recovers', async () => {
   await login();
   proxy.hang();
   const answers = await Promise.all([...securedOperations.map(send), login()]);
@@ -154,94 +144,68 @@ it('a database that hangs is given up in time for everybody, and found again', a
   expect((await login()).status).toBe(200);
 });
 
-it('a database that ends its sessions again and again never makes an internal error', async () => {
-  const answers: Answer[] = [];
-  const caller = async (): Promise<void> => {
-    for (let count = 0; count < 15; count += 1) {
-      answers.push(await call(harness, `GET /clients/${patientId}`, { token: partner.token }), await login());
-    }
-  };
-  const callers = Promise.all(Array.from({ length: 5 }, caller)).then(() => 'done');
-  while ((await Promise.race([callers, delay(10)])) !== 'done') {
-    await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
+describe('while every database connection is in use', () => {
+  const list = (): Promise<Answer> => call(harness, 'GET /clinics', { token: partner.token });
+  /** Does the work while the service has a pool of this size. */
+  async function withPool(poolSize: number, timeoutMs: number, work: (pool: Database) => Promise<unknown>) {
+    const { db } = harness.services;
+    const pool = openDatabase(database.url, { poolSize, timeoutMs });
+    Object.assign(harness.services, { db: pool });
+    await work(pool).finally(() => Object.assign(harness.services, { db }));
+    await pool.close();
   }
-  answers.filter(({ status }) => status !== 200).forEach(expectUnavailable);
-  await ready();
-  expect((await login()).status).toBe(200);
-});
 
-describe('when every connection to the database is taken', () => {
-  it('a request is answered in time with 503, and the next one is served', async () => {
-    const { db } = harness.services;
-    const small = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_000 });
-    Object.assign(harness.services, { db: small });
-    try {
-      await small.prisma.$transaction(
-        async (transaction) => {
-          await transaction.$queryRaw`SELECT 1`;
-          const answers = [call(harness, `GET /clients/${patientId}`, { token: partner.token }), login()];
-          // Requests that queue must not look like a database that is down: every server would leave the balancer.
-          expect((await call(harness, 'GET /readyz')).status).toBe(200);
-          (await Promise.all(answers)).forEach(expectUnavailable);
-        },
-        { timeout: 20_000 },
-      );
-      expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
-    } finally {
-      Object.assign(harness.services, { db });
-      await small.close();
-    }
-  });
+  it('answers 503 in time, and serves the next request', () =>
+    withPool(1, 1_000, async ({ prisma }) => {
+      const hold = async (transaction: Pick<typeof prisma, '$queryRaw'>): Promise<void> => {
+        await transaction.$queryRaw`SELECT 1`;
+        const answers = [list(), login()];
+        // Requests that queue must not look like a database that is down: every server would leave the balancer.
+        expect((await call(harness, 'GET /readyz')).status).toBe(200);
+        (await Promise.all(answers)).forEach(expectUnavailable);
+      };
+      await prisma.$transaction(hold, { timeout: 20_000 });
+      expect((await list()).status).toBe(200);
+    }));
 
-  it('many requests wait for the few connections and are all served', async () => {
-    const { db } = harness.services;
-    const small = openDatabase(database.url, { poolSize: 2, timeoutMs: 20_000 });
-    Object.assign(harness.services, { db: small });
-    try {
-      const list = () => call(harness, 'GET /clinics', { token: partner.token });
+  it('serves 50 requests that queue for 2 connections', () =>
+    withPool(2, 20_000, async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, list));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    } finally {
-      Object.assign(harness.services, { db });
-      await small.close();
-    }
-  });
+    }));
 });
 
-describe('while the object store is broken', () => {
-  it('only uploads ask to come back later, and leave nothing; they work again without a restart', async () => {
+describe('an upload', () => {
+  it('is the only request to answer 503 while the object store is broken, stores no row or file, and recovers', async () => {
     const folder = join(harness.dataDir, 'documents');
     files.serve('/a.pdf', { content: sampleFiles.pdf });
-    const [rows, kept] = [await documents(), await objects()];
+    const before = await stored();
     await rename(folder, `${folder}.gone`);
     await writeFile(folder, 'a file where the folder was');
     expectUnavailable(await upload('/a.pdf'));
     expect(await ready(200, 'failing')).toMatchObject({ body: { status: 'ready' } });
-    expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
+    expect((await readPatient()).status).toBe(200);
     await rename(`${folder}.gone`, `${folder}.back`);
     await rename(folder, `${folder}.file`);
     await rename(`${folder}.back`, folder);
-    expect(await documents()).toEqual(rows);
-    expect(await objects()).toEqual(kept);
+    expect(await stored()).toEqual(before);
     expect((await upload('/a.pdf')).status).toBe(200);
   });
 
-  it('an upload whose file ends early leaves neither row nor object', async () => {
+  it('stores neither row nor file when the fetched file ends early', async () => {
     files.serve('/half.pdf', (_request, response) => {
       response.writeHead(200, { 'Content-Length': '100000' }).write(sampleFiles.pdf, () => response.destroy());
     });
-    const [rows, kept] = [await documents(), await objects()];
+    const before = await stored();
     expectProblem(await upload('/half.pdf'), 400, 'document_fetch_failed');
-    expect(await documents()).toEqual(rows);
-    expect(await objects()).toEqual(kept);
+    expect(await stored()).toEqual(before);
   });
 
-  it('an upload that loses the database meanwhile is not acknowledged and has no row', async () => {
+  it('answers 503 and stores no row when the database goes down meanwhile', async () => {
     files.serve('/cut.pdf', (_request, response) => void proxy.cut().then(() => response.end(sampleFiles.pdf)));
-    const rows = await documents();
+    const { rows } = await stored();
     expectUnavailable(await upload('/cut.pdf'));
-    expect(await documents()).toEqual(rows);
+    expect((await stored()).rows).toEqual(rows);
     await proxy.mend();
     await ready();
     files.serve('/cut.pdf', { content: sampleFiles.pdf });
@@ -249,7 +213,7 @@ describe('while the object store is broken', () => {
   });
 });
 
-it('a token from before an outage is good after it', async () => {
+it('accepts tokens after an outage that were issued before it', async () => {
   const token = await newToken(harness, partner);
   await proxy.cut();
   await proxy.mend();

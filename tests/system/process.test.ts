@@ -6,27 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
-import { newToken, patientBody } from '../support/factories.js';
+import { newToken, patientBody, type Credentials } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 import { openConnection } from '../support/rawHttp.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { expectCleanExit, newCredentials } from './servers.js';
 
 let stage: Stage;
 let files: FileHost;
-let credentials: { clientId: string; clientSecret: string };
+let credentials: Credentials;
 
 beforeAll(async () => {
   stage = await openStage();
   files = await startFileHost();
-  const domain = systemContext(stage.db);
-  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  credentials = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+  credentials = await newCredentials(stage.db);
 });
 
 afterEach(killServers);
@@ -36,18 +32,12 @@ afterAll(async () => {
   await stage.close();
 });
 
-const start = (environment: Record<string, string> = {}, ...args: string[]) =>
-  startServer(
-    {
-      DATA_DIR: stage.dataDir,
-      DATABASE_URL: stage.database.serviceUrl,
-      DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
-      ...environment,
-    },
-    ...args,
-  );
+const start = (environment: Record<string, string> = {}, ...args: string[]) => {
+  const settings = { DATA_DIR: stage.dataDir, DATABASE_URL: stage.database.serviceUrl };
+  return startServer({ ...settings, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, ...environment }, ...args);
+};
 
-/** Uploads a file whose host has been asked for it and does not answer yet. */
+/** Starts an upload whose file host has received the request and does not answer yet. */
 async function holdUpload(baseUrl: string, path: string) {
   const token = await newToken({ baseUrl }, credentials);
   const json = patientBody({ email: `${path.slice(1)}@example.com` });
@@ -56,14 +46,12 @@ async function holdUpload(baseUrl: string, path: string) {
     files.serve(path, (_request, response) => resolve(response));
   });
   const target = `POST /clients-documents/${patient.user_id}/upload-url/lab-results`;
-  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } }).then(
-    (answer): Answer | null => answer,
-    () => null,
-  );
+  const options = { token, json: { url: `http://${files.host}${path}` } };
+  const upload: Promise<Answer | null> = call({ baseUrl }, target, options).catch(() => null);
   return { patientId: String(patient.user_id), host: await asked, upload };
 }
 
-/** Resolves when nobody listens any more. */
+/** Resolves once the port refuses connections. */
 async function refusesConnections(baseUrl: string): Promise<void> {
   for (;;) {
     const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
@@ -78,7 +66,7 @@ async function refusesConnections(baseUrl: string): Promise<void> {
 }
 
 describe('with DATABASE_URL', () => {
-  it('a start with --migrate brings an empty database up to date and makes no demo', async () => {
+  it('--migrate brings an empty database up to date without demo data', async () => {
     const empty = await createEmptyDatabase();
     const fresh = openDatabase(empty.url);
     try {
@@ -96,24 +84,22 @@ describe('with DATABASE_URL', () => {
     }
   });
 
-  it('a start with --demo makes the demo tenants, says where their credentials are, and ends on SIGINT', async () => {
+  it('--demo creates the demo tenants and prints where their credentials are; SIGINT ends the server', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ces-demo-'));
     const server = start({ DATA_DIR: folder }, '--demo');
     await server.started;
     expect(await readdir(folder)).toContain('demo-credentials.json');
     expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
     expect(await stage.db.prisma.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
-    server.child.kill('SIGINT');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server, 'SIGINT');
     await rm(folder, { recursive: true });
   });
 
-  it('the log is JSON on standard output, and silent if that is wanted', async () => {
+  it('LOG_LEVEL=silent keeps standard output empty', async () => {
     const server = start({ LOG_LEVEL: 'silent' });
-    // Without a log it says where it is on standard error only.
+    // Without a log, the address is on standard error only.
     while (!server.stderr().includes('/docs\n')) await delay(20);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
     expect(server.stdout()).toBe('');
   });
 });
@@ -121,7 +107,7 @@ describe('with DATABASE_URL', () => {
 describe('SIGTERM', () => {
   const stopped = (server: ServerProcess) => server.logged().filter(({ msg }) => msg === 'stopped').length;
 
-  it('lets a request in flight end, takes no new connection, closes idle ones and exits with 0', async () => {
+  it('completes requests in flight, refuses new connections, closes idle ones and exits with 0', async () => {
     const server = start();
     const baseUrl = await server.started;
     const idle = await openConnection({ baseUrl });
@@ -132,7 +118,7 @@ describe('SIGTERM', () => {
     server.child.kill('SIGTERM');
     await refusesConnections(baseUrl);
     await idle.closed();
-    // A terminal and npm may both send one.
+    // A terminal and npm may each send a signal.
     server.child.kill('SIGTERM');
     server.child.kill('SIGINT');
     host.writeHead(200, { 'Content-Type': 'application/pdf' }).end(sampleFiles.pdf);
@@ -145,14 +131,14 @@ describe('SIGTERM', () => {
   });
 
   it.each(['1', '2'])(
-    'fails the readiness of %s process(es) first, and takes connections for SHUTDOWN_DELAY',
+    'fails /readyz of %s process(es) first, and accepts connections for SHUTDOWN_DELAY',
     async (workers) => {
       const server = start({ SHUTDOWN_DELAY: '3', WORKERS: workers });
       const baseUrl = await server.started;
       const ask = (path: string): Promise<Answer> =>
         call({ baseUrl }, `GET ${path}`, { headers: { Connection: 'close' } });
       server.child.kill('SIGTERM');
-      // A new connection each time: a listener that is closed would refuse it, and `ask` would throw.
+      // Each request opens a new connection: a closed listener would refuse it, and `ask` would throw.
       while ((await ask('/readyz')).status === 200);
       expect((await ask('/readyz')).body).toMatchObject({ status: 'unavailable', checks: { database: 'ok' } });
       expect((await ask('/healthz')).status).toBe(200);
@@ -161,7 +147,7 @@ describe('SIGTERM', () => {
     },
   );
 
-  it('cuts requests that have not ended after DRAIN_TIMEOUT', async () => {
+  it('cuts requests that exceed DRAIN_TIMEOUT', async () => {
     const server = start({ DRAIN_TIMEOUT: '1' });
     const { upload, patientId } = await holdUpload(await server.started, '/never');
     server.child.kill('SIGTERM');

@@ -3,13 +3,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Schemas } from '../../src/contract.js';
-import { newToken, patientBody } from '../support/factories.js';
+import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
+import { demoToken, expectCleanExit } from './servers.js';
 
 const run = promisify(execFile);
-/** Milliseconds for tests that start the process again; a busy machine needs its time. */
+/** Milliseconds for tests that restart the process on a busy machine. */
 const patience = 90_000;
 
 interface Credentials {
@@ -19,7 +20,7 @@ interface Credentials {
 
 let dataDir: string;
 let remove: () => Promise<void>;
-/** Runs at the end of each test. */
+/** Still runs at the end of each test. */
 let server: ServerProcess;
 let baseUrl: string;
 
@@ -41,11 +42,9 @@ async function restart(): Promise<void> {
 const credentialsFile = () => join(dataDir, 'demo-credentials.json');
 const readCredentials = async () => JSON.parse(await readFile(credentialsFile(), 'utf8')) as Credentials;
 
-async function tokenOf(index: number): Promise<string> {
-  const tenant = (await readCredentials()).tenants[index];
-  if (!tenant) throw new Error('There is no such demo tenant');
-  return newToken({ baseUrl }, tenant);
-}
+const tokenOf = (index: number): Promise<string> => demoToken(baseUrl, dataDir, index);
+const createPatient = (token: string, changes: Record<string, unknown>) =>
+  call({ baseUrl }, 'POST /clients', { token, json: patientBody(changes) });
 
 /** Whether the PostgreSQL of DATA_DIR runs. */
 async function postgresRuns(): Promise<boolean> {
@@ -59,7 +58,7 @@ async function postgresRuns(): Promise<boolean> {
 }
 
 describe('the first start without configuration', () => {
-  it('leaves the credentials of two demo tenants that only their owner can read', async () => {
+  it('writes the credentials of two demo tenants to a file that only its owner can read', async () => {
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
     const tenant = {
       clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/),
@@ -74,7 +73,7 @@ describe('the first start without configuration', () => {
     });
   });
 
-  it('says where the server, the reference and the credentials are', async () => {
+  it('prints where server, reference and credentials are, but no secret', async () => {
     const said = server.stderr();
     expect(said).toContain(`Clinical Encounter Service on ${baseUrl}\n`);
     expect(said).toContain(`${baseUrl}/docs\n`);
@@ -84,7 +83,7 @@ describe('the first start without configuration', () => {
     }
   });
 
-  it('says a first call that works as it is pasted', async () => {
+  it('prints a first call that works when pasted', async () => {
     const [, command = ''] = server.stderr().split('first call\n');
     expect(command).toContain(`curl -s ${baseUrl}/oauth/token `);
     const { stdout } = await run('bash', ['-c', command]);
@@ -92,11 +91,11 @@ describe('the first start without configuration', () => {
     expect(JSON.parse(stdout)).toMatchObject(token);
   });
 
-  it.each([0, 1])('gives tenant %i clinics and products to try everything with', async (index) => {
+  it.each([0, 1])('gives demo tenant %i clinics and products of every kind', async (index) => {
     const token = await tokenOf(index);
-    const clinics: Schemas['Clinic'][] = (await call({ baseUrl }, 'GET /clinics?limit=100', { token })).body.data;
-    const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100', { token })).body
-      .data;
+    const get = async (path: string) => (await call({ baseUrl }, `GET ${path}?limit=100`, { token })).body.data;
+    const clinics: Schemas['Clinic'][] = await get('/clinics');
+    const products: Schemas['Product'][] = await get('/tenants/products');
     const states = new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state)));
     expect(clinics.length).toBeGreaterThanOrEqual(6);
     expect(states.size).toBeGreaterThanOrEqual(3);
@@ -107,52 +106,42 @@ describe('the first start without configuration', () => {
     expect(products.filter(({ clinicAvailability }) => clinicAvailability.length > 0)).not.toEqual([]);
   });
 
-  it('gives each client every permission of a partner, and no more than its own tenant', async () => {
+  it('gives each demo client every permission of a partner, for its own tenant only', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
-    const patient = await call({ baseUrl }, 'POST /clients', {
-      token: own,
-      json: patientBody({ email: 'own@example.com' }),
-    });
-    expect(patient.status).toBe(201);
-    expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: own })).status).toBe(200);
-    expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: other })).status).toBe(404);
-    for (const target of ['GET /clinics', 'GET /tenants/products', 'GET /clients?email=own@example.com']) {
-      expect((await call({ baseUrl }, target, { token: own })).status).toBe(200);
+    const get = async (target: string, token = own): Promise<number> =>
+      (await call({ baseUrl }, `GET ${target}`, { token })).status;
+    const { status, body } = await createPatient(own, { email: 'own@example.com' });
+    expect(status).toBe(201);
+    expect([await get(`/clients/${body.user_id}`), await get(`/clients/${body.user_id}`, other)]).toEqual([200, 404]);
+    for (const target of ['/clinics', '/tenants/products', '/clients?email=own@example.com']) {
+      expect(await get(target)).toBe(200);
     }
-    const upload = { token: own, json: { url: 'https://127.0.0.1/x.pdf' } };
-    const refused = await call(
-      { baseUrl },
-      `POST /clients-documents/${patient.body.user_id}/upload-url/id-card`,
-      upload,
-    );
-    expect(refused.body.code).toBe('document_url_forbidden');
-    expect((await call({ baseUrl }, 'POST /encounters', { token: own, json: {} })).status).toBe(400);
-    const status = await call({ baseUrl }, 'POST /encounters/status', { token: own, json: { encounter_id: 1 } });
-    expect(status.body.code).toBe('encounter_not_found');
+    const codeOf = async (target: string, json: object): Promise<string> =>
+      (await call({ baseUrl }, `POST ${target}`, { token: own, json })).body.code;
+    const upload = `/clients-documents/${body.user_id}/upload-url/id-card`;
+    expect(await codeOf(upload, { url: 'https://127.0.0.1/x.pdf' })).toBe('document_url_forbidden');
+    expect(await codeOf('/encounters', {})).toBe('validation_failed');
+    expect(await codeOf('/encounters/status', { encounter_id: 1 })).toBe('encounter_not_found');
   });
 });
 
-it('nothing of a patient is in the log of the service or of PostgreSQL, not even of a refused one', async () => {
+it('the logs of the service and of PostgreSQL contain no data of a created or refused patient', async () => {
   const token = await tokenOf(0);
-  const json = patientBody({ email: 'marked@example.com', firstName: 'Zqx', notes: 'zqx' });
-  expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(201);
-  expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(409);
+  const marked = { email: 'marked@example.com', firstName: 'Zqx', notes: 'zqx' };
+  expect((await createPatient(token, marked)).status).toBe(201);
+  expect((await createPatient(token, marked)).status).toBe(409);
   const logs = server.stdout() + server.stderr() + (await readFile(join(dataDir, 'postgres.log'), 'utf8'));
   expect(logs).not.toMatch(/marked@|zqx/i);
   expect(logs).not.toContain(token);
 });
 
 it(
-  'SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials',
+  'SIGTERM also stops the embedded PostgreSQL, and the next start keeps data and credentials',
   async () => {
     const before = await readCredentials();
-    const { body } = await call({ baseUrl }, 'POST /clients', {
-      token: await tokenOf(0),
-      json: patientBody({ email: 'kept@example.com' }),
-    });
+    const { body } = await createPatient(await tokenOf(0), { email: 'kept@example.com' });
     expect(await postgresRuns()).toBe(true);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
     expect(await postgresRuns()).toBe(false);
 
     await restart();
@@ -164,14 +153,14 @@ it(
 );
 
 it(
-  'SIGKILL loses nothing that was acknowledged',
+  'SIGKILL loses no acknowledged patient',
   async () => {
     const token = await tokenOf(0);
     const acknowledged: string[] = [];
     const create = async (writer: number): Promise<void> => {
       for (let count = 0; ; count += 1) {
-        const json = patientBody({ email: `killed.${writer}.${count}@example.com` });
-        const answer = await call({ baseUrl }, 'POST /clients', { token, json }).catch(() => null);
+        const email = `killed.${writer}.${count}@example.com`;
+        const answer = await createPatient(token, { email }).catch(() => null);
         if (answer === null) return;
         acknowledged.push(answer.body.user_id);
         if (acknowledged.length === 40) server.child.kill('SIGKILL');
@@ -182,11 +171,11 @@ it(
 
     await restart();
     const again = await tokenOf(0);
-    const found = await Promise.all(
+    const answers = await Promise.all(
       acknowledged.map((id) => call({ baseUrl }, `GET /clients/${id}`, { token: again })),
     );
     expect(acknowledged.length).toBeGreaterThanOrEqual(40);
-    expect(found.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
+    expect(answers.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
   },
   patience,
 );

@@ -1,117 +1,68 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Client } from 'pg';
 import { portOf } from '../support/fileHost.js';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { useDatabase } from '../support/fixtures.js';
+import { temporaryFolder } from '../support/folder.js';
+import { rowsOf } from '../support/migrations.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
-let folder: string;
-let database: TestDatabase;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ces-start-'));
-  database = await createTestDatabase();
-});
-
+const folder = temporaryFolder();
+const database = useDatabase();
 afterEach(killServers);
 
-afterAll(async () => {
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
-
-/** Starts it, expects it to refuse, and returns what it said. */
+/** Starts the service, expects it to refuse, and returns its message. */
 async function refusalOf(environment: Record<string, string>, ...args: string[]): Promise<string> {
-  const server = startServer({ DATA_DIR: folder, DATABASE_URL: database.serviceUrl, ...environment }, ...args);
+  const server = startServer({ DATA_DIR: folder(), DATABASE_URL: database.serviceUrl, ...environment }, ...args);
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged().filter(({ msg }) => msg === 'started')).toEqual([]);
   expect(server.stderr()).toMatch(/^The service did not start\. [^\n]+\n$/);
-  // An operator needs the message, not the stack; nobody needs the secrets.
+  // An operator needs the message without a stack, and secrets must not leak.
   expect(server.stderr()).not.toMatch(/^\s+at /m);
-  // Not the end of a port, which the system chose.
+  // The lookbehind spares a port that ends in 4711.
   expect(server.stderr()).not.toMatch(/(?<!\d)4711/);
   return server.stderr();
-}
-
-async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 const LATER_MIGRATION = `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
   VALUES ('1', 'x', '29991231000000_future', now())`;
 
-describe('the service does not start', () => {
-  it('with wrong variables, all of which it names before it touches anything', async () => {
-    const dataDir = join(folder, 'untouched');
-    const said = await refusalOf({
-      DATA_DIR: dataDir,
-      PORT: '65536',
-      BASE_URL: 'nowhere',
-      LOG_LEVEL: 'loud',
-      DATABASE_URL: 'mysql://root:secret-4711@db/x',
-      DATABASE_POOL_SIZE: '0',
-      ACCESS_TOKEN_TTL: '7h',
-      REFRESH_TOKEN_TTL: '-1',
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: 'nowhere',
-      S3_SECRET_KEY: 'secret-4711',
-      DOCUMENT_FETCH_ALLOWED_HOSTS: '*',
-      VALIDATE_RESPONSES: '1',
-      DRAIN_TIMEOUT: '0',
-    });
-    for (const name of [
-      'PORT',
-      'BASE_URL',
-      'LOG_LEVEL',
-      'DATABASE_URL',
-      'DATABASE_POOL_SIZE',
-      'ACCESS_TOKEN_TTL',
-      'REFRESH_TOKEN_TTL',
-      'S3_ENDPOINT',
-      'S3_BUCKET',
-      'S3_ACCESS_KEY',
-      'DOCUMENT_FETCH_ALLOWED_HOSTS',
-      'VALIDATE_RESPONSES',
-      'DRAIN_TIMEOUT',
-    ]) {
-      expect(said).toContain(`${name} `);
-    }
-    expect(await readdir(folder)).not.toContain('untouched');
+describe('the start', () => {
+  it('fails and names every wrong variable before it touches DATA_DIR', async () => {
+    const wrong = {
+      ...{ PORT: '65536', BASE_URL: 'nowhere', LOG_LEVEL: 'loud', DATABASE_URL: 'mysql://root:secret-4711@db/x' },
+      ...{ DATABASE_POOL_SIZE: '0', ACCESS_TOKEN_TTL: '7h', REFRESH_TOKEN_TTL: '-1', S3_ENDPOINT: 'nowhere' },
+      ...{ DOCUMENT_FETCH_ALLOWED_HOSTS: '*', VALIDATE_RESPONSES: '1', DRAIN_TIMEOUT: '0' },
+    };
+    const s3 = { OBJECT_STORE: 's3', S3_SECRET_KEY: 'secret-4711' };
+    const said = await refusalOf({ DATA_DIR: folder('untouched'), ...wrong, ...s3 });
+    for (const name of [...Object.keys(wrong), 'S3_BUCKET', 'S3_ACCESS_KEY']) expect(said).toContain(`${name} `);
+    expect(await readdir(folder())).not.toContain('untouched');
   });
 
-  it('when nothing answers at DATABASE_URL', async () => {
+  it('fails when DATABASE_URL refuses connections', async () => {
     const said = await refusalOf({ DATABASE_URL: 'postgresql://ces:secret-4711@127.0.0.1:1/ces' });
     expect(said).toMatch(/DATABASE_URL .*ECONNREFUSED/);
   });
 
-  it('on a schema that is behind, which it leaves as it is and says how to mend', async () => {
+  it('fails on a schema that is behind, says how to migrate, and leaves it unchanged', async () => {
     const empty = await createEmptyDatabase();
     try {
       const said = await refusalOf({ DATABASE_URL: empty.url });
       expect(said).toMatch(/DATABASE_URL lacks \d{14}_\w+.*npm run --silent cli -- migrate.*--migrate/);
-      expect(await query(empty.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+      expect(await rowsOf(empty.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
     } finally {
       await empty.drop();
     }
   });
 
-  it('on a newer schema that needs a later generation of servers', async () => {
+  it('fails on a newer schema that requires a later generation of servers', async () => {
     const newer = await createTestDatabase();
     try {
-      await query(newer.url, LATER_MIGRATION);
-      await query(
-        newer.url,
-        `CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT 99'`,
-      );
+      await rowsOf(newer.url, LATER_MIGRATION);
+      const generation = `CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT 99'`;
+      await rowsOf(newer.url, generation);
       const said = await refusalOf({ DATABASE_URL: newer.url }, '--migrate');
       expect(said).toMatch(/29991231000000_future.* generation 99, and this build is of generation \d+\./);
     } finally {
@@ -119,43 +70,46 @@ describe('the service does not start', () => {
     }
   });
 
-  it('on a port that is in use, which it calls PORT before it touches anything', async () => {
+  it('fails on a PORT that is in use before it touches DATA_DIR', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = portOf(other.address());
-    const said = await refusalOf({ PORT: String(port), DATA_DIR: join(folder, 'untouched') }, '--migrate');
+    const said = await refusalOf({ PORT: String(port), DATA_DIR: folder('untouched') }, '--migrate');
     expect(said).toMatch(new RegExp(`PORT .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
-    expect(await readdir(folder)).not.toContain('untouched');
+    expect(await readdir(folder())).not.toContain('untouched');
     other.close();
   });
 
-  it('without the signing keys that SIGNING_KEYS_FILE names, which it does not make', async () => {
-    const said = await refusalOf({ SIGNING_KEYS_FILE: join(folder, 'missing.json') });
+  it('fails when the file of SIGNING_KEYS_FILE is missing, and does not create it', async () => {
+    const said = await refusalOf({ SIGNING_KEYS_FILE: folder('missing.json') });
     expect(said).toMatch(/SIGNING_KEYS_FILE .*missing\.json/);
-    expect(await readdir(folder)).not.toContain('missing.json');
+    expect(await readdir(folder())).not.toContain('missing.json');
   });
 
-  it('when DATA_DIR is no folder', async () => {
-    const file = join(folder, 'a-file');
+  it('fails when DATA_DIR is a file', async () => {
+    const file = folder('a-file');
     await writeFile(file, '');
     expect(await refusalOf({ DATA_DIR: file })).toMatch(/DATA_DIR .*a-file cannot be used/);
   });
 
-  it.each([['an external'], ['the embedded']])('when DATA_DIR cannot be made, with %s database', async (which) => {
-    const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
-    const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
-    expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
-  });
+  it.each([['an external'], ['the embedded']])(
+    'fails when DATA_DIR cannot be created, with %s database',
+    async (which) => {
+      const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
+      const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
+      expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
+    },
+  );
 
-  it('with an option that it does not know', async () => {
-    const server = startServer({ DATA_DIR: folder }, '--migrat');
+  it('exits with 2 for an unknown option', async () => {
+    const server = startServer({ DATA_DIR: folder() }, '--migrat');
     expect(await server.ended).toEqual({ code: 2, signal: null });
     expect(server.stderr()).toContain("unknown option '--migrat'");
   });
 });
 
-it('a start warns of a variable that is probably a mistake', async () => {
-  const server = startServer({ DATA_DIR: folder, DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
+it('warns about a variable that is probably misspelt', async () => {
+  const server = startServer({ DATA_DIR: folder(), DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged()).toMatchObject([{ level: 40, msg: expect.stringMatching(/^LOGLEVEL .* LOG_LEVEL\?$/) }]);
 });

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
+import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
@@ -10,7 +9,7 @@ import { openTerminal } from '../support/terminal.js';
 
 // Runs the blocks that people paste first, unchanged, against the server of `make start`.
 
-/** Milliseconds; a busy machine needs them to start a process. */
+/** Milliseconds to start processes on a busy machine. */
 const patience = 180_000;
 
 const shells = { zsh: ['zsh', '-f'], bash: ['bash', '--norc', '--noprofile'] } as const;
@@ -20,23 +19,21 @@ const hasShells = isThere(
   packages('jq tmux zsh'),
 );
 
-let dataDir: string;
 let removeDataDir: () => Promise<void>;
-/** The folder of the reader, with `.data` in it. */
-let folder: string;
+/** The reader's working folder, which contains `.data`. */
+const folder = temporaryFolder();
 let baseUrl: string;
 
 beforeAll(async () => {
-  ({ dataDir, remove: removeDataDir } = await temporaryDataDir());
-  folder = await mkdtemp(join(tmpdir(), 'ces-reader-'));
-  await symlink(dataDir, join(folder, '.data'));
+  const { dataDir, remove } = await temporaryDataDir();
+  removeDataDir = remove;
+  await symlink(dataDir, folder('.data'));
   baseUrl = await startServer({ DATA_DIR: dataDir }).started;
 }, patience);
 
 afterAll(async () => {
   await killServers();
   await removeDataDir();
-  await rm(folder, { recursive: true });
 });
 
 const blocksOf = (text: string): string[] =>
@@ -46,7 +43,7 @@ const blocksOf = (text: string): string[] =>
 const problemsIn = (shown: string): string[] =>
   [...shown.matchAll(/"type":"urn:clinical-encounter:problem:(\w+)/g)].map(([, code = '']) => code);
 
-/** The part of a document between two texts that must be in it. */
+/** The part of a document between two texts that it must contain. */
 async function part(file: string, from: string, to: string): Promise<string> {
   const text = await readFile(new URL(file, packageRoot), 'utf8');
   const [start, end] = [text.indexOf(from), text.indexOf(to)];
@@ -54,13 +51,13 @@ async function part(file: string, from: string, to: string): Promise<string> {
   return text.slice(start, end);
 }
 
-/** The first calls of the README, for the address of this server. */
+/** The first calls of the README, with the address of this server. */
 async function firstCalls(): Promise<string[]> {
   const blocks = blocksOf(await part('README.md', '## The first three calls', '## Where to go'));
   return blocks.map((block) => block.replace('http://127.0.0.1:3000', baseUrl));
 }
 
-/** The first calls of the README, and the guide where the README sends its reader. */
+/** The first calls of the README and the chapters of the guide that follow them. */
 async function flow(): Promise<string[]> {
   const quickStart = await part('openapi/info.md', '## 3. Create the patient', '# Access tokens');
   const wholeEncounter = await part('openapi/info.md', '## A whole encounter', '## Errors and delays on demand');
@@ -73,7 +70,7 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   test(
     'README and guide lead from a token to a paid order and, a year later, an expired approval',
     async () => {
-      const terminal = await openTerminal(command, folder);
+      const terminal = await openTerminal(command, folder());
       try {
         for (const block of await flow()) expect([block, await terminal.paste(block)]).toEqual([block, 0]);
         const shown = await terminal.shown();
@@ -99,7 +96,7 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
     const files = ['README.md', 'openapi/info.md', ...chapters.map((name) => `scripts/production/${name}`)];
     const texts = await Promise.all(files.map((file) => readFile(new URL(file, packageRoot), 'utf8')));
     for (const block of texts.flatMap(blocksOf)) {
-      // An interactive zsh knows no comments: it would run them.
+      // An interactive zsh would run comments as commands.
       expect(block).not.toMatch(/(^|\s)#/m);
       execFileSync(name, ['-n', '-c', block]);
     }
@@ -107,16 +104,16 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
 });
 
 it(
-  'the guide’s commands for the sandbox work after it',
+  "the guide's sandbox commands succeed after the first calls of the README",
   async () => {
     const [setting = '', token = ''] = await firstCalls();
     const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '## A whole encounter'));
     const behavior = blocksOf(await part('openapi/info.md', '## Errors and delays on demand', '# The mock'));
     const script = [setting, token, ...sandbox, ...behavior].join('\n');
-    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' });
+    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
     expect(shown).toContain('"encounter_id":100124');
     expect(shown).toContain('"type":"order.paid"');
-    // Requested by their header.
+    // The commands request these problems by header.
     expect(problemsIn(shown)).toEqual(['rate_limited', 'dependency_unavailable']);
   },
   patience,

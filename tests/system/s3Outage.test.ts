@@ -1,26 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { connect, createServer, type Socket } from 'node:net';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { Problem } from '../../src/problem.js';
+import { portOf } from '../support/fileHost.js';
+import { temporaryFolder } from '../support/folder.js';
 import { startRawServer } from '../support/rawServer.js';
 import { bodyOf, closeServer, listen, outcomeOf } from '../support/objectStores.js';
+import { hasS3Server, startS3Server } from '../support/s3.js';
 
-describe('the S3 store without its server', () => {
-  let spoolFolder: string;
+describe('the S3 store without a working server', () => {
+  const spool = temporaryFolder();
+  const open = (endpoint: string, options = {}) =>
+    openS3Store({ ...account, endpoint, spoolFolder: spool(), ...options });
   const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'a secret' };
+  afterAll(() => Promise.all(servers.map(closeServer)));
 
-  beforeAll(async () => {
-    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
-  });
-  afterAll(async () => {
-    await Promise.all(servers.map(closeServer));
-    await rm(spoolFolder, { recursive: true });
-  });
-
-  /** They end with the file, also when a test fails. */
+  /** Closed at the end of the file, also when a test fails. */
   const servers: Server[] = [];
   const serve = async (listener: RequestListener) => {
     const { server, origin } = await listen(listener);
@@ -29,54 +27,26 @@ describe('the S3 store without its server', () => {
   };
 
   const faults: [string, RequestListener][] = [
-    [
-      'is overloaded',
-      (request, response) => {
-        request.resume();
-        response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
-      },
-    ],
-    [
-      'redirects',
-      (request, response) => {
-        request.resume();
-        response.writeHead(301, { location: '/elsewhere' }).end();
-      },
-    ],
-    [
-      'never answers',
-      (request) => {
-        request.resume();
-      },
-    ],
-    [
-      'hangs up in the middle',
-      (request) => {
-        request
-          .once('data', () => {
-            request.socket.destroy();
-          })
-          .resume();
-      },
-    ],
-    [
-      'hangs up at once',
-      (request) => {
-        request.socket.destroy();
-      },
-    ],
+    ['is overloaded', (_, response) => void response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>')],
+    ['redirects', (_, response) => void response.writeHead(301, { location: '/elsewhere' }).end()],
+    ['never answers', () => undefined],
+    ['hangs up in the middle', (request) => void request.once('data', () => request.socket.destroy())],
+    ['hangs up at once', (request) => void request.socket.destroy()],
   ];
 
   it.each(faults)('is unavailable, within its time limit, when the server %s', async (_fault, listener) => {
-    const { server, origin } = await serve(listener);
-    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 });
+    const { server, origin } = await serve((request, response) => {
+      listener(request, response);
+      request.resume();
+    });
+    const store = await open(origin, { timeout: 300 });
     const attempts = [
       store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
       store.remove('a/b.pdf'),
       store.check(),
     ];
     expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
-    expect(await readdir(spoolFolder)).toEqual([]);
+    expect(await readdir(spool())).toEqual([]);
     await closeServer(server);
     expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
   });
@@ -84,7 +54,7 @@ describe('the S3 store without its server', () => {
   it('is unavailable when the server switches protocols and then is silent', async () => {
     const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const server = await startRawServer(answer, false);
-    const store = await openS3Store({ ...account, endpoint: `http://${server.host}`, spoolFolder, timeout: 300 });
+    const store = await open(`http://${server.host}`, { timeout: 300 });
     const read = async (): Promise<void> => {
       for await (const _ of store.read('a/b.pdf'));
     };
@@ -94,31 +64,69 @@ describe('the S3 store without its server', () => {
       ...[store.removeUnfinished(new Date()), store.list()[Symbol.asyncIterator]().next()],
     ];
     expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(6).fill('dependency_unavailable'));
-    expect(await readdir(spoolFolder)).toEqual([]);
+    expect(await readdir(spool())).toEqual([]);
     server.close();
   });
 
-  it('takes “no such key” for removed, as some servers answer, but no other 404', async () => {
+  it('treats NoSuchKey on removal as success, but no other 404', async () => {
     let code = 'NoSuchKey';
     const { origin } = await serve((_request, response) => {
       response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);
     });
-    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder });
+    const store = await open(origin);
     expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('accepted');
     code = 'NoSuchBucket';
     expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('dependency_unavailable');
   });
 
   it('never writes a signed URL or the secret into an error', async () => {
-    const store = await openS3Store({ ...account, endpoint: 'http://127.0.0.1:1', spoolFolder });
+    const store = await open('http://127.0.0.1:1');
     const error: unknown = await store.check().catch((reason: unknown) => reason);
     const text = error instanceof Problem ? JSON.stringify([error, error.stack, error.cause, String(error.cause)]) : '';
     expect(text).toContain('ECONNREFUSED');
     expect(text).not.toMatch(/X-Amz|secret|documents\?/);
   });
 
-  it('refuses an endpoint that is no origin', async () => {
-    const endpoint = 'https://s3.example.com/path';
-    await expect(openS3Store({ ...account, endpoint, spoolFolder })).rejects.toThrow('S3_ENDPOINT');
+  it('rejects an S3_ENDPOINT with a path', async () => {
+    await expect(open('https://s3.example.com/path')).rejects.toThrow('S3_ENDPOINT');
   });
+
+  (hasS3Server() ? it : it.skip)(
+    'is unavailable and empties its spool when the server stops in the middle of a put',
+    async () => {
+      const s3 = await startS3Server();
+      const relay = await startRelay(Number(new URL(s3.account.endpoint).port), 5_000_000);
+      const endpoint = `http://127.0.0.1:${relay.port}`;
+      const store = await openS3Store({ ...s3.account, endpoint, spoolFolder: spool(), timeout: 5_000 });
+      const content = randomBytes(20 * 1024 * 1024);
+      const attempt = outcomeOf(store.put('a/b.pdf', bodyOf(content), 'application/pdf'));
+      await relay.reached;
+      expect(await s3.keys()).toEqual([]);
+      await s3.close();
+      expect(await attempt).toBe('dependency_unavailable');
+      expect(await readdir(spool())).toEqual([]);
+      expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
+      relay.close();
+    },
+  );
 });
+
+/** Relays to a local port; `reached` resolves after this many bytes, so that the test needs no clock. */
+async function startRelay(target: number, bytes: number) {
+  let relayed = 0;
+  let reach = (): void => undefined;
+  const reached = new Promise<void>((resolve) => (reach = resolve));
+  const relay = createServer((from: Socket) => {
+    const to = connect(target, '127.0.0.1');
+    from.on('data', (chunk) => {
+      relayed += chunk.length;
+      if (relayed > bytes) reach();
+    });
+    from.pipe(to).pipe(from);
+    for (const socket of [from, to]) {
+      socket.on('error', () => undefined).on('close', () => [from, to].forEach((end) => end.destroy()));
+    }
+  }).listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  return { port: portOf(relay.address()), reached, close: () => relay.close() };
+}

@@ -1,6 +1,3 @@
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
@@ -8,6 +5,7 @@ import { startProxy, type Proxy } from '../support/proxy.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from './servers.js';
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
@@ -39,20 +37,18 @@ describeOnS3('a start on S3', () => {
     ['S3_BUCKET', 'missing'],
     ['S3_BUCKET', 'My_Documents'],
     ['S3_REGION', 'elsewhere'],
-  ])('is refused with a message that names the variable when %s is %s', async (name, value) => {
+  ])('fails with a message that names %s when it is %s', async (name, value) => {
     const { ended, stderr } = startServer({ ...environment, [name]: value });
     expect((await ended).code).toBe(1);
     expect(stderr()).toContain(name);
     expect(stderr()).not.toContain('4711');
   });
 
-  it('succeeds while the server is away; uploads answer 503, and work when it is back', async () => {
+  it('succeeds while the S3 server is down; uploads answer 503, and recover', async () => {
     await proxy.cut();
     const server = startServer(environment);
     const at = { baseUrl: await server.started };
-    const context = systemContext(stage.db);
-    const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
-    const token = await newToken(at, await createApiClient(context, { tenant, preset: 'partner' }));
+    const token = await newToken(at, await newCredentials(stage.db));
     const { body: patient } = await call(at, 'POST /clients', { token, json: patientBody() });
     const url = files.serve('/scan.pdf', { content: sampleFiles.pdf });
     const upload = (): Promise<Answer> =>

@@ -7,7 +7,7 @@ import { freePort } from '../support/mock.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Their log lines are more than a pipe and the process hold. */
+/** Their log lines exceed the buffers of the pipe and of the process. */
 const REQUESTS = 6_000;
 
 let stage: Stage;
@@ -24,16 +24,12 @@ afterEach(async () => {
   await stage.close();
 });
 
-/** Starts the service, whose address is on standard error once it serves. */
+/** Starts the service, which prints its address to standard error. */
 async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Promise<string> {
   const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
-  child = spawn(process.execPath, [program], {
-    env: {
-      ...{ PATH: process.env['PATH'], PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) },
-      ...stage.environment,
-    },
-    stdio: ['ignore', stdout, 'pipe'],
-  });
+  const settings = { PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) };
+  const env = { PATH: process.env['PATH'], ...settings, ...stage.environment };
+  child = spawn(process.execPath, [program], { env, stdio: ['ignore', stdout, 'pipe'] });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
   for (;;) {
     const baseUrl = /service on (http:\S+)/i.exec(said)?.[1];
@@ -43,7 +39,7 @@ async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Pro
   }
 }
 
-/** Sends many requests one behind the other; every one must be answered. */
+/** Pipelines many requests; each must be answered. */
 async function sendRequests(baseUrl: string): Promise<void> {
   const { socket } = await openConnection({ baseUrl });
   const request = requestBytes({ target: '/healthz' });
@@ -66,7 +62,7 @@ it.each([
   [1, 'has a reader that stopped reading', () => 'pipe' as const],
   [2, 'is a full disk', () => openSync('/dev/full', 'w')],
 ])(
-  'with %i workers serves, counts lost log lines and ends at SIGTERM while standard output %s',
+  'serves with %i workers, counts lost log lines and ends on SIGTERM while standard output %s',
   async (workers, _, stdout) => {
     const metricsPort = await freePort();
     await sendRequests(await start(stdout(), metricsPort, workers));
@@ -77,7 +73,7 @@ it.each([
   },
 );
 
-it('logs whole lines again when standard output takes them again, and says there how many were lost', async () => {
+it('resumes with whole log lines when standard output recovers, and logs how many were lost', async () => {
   const baseUrl = await start('pipe');
   await sendRequests(baseUrl);
   let log = '';
@@ -86,10 +82,8 @@ it('logs whole lines again when standard output takes them again, and says there
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
-  const lines = log
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const parsed = (line: string): Record<string, unknown> => JSON.parse(line);
+  const lines = log.split('\n').slice(0, -1).map(parsed);
   const logged = lines.filter(({ operationId }) => operationId === 'getLiveness').length;
   const losses = lines.filter(({ msg }) => String(msg).startsWith('lines of this log were lost'));
   expect(losses).toEqual([expect.objectContaining({ level: 40, lines: REQUESTS - logged })]);

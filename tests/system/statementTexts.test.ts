@@ -9,7 +9,7 @@ import {
   newProduct,
   type Partner,
 } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import {
   askedEncounter,
@@ -21,10 +21,10 @@ import {
 } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';
 
-/** Both are padded to the same power of two where Prisma makes a list. */
+/** Prisma pads lists of both lengths to the same power of two. */
 const [SHORT, LONG] = [5, 8];
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let patientId: string;
 let clinicIds: string[];
@@ -33,7 +33,6 @@ let documentIds: string[];
 const pharmacyId = '0b0f4b7e-5d0c-4b43-9a43-0d9b8c1f0a11';
 
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
   const { tenantId } = partner;
   patientId = await newPatient(harness, partner);
@@ -43,9 +42,8 @@ beforeAll(async () => {
   documentIds = await each(() => newDocument(harness, partner, patientId));
   await harness.domain.db.prisma.product.updateMany({ where: { tenantId }, data: { pharmacyId } });
 });
-afterAll(() => harness.close());
 
-/** References to so many things, of a new patient unless said otherwise. */
+/** The clinic, treatments and patient of an encounter; by default, a new patient. */
 const parts = async (length: number, ofPatient?: string) => ({
   clinicId: clinicIds[0],
   treatmentIds: productIds.slice(0, length),
@@ -62,25 +60,18 @@ const send = async (target: string, json?: unknown, { token } = partner): Promis
 };
 const setReuse = async (gfeReuse: boolean): Promise<void> => {
   await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse } });
-  // The state of a caller is kept for a while.
+  // Outlasts the cached state of the caller.
   harness.clock.advance(31);
 };
 
-/** What is made ready for a list of so many values, and then the work with it. */
+/** Prepares lists of this length, and returns the work to observe. */
 type Prepare = (length: number) => Promise<() => Promise<unknown>>;
-const reads = [
-  '/encounters',
-  '/orders',
-  '/clinics',
-  '/review-queue',
-  '/tenants/products',
-  '/events',
-  '/clients?email=a@example.com',
-];
+const lists = ['encounters', 'orders', 'clinics', 'review-queue', 'tenants/products', 'events'];
+const reads = [...lists, 'clients?email=a@example.com'].map((path) => `GET /${path}`);
 const operations: Record<string, Prepare> = {
   async createEncounter(length) {
     const json = await body(length);
-    // What has documents reuses nothing.
+    // An encounter with documents reuses no approval.
     const { documentIds: _, ...reusing } = json;
     await setReuse(true);
     return async () => {
@@ -125,7 +116,7 @@ const operations: Record<string, Prepare> = {
   async 'a list of an API client that is limited to clinics'(length) {
     const limited = await newClient(harness, partner.tenantId, undefined, clinicIds.slice(0, length));
     return async () => {
-      for (const path of reads) await send(`GET ${path}`, undefined, limited);
+      for (const target of reads) await send(target, undefined, limited);
     };
   },
   async purgeEncounters(length) {

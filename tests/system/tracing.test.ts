@@ -1,25 +1,11 @@
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { listen } from '../support/objectStores.js';
+import { startServer } from '../support/serverProcess.js';
+import { expectCleanExit } from './servers.js';
 
-let database: TestDatabase;
-let place: { readonly DATABASE_URL: string; readonly DATA_DIR: string };
-beforeAll(async () => {
-  database = await createTestDatabase();
-  place = { DATABASE_URL: database.url, DATA_DIR: await mkdtemp(join(tmpdir(), 'ces-tracing-')) };
-});
-afterAll(async () => {
-  await killServers();
-  await database.drop();
-  await rm(place.DATA_DIR, { recursive: true });
-});
+const stage = useStage();
 
 interface Span {
   readonly name: string;
@@ -28,32 +14,30 @@ interface Span {
   readonly attributes: { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 
-/** What OpenTelemetry's receivers take, on loopback. */
+/** An OpenTelemetry receiver on loopback that keeps the spans. */
 async function startCollector() {
   const spans: Span[] = [];
-  const server = createServer((req, res) => {
+  const { server, origin } = await listen((req, res) => {
     void json(req).then((body) => {
       const { resourceSpans } = body as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
       spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
       res.setHeader('Content-Type', 'application/json').end('{}');
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, server };
+  return { url: origin, spans, server };
 }
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
-it('a request is one span of the caller’s trace, or of a new one, and its line names the trace', async () => {
+it("a request is one span of the caller's trace or of a new one, and its log line names the trace", async () => {
   const collector = await startCollector();
   const standard = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
-  const server = startServer({ ...place, ...standard });
+  const server = startServer({ ...stage.environment, ...standard });
   const baseUrl = await server.started;
   await call({ baseUrl }, 'GET /clients/6f1c1a70-0000-4000-8000-000000000000', { headers: { traceparent } });
   await call({ baseUrl }, 'GET /healthz');
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
   collector.server.close();
 
   const traces = server.logged().flatMap(({ msg, trace_id: id }) => (msg === 'request' ? [id] : []));
@@ -72,14 +56,14 @@ it('a request is one span of the caller’s trace, or of a new one, and its line
   });
 });
 
-it('a start without the optional dependency says what OTEL_EXPORTER_OTLP_ENDPOINT needs', async () => {
+it('the start fails without the optional dependency, and says what OTEL_EXPORTER_OTLP_ENDPOINT needs', async () => {
   const hooks = `export const resolve = (name, context, next) => {
     if (name.startsWith('@opentelemetry/')) throw Object.assign(new Error(name), { code: 'ERR_MODULE_NOT_FOUND' });
     return next(name, context);
   };`;
   const moduleUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
   const install = `import { register } from 'node:module'; register(${JSON.stringify(moduleUrl(hooks))});`;
-  const environment = { ...place, NODE_OPTIONS: `--import ${moduleUrl(install)}` };
+  const environment = { ...stage.environment, NODE_OPTIONS: `--import ${moduleUrl(install)}` };
   const server = startServer({ ...environment, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.stderr()).toMatch(/OTEL_EXPORTER_OTLP_ENDPOINT needs .* @opentelemetry\/sdk-node: install it/);

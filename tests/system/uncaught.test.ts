@@ -2,32 +2,26 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { expectCleanExit } from './servers.js';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
+const stage = useStage();
 afterEach(killServers);
-afterAll(() => stage.close());
 
-/** Where nothing of the service can catch it. */
+/** The service cannot catch an error in these places. */
 const inTimer = 'setTimeout(() => { throw new TypeError("broken timer"); })';
 const inEvent = 'new EventEmitter().emit("error", new TypeError("broken emitter"))';
 const rejection = 'Promise.reject(Object.assign(new Error("jane.miller@example.com"), { code: "EBROKEN" }))';
 
-/** Starts the service beside a module that does this at SIGUSR2. */
+/** Starts the service with a module that causes the fault on SIGUSR2. */
 async function start(fault: string, environment: Record<string, string> = {}) {
   const file = join(stage.dataDir, 'fault.mjs');
   const imports = "import { EventEmitter } from 'node:events';";
   await writeFile(file, `${imports}\nprocess.on('SIGUSR2', () => { ${fault}; });\n`);
-  const server = startServer({
-    ...stage.environment,
-    NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
-    ...environment,
-  });
+  const imported = { NODE_OPTIONS: `--import ${pathToFileURL(file).href}` };
+  const server = startServer({ ...stage.environment, ...imported, ...environment });
   const baseUrl = await server.started;
   const ask = (path: string) => call({ baseUrl }, `GET ${path}`, { headers: { Connection: 'close' } });
   const fatal = () => server.logged().filter(({ level }) => Number(level) >= 50);
@@ -40,7 +34,7 @@ const logged = {
   causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
 };
 
-it('fails readiness, serves what it has and exits with 1 after an exception in a timer', async () => {
+it('fails /readyz, still serves requests and exits with 1 after an exception in a timer', async () => {
   const { server, ask, fatal } = await start(inTimer, { SHUTDOWN_DELAY: '3' });
   server.child.kill('SIGUSR2');
   while ((await ask('/readyz')).status === 200) await delay(20);
@@ -53,8 +47,8 @@ it('fails readiness, serves what it has and exits with 1 after an exception in a
 
 it.each([
   ['an error event without a listener', inEvent],
-  ['a rejection that nothing handles, without its values', rejection],
-])('logs %s, and exits with 1', async (_what, fault) => {
+  ['an unhandled rejection without its message', rejection],
+])('logs %s, and exits with 1', async (_error, fault) => {
   const { server, fatal } = await start(fault);
   server.child.kill('SIGUSR2');
   expect(await server.ended).toEqual({ code: 1, signal: null });
@@ -69,6 +63,5 @@ it('replaces a worker that ends after an exception', async () => {
   while (workersOf(server).includes(first) || workersOf(server).length < 2) await delay(20);
   expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died; another one takes its place' }]);
   expect((await ask('/readyz')).status).toBe(200);
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });

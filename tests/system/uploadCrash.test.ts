@@ -1,38 +1,29 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { readConfig } from '../../src/config.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { removeOrphanedObjects } from '../../src/domain/sweeps/orphanedObjects.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
-import { portOf, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
+import { freePort } from '../support/mock.js';
 import { bodyOf } from '../support/objectStores.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from './servers.js';
 
-/** Servers that are killed; `KILLS=30` for a longer look. */
+/** Servers to kill; `KILLS=30` makes a longer run. */
 const kills = Number(process.env['KILLS'] ?? 4);
 
-/** Tokens are for this address, wherever a server of the deployment listens. */
+/** BASE_URL of every server, so that all accept the same tokens. */
 const publicUrl = 'http://crash.example.com';
 const tenantId = 'lakeside';
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
-
-/** What a partner holds in its hands after a 200. */
-interface Acknowledged {
-  readonly id: string;
-  readonly checksum: string;
-  readonly link: string;
-}
 
 let host: FileHost;
 let stage: Stage;
@@ -45,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Reproducible numbers from 0 to 1 (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -56,13 +47,9 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** A server that says that it is at the public address, and where it really is. */
+/** Starts a server on a known port: the address that it reports is the public one. */
 async function started(environment: Readonly<Record<string, string>>) {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const port = portOf(probe.address());
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const server = startServer({ ...environment, PORT: String(port) });
   await server.started;
   return { server, baseUrl: `http://127.0.0.1:${port}` };
@@ -72,28 +59,25 @@ interface Plan {
   readonly environment: Record<string, string>;
   readonly uploads: number;
   readonly kills: number;
-  /** Servers that run, and are killed, beside each other. */
+  /** Servers that run and are killed in parallel. */
   readonly servers: number;
-  /** Where parts of objects lie while they arrive, below DATA_DIR. */
+  /** The folder below DATA_DIR that holds incomplete objects. */
   readonly incoming: string;
 }
 
-/** A patient to upload for, made by a server that nobody kills. */
+/** Creates a patient to upload for, and a token. */
 async function provision(environment: Readonly<Record<string, string>>) {
   const { server, baseUrl } = await started(environment);
-  const domain = systemContext(stage.db);
-  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
-  const token = await newToken({ baseUrl }, client);
+  const token = await newToken({ baseUrl }, await newCredentials(stage.db));
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
   server.child.kill('SIGKILL');
   await server.ended;
   return { token, patientId: String(body.user_id) };
 }
 
-/** Uploads until enough were acknowledged, while servers are killed; returns what was acknowledged. */
+/** Uploads while servers are killed until enough uploads are acknowledged; returns these. */
 async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
-  const acknowledged: Acknowledged[] = [];
+  const acknowledged: { readonly id: string; readonly checksum: string; readonly link: string }[] = [];
   let [begun, killed] = [0, 0];
   const { token, patientId } = await provision(environment);
 
@@ -110,8 +94,8 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
     acknowledged.push({ id, checksum, link: fileUrl });
   };
 
-  /** One server after the other, each with three uploads at any time, and killed in the middle of them. */
-  const liveAndDie = async (): Promise<void> => {
+  /** Starts one server after another, keeps three uploads running on each, and kills it among them. */
+  const runAndKill = async (): Promise<void> => {
     while (killed < kills || acknowledged.length < uploads) {
       const { server, baseUrl } = await started(environment);
       let alive = true;
@@ -119,7 +103,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
       const partner = async (): Promise<void> => {
         while (alive && !enough()) {
           await upload(baseUrl).catch((error: unknown) => {
-            // A server that is killed cuts its connections; anything else is a fault.
+            // Only a killed server may cut its connections.
             if (alive) throw error;
           });
         }
@@ -136,7 +120,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
       await Promise.all([server.ended, partners]);
     }
   };
-  await Promise.all(Array.from({ length: servers }, liveAndDie));
+  await Promise.all(Array.from({ length: servers }, runAndKill));
   return acknowledged;
 }
 
@@ -146,18 +130,14 @@ async function keysOf(objects: ObjectStore): Promise<string[]> {
   return keys.sort();
 }
 
-/** What must hold whenever servers were killed, wherever they were. */
-async function holds(plan: Plan): Promise<void> {
+/** Kills servers at random moments, then checks rows, objects and acknowledged uploads. */
+async function killAndCheck(plan: Plan): Promise<void> {
   const environment = { DATA_DIR: stage.dataDir, BASE_URL: publicUrl, ...plan.environment };
   const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
   try {
-    const acknowledged = await uploadAmongCrashes(
-      {
-        ...plan,
-        environment: { ...environment, DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
-      },
-      randomFrom(seed),
-    );
+    const uploading = { DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
+    const crashes = { ...plan, environment: { ...environment, ...uploading } };
+    const acknowledged = await uploadAmongCrashes(crashes, randomFrom(seed));
     const { objectStore } = readConfig(environment);
     const objects = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => publicUrl, store: objectStore });
     const rows = await stage.db.prisma.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
@@ -177,13 +157,13 @@ async function holds(plan: Plan): Promise<void> {
     }
     for (const { link, checksum } of acknowledged) expect(await contentOf(link)).toBe(checksum);
 
-    // There is something to remove also when no server was killed at the moment that leaves it.
+    // Makes sure that there are leftovers to remove, even if no kill caused any.
     const orphan = `${tenantId}/clients/${randomUUID()}/lab-results/${randomUUID()}/blood.pdf`;
     await objects.put(orphan, bodyOf('%PDF-'), 'application/pdf');
     const incoming = join(stage.dataDir, plan.incoming);
     await writeFile(join(incoming, 'left'), '%PDF-');
     expect(await keysOf(objects)).toEqual(expect.arrayContaining([orphan, ...rowKeys]));
-    // Every server that uploads is dead, so nothing is too young.
+    // All uploading servers are dead, so no object is too young to remove.
     const later = { ...systemContext(stage.db), now: () => new Date(Date.now() + 60_000), objects };
     await removeOrphanedObjects(later, { safeAge: 0 });
     expect(await keysOf(objects)).toEqual(rowKeys);
@@ -193,22 +173,21 @@ async function holds(plan: Plan): Promise<void> {
   }
 }
 
+const title =
+  'loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes';
+
 describe('kill -9 during uploads', () => {
-  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' });
-  });
+  it(title, () =>
+    killAndCheck({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' }),
+  );
 });
 
-const describeOnS3 = hasS3Server() ? describe : describe.skip;
-
-describeOnS3('kill -9 during uploads to S3', () => {
+(hasS3Server() ? describe : describe.skip)('kill -9 during uploads to S3', () => {
   let s3: S3Server;
   beforeAll(async () => {
     s3 = await startS3Server();
   });
   afterAll(() => s3.close());
 
-  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
-  });
+  it(title, () => killAndCheck({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' }));
 });

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newToken, patientBody } from '../support/factories.js';
+import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
 import { openStage } from '../support/stage.js';
+import { demoToken, expectCleanExit } from './servers.js';
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -16,20 +15,15 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('serves on one port by several workers, replaces one that dies, and ends all of them', async () => {
+it('serves one port with two workers, replaces a dead worker, and ends all workers on SIGTERM', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const server = startServer({ DATA_DIR: dataDir, WORKERS: '2' });
     const baseUrl = await server.started;
-    const { tenants } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8'));
-    const token = await newToken({ baseUrl }, tenants[0]);
+    const token = await demoToken(baseUrl, dataDir);
     const create = async (): Promise<number> => {
-      const answer = await call({ baseUrl }, 'POST /clients', {
-        token,
-        json: patientBody(),
-        headers: { Connection: 'close' },
-      });
-      return answer.status;
+      const options = { token, json: patientBody(), headers: { Connection: 'close' } };
+      return (await call({ baseUrl }, 'POST /clients', options)).status;
     };
     const [first = 0, second = 0, ...others] = workersOf(server);
     expect([first > 0, second > 0, others]).toEqual([true, true, []]);
@@ -37,9 +31,9 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
 
     process.kill(first, 'SIGKILL');
     const died = 'a worker died; another one takes its place';
-    // What is dealt out until then is lost with it.
+    // Connections that it was given until then are lost.
     while (!server.logged().some(({ msg }) => msg === died)) await delay(5);
-    // The other one serves until there are two again.
+    // The other worker serves until there are two again.
     const statuses: number[] = [];
     do statuses.push(await create());
     while (workersOf(server).length < 2);
@@ -47,8 +41,7 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
 
     const workers = workersOf(server);
     expect(workers).toContain(second);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
     expect(workers.filter(isAlive)).toEqual([]);
     expect(server.logged().filter(({ msg }) => msg === 'started')).toHaveLength(1);
   } finally {
@@ -57,25 +50,22 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
   }
 });
 
-it('continues, and replaces workers, when a later build has migrated its database; so does one that starts then', async () => {
+it('runs, replaces workers and starts on a database that a later build has migrated', async () => {
   const stage = await openStage();
   try {
     const environment = { ...stage.environment, WORKERS: '2' };
     const server = startServer(environment, '--migrate');
     await server.started;
-    await rowsOf(
-      stage.database.url,
-      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
-        VALUES ('1', 'x', '29991231000000_future', now())`,
-    );
+    const later = `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+      VALUES ('1', 'x', '29991231000000_future', now())`;
+    await rowsOf(stage.database.url, later);
     const [first = 0] = workersOf(server);
     process.kill(first, 'SIGKILL');
     const notices = (): unknown[] =>
       server.logged().filter(({ msg }) => String(msg).includes('is newer than this build'));
     while (notices().length === 0) await delay(5);
     while (workersOf(server).length < 2) await delay(5);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
 
     const another = startServer(stage.environment, '--migrate');
     expect((await call({ baseUrl: await another.started }, 'GET /readyz')).status).toBe(200);
@@ -86,13 +76,8 @@ it('continues, and replaces workers, when a later build has migrated its databas
   }
 });
 
-it('does not start with a number of workers that makes no sense, and says why', async () => {
-  const { dataDir, remove } = await temporaryDataDir();
-  try {
-    const server = startServer({ DATA_DIR: dataDir, WORKERS: '0' });
-    expect(await server.ended).toEqual({ code: 1, signal: null });
-    expect(server.stderr()).toContain('WORKERS must be auto or a number from 1 to 99');
-  } finally {
-    await remove();
-  }
+it('refuses to start with WORKERS=0, and names the allowed values', async () => {
+  const server = startServer({ DATA_DIR: '/nowhere', WORKERS: '0' });
+  expect(await server.ended).toEqual({ code: 1, signal: null });
+  expect(server.stderr()).toContain('WORKERS must be auto or a number from 1 to 99');
 });

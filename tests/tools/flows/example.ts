@@ -1,11 +1,11 @@
-/** Where the flow runs, and as whom. */
+/** The service, and the credentials of the flow. */
 export interface Target {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** What every generated client sends. */
+/** The values that every generated client sends. */
 export const example = {
   clinic: 'austin',
   treatment: 'BTX-100',

@@ -8,7 +8,7 @@ import { listClinics } from './kubb/clients/listClinics.ts';
 import { listProducts } from './kubb/clients/listProducts.ts';
 
 export async function flow({ clientId, clientSecret }: Target): Promise<string> {
-  // Its client does not say by itself that it sends JSON.
+  // The generated client does not set the Content-Type.
   const json = { 'Content-Type': 'application/json' };
   setConfig({ headers: json });
   const credentials = { client_id: clientId, client_secret: clientSecret };

@@ -1,4 +1,4 @@
-/** Runs the flow with each generated client and prints what it ends with. */
+/** Runs the flow with each generated client and prints its result. */
 import * as heyApi from './heyApi.ts';
 import * as kubb from './kubb.ts';
 import * as openapiFetch from './openapiFetch.ts';
