@@ -26,7 +26,7 @@ import { withAuditOfTexts } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
-// Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
+// Provokes every failure that the contract shows, in a sandbox that holds the records of the examples.
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
       DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
       DOCUMENT_SCANNER: 'clamav',
       CLAMAV_ADDRESS: clamd.setting,
-      // A sandbox has an eighth of it, and all of them wait at the same time.
+      // A sandbox gets an eighth of the pool, and the keyed operations all wait at once.
       DATABASE_POOL_SIZE: String(8 * operations.filter(isKeyed).length),
     },
   });
@@ -57,7 +57,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** The operation's example request, with changes; the request id is that of all examples. */
+/** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,
   { query, body, headers, ...options }: { query?: Body; body?: Body } & CallOptions = {},
@@ -82,20 +82,23 @@ const behindATwin = together(() =>
   behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
 );
 
-/** What these operations, or all of them, answer while something fails. */
+/** The answers of these operations, or of all, while a part of the service fails. */
 const whileFailing = (
   failing: (ask: () => Promise<Answers>) => Promise<Answers>,
   asked: readonly ContractOperation[] = operations,
 ): Provocation =>
   together(() =>
     failing(
-      async () => new Map(await Promise.all(asked.map(async (one) => [one.operationId, await send(one)] as const))),
+      async () =>
+        new Map(
+          await Promise.all(asked.map(async (operation) => [operation.operationId, await send(operation)] as const)),
+        ),
     ),
   );
 
 const tokenOnce = oncePerName<string | undefined>();
 
-/** After something that changes the cast, and with the cast as before when it is over. */
+/** Provokes after a change of the records, and resets them afterwards. */
 function after(change: () => Promise<unknown>, provoke: Provocation): Provocation {
   return whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
 }
@@ -127,7 +130,7 @@ const delivering =
 const delivered = (content: Uint8Array, type: string): Provocation =>
   delivering({ content, headers: { 'Content-Type': type } });
 
-/** Any refused token of the table of tests/operations that gets this code. */
+/** Sends a refused token that gets this code. */
 const withTokenOf =
   (wanted: string): Provocation =>
   async (operation) => {
@@ -137,7 +140,7 @@ const withTokenOf =
 
 type Change = () => Promise<unknown>;
 
-/** While the patient's account or the clinic's time zone is not as usual. */
+/** Provokes between a change and its reversal. */
 function whileChanged(change: Change, restore: Change, provoke: Provocation): Provocation {
   return async (operation) => {
     await change();
@@ -156,7 +159,7 @@ const zone = (timezone: string | null) => () =>
 
 const issueToken = operationOf('issueToken');
 
-/** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
+/** Provokes each failure: of any operation by its code, or of one operation by `<operationId> <code>`. */
 const provocations: Readonly<Record<string, Provocation>> = {
   token_missing: withTokenOf('token_missing'),
   token_invalid: withTokenOf('token_invalid'),
@@ -188,7 +191,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),
   'issueToken invalid_scope': withBody({ scope: 'read:everything' }),
   'issueToken invalid_client': withBody({ client_secret: 'wrong' }),
-  // The refresh token of the example is made up.
+  // The refresh token of the example is unknown to the service.
   'issueToken invalid_grant': (operation) => send(operation, { body: exampleBody(operation, 'refresh_token') }),
 
   patient_email_taken: withBody({ email: cast.jane.email }),
@@ -286,7 +289,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   },
 };
 
-it('an example of a failure is what the service answers, each after its one row of the audit', async () => {
+it('answers each failure as its example shows, after recording one row of the audit', async () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
   await everyCase(
     failures,

@@ -21,8 +21,8 @@ import { approve, deny, reviewed } from '../support/reviews.js';
 import { asForm, login } from '../support/tokens.js';
 import { receiveExample } from '../support/webhooks.js';
 
-// The examples of the contract are what a freshly reset sandbox really takes and gives, each of them. Only the
-// credentials, the refresh token, and the place in the feed of events are one's own.
+// A freshly reset sandbox takes every example request and gives every example response. Only credentials, refresh
+// tokens and feed cursors differ.
 
 type Body = Readonly<Record<string, unknown>>;
 type Occasion = () => Promise<Answer>;
@@ -53,7 +53,7 @@ async function sendExample(
 
 const newRefreshToken = async (): Promise<string> => (await login(harness, partner)).body.refresh_token;
 
-/** The contract's examples of all headers that the operation knows, but that which asks for a failure. */
+/** The contract's examples of all headers of the operation, except the one that asks for a failure. */
 function headersOf({ parameters }: ContractOperation): Record<string, string> {
   const headers = parameters.filter((parameter) => parameter.in === 'header' && parameter.name !== 'Sandbox-Behavior');
   return Object.fromEntries(headers.map(({ name, example }) => [name, String(example)]));
@@ -88,22 +88,22 @@ describe('an example of a request', () => {
   it(
     'succeeds',
     () =>
-      everyCase(readsFirst([...bodies, ...queries], isRead), titleOf, async (one) => {
-        if (!isRead(one)) await resetCast(harness, partner);
-        const { status, text } = await one.send();
-        expect({ status, text }).toMatchObject({ status: one.operation.statuses.find(isSuccess) });
+      everyCase(readsFirst([...bodies, ...queries], isRead), titleOf, async (request) => {
+        if (!isRead(request)) await resetCast(harness, partner);
+        const { status, text } = await request.send();
+        expect({ status, text }).toMatchObject({ status: request.operation.statuses.find(isSuccess) });
       }),
     120_000,
   );
 
-  it('is there for every operation with a body', () => {
+  it('exists for every operation with a body', () => {
     const shown = new Set(bodies.map(({ operation }) => operation));
     expect(operations.filter((operation) => operation.requestBody && !shown.has(operation))).toEqual([]);
   });
 });
 
 const none = {
-  search: 'nothing of this name',
+  search: 'no such name',
   isActive: undefined,
   state: undefined,
   categoryId: undefined,
@@ -121,19 +121,19 @@ const twice = (send: Occasion) => (): Promise<Answer> => send().then(send);
 /** The occasions that only read. */
 const reads = new Set<Occasion | undefined>();
 
-/** Where the audit ends now. */
+/** The cursor at the end of the audit. */
 async function auditCursor(): Promise<string> {
   await addCheckpoints(harness.domain);
-  const nothing = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
-  const { body } = await ask('listAuditEvents', nothing)();
+  const noRows = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
+  const { body } = await ask('listAuditEvents', noRows)();
   await addCheckpoints(harness.domain);
-  const all = { ...nothing, patientId: undefined, limit: 100, after: body.next_cursor };
+  const all = { ...noRows, patientId: undefined, limit: 100, after: body.next_cursor };
   let page = await ask('listAuditEvents', all)();
   while (page.body.has_more) page = await ask('listAuditEvents', { ...all, after: page.body.next_cursor })();
   return page.body.next_cursor;
 }
 
-/** A later denial, and enough time for monthly approvals to end. */
+/** Denies Botox and moves the clock by a month, so that monthly approvals expire. */
 async function denyBotoxAndWait(): Promise<void> {
   const { token } = partner;
   const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
@@ -141,7 +141,7 @@ async function denyBotoxAndWait(): Promise<void> {
   await by('setClock', 'month')();
 }
 
-/** For each example of an answer that is no failure, the request that it answers. */
+/** The request behind each example of a successful response. */
 const occasions: Readonly<Record<string, Occasion>> = {
   'issueToken issued': by('issueToken', 'client_credentials'),
   'issueToken narrowed': by('issueToken', 'narrowed'),
@@ -194,7 +194,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'getChart claimed': ask('getChart'),
   'getCertificate certificate': async () => {
     const answer = await ask('getCertificate')();
-    // The example is how every one begins.
+    // The example shows only the first bytes.
     return { ...answer, body: answer.text.slice(0, 8) };
   },
   'addAddendum completed': by('addAddendum', 'later_result'),
@@ -243,7 +243,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
     await ask('findPatients')();
     return call(harness, 'GET /sandbox/requests?limit=2', partner);
   },
-  'listRequests none': () => call(harness, 'GET /sandbox/requests?code=nothing_of_this_name', partner),
+  'listRequests none': () => call(harness, 'GET /sandbox/requests?code=no_such_code', partner),
   'simulateEncounter completed': by('simulateEncounter', 'approve_and_pay'),
   'simulateEncounter no_show': by('simulateEncounter', 'no_show'),
   'getClock real_time': ask('getClock'),
@@ -266,11 +266,14 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'getAuthorizationServerMetadata metadata': ask('getAuthorizationServerMetadata'),
 };
 
-it('an example of a response is what the service answers', async () => {
+it('answers each request as the example of its response shows', async () => {
   const results = responseExamples.filter(
     ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),
   );
-  const answers = results.map((one) => ({ ...one, occasion: occasions[`${one.operationId} ${one.name}`] }));
+  const answers = results.map((example) => ({
+    ...example,
+    occasion: occasions[`${example.operationId} ${example.name}`],
+  }));
   const onlyReads = ({ occasion }: (typeof answers)[number]): boolean => reads.has(occasion);
   await resetCast(harness, partner);
   await everyCase(readsFirst(answers, onlyReads), titleOf, async ({ operationId, status, name, value, occasion }) => {
@@ -291,9 +294,9 @@ it('an example of a response keeps to its schema', () =>
     expect(schemaFaults(schema, value)).toEqual([]);
   }));
 
-it('the examples are of the same people in all responses', () => {
+it('all examples of responses name the same three patients', () => {
   const ids = new Set(JSON.stringify(responseExamples.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));
   expect([...ids].sort()).toEqual([cast.jane, cast.noah, cast.maria].map(({ id }) => `"user_id":"${id}"`));
 });
 
-it('each of these responses had its one row of the audit before it left', () => audit.expectOneRowEach());
+it('records one row of the audit before each of these responses', () => audit.expectOneRowEach());

@@ -17,7 +17,7 @@ import { call, type Answer } from '../support/http.js';
 import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
 let fileHost: FileHost;
@@ -45,17 +45,17 @@ const newKey = (): string => `key ${(count += 1)}`;
 const send = ({ target, json }: Asked, key: string | undefined, { token } = partner): Promise<Answer> =>
   call(harness, target, { token, json, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
-/** Every effect of these operations tells an event. */
+/** Every effect of these operations records an event. */
 const effects = (): Promise<number> => harness.domain.db.prisma.event.count({ where: { tenantId: partner.tenantId } });
 const storedKeys = (): Promise<number> =>
   harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId } });
 const succeeds = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
 
-it('the operations that take a key are these', () => {
+it('keyedRequests covers exactly the operations that take a key', () => {
   expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
 });
 
-/** Checks every operation that takes a key, each with new requests. */
+/** Checks every operation that takes a key with new requests. */
 const everyOperation = (check: (operation: ContractOperation, requests: KeyedRequests) => Promise<void>) =>
   everyCase(
     keyed,
@@ -64,7 +64,7 @@ const everyOperation = (check: (operation: ContractOperation, requests: KeyedReq
   );
 
 describe('every operation that takes a key', () => {
-  it('answers a retry with the first answer and does nothing again', () =>
+  it('replays the first answer to a retry, without further effects', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       const first = await send(requests.right, key);
@@ -73,7 +73,7 @@ describe('every operation that takes a key', () => {
       const before = await effects();
       const { target, json } = requests.right;
       const reordered = Object.fromEntries(Object.entries(json).toReversed());
-      // The key's quotation marks, and the order of members, are not part of it.
+      // Quotation marks around the key and the order of members make no difference.
       for (const [asked, spelt] of [
         [requests.right, key],
         [{ target, json: reordered }, `"${key}"`],
@@ -90,7 +90,7 @@ describe('every operation that takes a key', () => {
       expect(await effects()).toBe(before);
     }));
 
-  it('refuses the key for another request, in body or path', () =>
+  it('refuses the key for a request with another body or path', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       expect((await send(requests.right, key)).status).toBe(succeeds(operation));
@@ -103,7 +103,7 @@ describe('every operation that takes a key', () => {
       expect(await effects()).toBe(before);
     }));
 
-  it('stores nothing of a failure: the key is free', () =>
+  it('does not store a failure, so the key stays free', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       const before = await storedKeys();
@@ -114,7 +114,7 @@ describe('every operation that takes a key', () => {
       expect(await storedKeys()).toBe(before + 1);
     }));
 
-  it('tells nobody else the answer: the key of another client is another key', () =>
+  it('does not replay to another client, whose keys are separate', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       expect((await send(requests.right, key)).status).toBe(succeeds(operation));
@@ -127,7 +127,7 @@ describe('every operation that takes a key', () => {
       }
     }));
 
-  it('lets 401, 403 and 400 go before the key', () =>
+  it('answers 401, 403 and 400 before looking at the key', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       expect((await send(requests.right, key)).status).toBe(succeeds(operation));
@@ -160,7 +160,7 @@ describe('every operation that takes a key', () => {
     }));
 });
 
-it('no stored response holds the secret of a webhook endpoint, which only the first response shows', () =>
+it('shows the secret of a webhook endpoint only in the first response, and never stores it', () =>
   everyCase(['createWebhookEndpoint', 'rotateWebhookSecret'], String, async (operationId) => {
     const key = newKey();
     const { right } = await requestsOf(operationId);
@@ -185,21 +185,21 @@ describe('a key', () => {
     });
   });
 
-  it('cannot be anything else', () =>
+  it('is refused when it is empty, too long or not printable ASCII', () =>
     everyCase(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '], String, async (key) => {
       const before = await effects();
       expectProblem(await send(patient(), key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
       expect(await effects()).toBe(before);
     }));
 
-  it('is taken as it is written: its letters have a case', async () => {
+  it('is case-sensitive', async () => {
     const asked = patient();
     const [lower, upper] = [newKey(), newKey().toUpperCase()];
     expect((await send(asked, lower)).status).toBe(201);
     expectProblem(await send(asked, upper), 409, 'patient_email_taken');
   });
 
-  it('belongs to one operation: another one may have the same', async () => {
+  it('belongs to one operation, so each operation may use it', async () => {
     const key = newKey();
     for (const { operationId } of keyed) {
       const { right } = await requestsOf(operationId);
@@ -227,7 +227,7 @@ describe('a key', () => {
     expect(await effects()).toBe(before);
   });
 
-  it('means nothing to operations that take none', async () => {
+  it('is ignored by an operation that takes none', async () => {
     const json = await encounterBody(harness, partner);
     const key = newKey();
     for (const other of [json, { ...json, reviewType: 'synchronous' }]) {
@@ -236,7 +236,7 @@ describe('a key', () => {
     }
   });
 
-  it('replays before what has changed since can refuse', async () => {
+  it('replays the first answer even if a later change would refuse the request', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
@@ -246,11 +246,11 @@ describe('a key', () => {
     });
     expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
     expect((await send(asked, key)).body).toEqual(first.body);
-    const other = { ...asked, json: { ...asked.json, patientId: nobody } };
+    const other = { ...asked, json: { ...asked.json, patientId: unknownId } };
     expectProblem(await send(other, key), 400, 'idempotency_key_reused');
   });
 
-  it('is kept for 24 hours of the real world, whatever the tenant’s time is; then it is free', async () => {
+  it('is kept for 24 hours of real time, not of tenant time, and is then free', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
@@ -270,7 +270,7 @@ describe('a key', () => {
     expect([later.body, isReplayed(later)]).toEqual([second.body, true]);
   });
 
-  it('is not logged, nor is the answer', async () => {
+  it('does not appear in the log, nor does the answer', async () => {
     const key = `secret-${newKey()}`;
     const { right, failing } = await requestsOf('createPatient');
     await send(failing, key);
@@ -281,4 +281,4 @@ describe('a key', () => {
   });
 });
 
-it('each request had its one row of the audit before its response left, replays too', () => audit.expectOneRowEach());
+it('records one row of the audit before each response, including replays', () => audit.expectOneRowEach());

@@ -16,7 +16,7 @@ import { newWebhooks, webhookProbes } from '../support/webhooks.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** One of each thing that an id can mean. */
+/** One record of each kind that an id can name. */
 interface Things {
   readonly clinicId: string;
   readonly patientId: string;
@@ -29,10 +29,10 @@ interface Things {
   readonly order_no: string;
   readonly payment_id: string;
   readonly endpoint_id: string;
-  /** One that is deleted. */
+  /** The probe deletes this one. */
   readonly spareEndpointId: string;
   readonly delivery_id: string;
-  /** What creates an encounter of them. */
+  /** A body that creates an encounter of these records. */
   readonly encounter: Values;
 }
 
@@ -54,15 +54,15 @@ const unknown: Things = {
   encounter: {},
 };
 
-/** How an operation is asked about a thing. */
+/** A request of an operation about a record. */
 interface Probe {
-  /** The rest of the request, from the caller's own things. */
+  /** The rest of the request, made from the caller's own records. */
   readonly request: (own: Things) => Values;
-  /** Every input that names a thing, with the thing; null where it is of no tenant. */
+  /** Every input that names a record, with that record; null if it belongs to no tenant. */
   readonly inputs: Readonly<Record<string, keyof Things | null>>;
 }
 
-/** Every operation with an id among its inputs must stand here, with all of them. */
+/** Every operation with an id among its inputs, with all such inputs. */
 const probes: Readonly<Record<string, Probe>> = {
   findPatients: { request: () => ({}), inputs: { email: 'email' } },
   getPatient: { request: () => ({}), inputs: { id: 'patientId' } },
@@ -75,12 +75,12 @@ const probes: Readonly<Record<string, Probe>> = {
       countryCode: '+1',
       phone: '5125550142',
     }),
-    // That the e-mail is free in each tenant shows in tests/operations.
+    // tests/operations shows that tenants may use the same e-mail.
     inputs: { email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
   },
   updatePatient: {
     request: () => ({ notes: 'x' }),
-    // That the e-mail is free in each tenant shows in tests/operations.
+    // tests/operations shows that tenants may use the same e-mail.
     inputs: { id: 'patientId', email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
   },
   simulateVerification: { request: () => ({ status: 'INVITED' }), inputs: { id: 'patientId' } },
@@ -116,10 +116,10 @@ const probes: Readonly<Record<string, Probe>> = {
   },
   listAuditEvents: {
     request: () => ({ clientId: undefined, operationId: undefined, after: undefined }),
-    // The others only leave rows of the own tenant out.
+    // clientId and operationId only filter rows of the own tenant.
     inputs: { patientId: 'patientId', clientId: null, operationId: null },
   },
-  // Only leaves requests of the own tenant out.
+  // operationId only filters requests of the own tenant.
   listRequests: { request: () => ({}), inputs: { operationId: null } },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
@@ -164,7 +164,7 @@ const probes: Readonly<Record<string, Probe>> = {
       created_after: undefined,
       cursor: undefined,
     }),
-    // A pharmacy is of no tenant.
+    // A pharmacy belongs to no tenant.
     inputs: { clinicId: 'clinicId', pharmacyId: null },
   },
   cancelOrder: { request: () => ({ reason: 'x' }), inputs: { order_no: 'order_no' } },
@@ -220,7 +220,7 @@ async function newThings(owner: Partner): Promise<Things> {
 const bodySchema = ({ requestBody }: ContractOperation): Schema | undefined =>
   requestBody?.content['application/json']?.schema;
 
-/** Inputs that name a thing: by their form, or by their name. */
+/** Inputs whose format or name says that they name a record. */
 function namingInputs(operation: ContractOperation): string[] {
   const inputs: [string, Schema][] = [
     ...operation.parameters.map(({ name, schema }): [string, Schema] => [name, schema]),
@@ -238,13 +238,13 @@ function ask(operation: ContractOperation, probe: Probe, input: string, { [input
     Object.fromEntries(Object.entries(values).filter(([name]) => inUrl.has(name) === wanted));
   return call(harness, targetOf(operation, part(true)), {
     token: partner.token,
-    // The same for all answers, so that they can be compared byte for byte.
+    // All requests share it, so that answers can be compared byte for byte.
     headers: { ...requiredHeaders(operation), 'X-Request-Id': uuid },
     ...(bodySchema(operation) ? { json: part(false) } : {}),
   });
 }
 
-/** All of an answer but the time. */
+/** The whole answer except its time. */
 function everything({ status, headers, text }: Answer): object {
   const { date, ...rest } = Object.fromEntries(headers);
   expect(date).toBeDefined();
@@ -258,13 +258,13 @@ const cases = securedOperations.flatMap((operation) => {
   );
 });
 
-/** The response to a request about one of these things. */
+/** The answer of the case about these records. */
 const answerTo = ({ operation, probe, input, thing }: (typeof cases)[number], things: Things): Promise<Answer> =>
   ask(operation, probe, input, { [input]: things[thing] });
 
 const titleOf = ({ operation, input }: (typeof cases)[number]): string => `${operation.operationId} by ${input}`;
 
-it('everything that names a thing is looked at here', () =>
+it('the probes cover every input that names a record', () =>
   everyCase(
     securedOperations,
     ({ operationId }) => operationId,
@@ -273,20 +273,20 @@ it('everything that names a thing is looked at here', () =>
     },
   ));
 
-it('every operation answers for what another tenant has exactly as for what nobody has', () =>
-  everyCase(cases, titleOf, async (one) => {
-    const [ofNobody, ofOther] = [await answerTo(one, unknown), await answerTo(one, foreign)];
-    expect(everything(ofOther)).toEqual(everything(ofNobody));
+it('every operation answers for a record of another tenant exactly as for an unknown one', () =>
+  everyCase(cases, titleOf, async (probed) => {
+    const [ofUnknown, ofOther] = [await answerTo(probed, unknown), await answerTo(probed, foreign)];
+    expect(everything(ofOther)).toEqual(everything(ofUnknown));
   }));
 
-it('every operation answers otherwise for the tenant’s own, or the comparison would mean nothing', () =>
-  everyCase(cases, titleOf, async (one) => {
-    const [ofNobody, ofOwn] = [await answerTo(one, unknown), await answerTo(one, own)];
+it('every operation answers differently for a record of the caller, so the comparison above is meaningful', () =>
+  everyCase(cases, titleOf, async (probed) => {
+    const [ofUnknown, ofOwn] = [await answerTo(probed, unknown), await answerTo(probed, own)];
     expect(ofOwn.status < 500).toBe(true);
-    expect([ofOwn.status, ofOwn.text]).not.toEqual([ofNobody.status, ofNobody.text]);
+    expect([ofOwn.status, ofOwn.text]).not.toEqual([ofUnknown.status, ofUnknown.text]);
   }));
 
-it('does not tell by a second identifier whose an encounter is', async () => {
+it('does not reveal by a second identifier which tenant has an encounter', async () => {
   const { token } = partner;
   const askWith = (other: Things): Promise<Answer> =>
     call(harness, 'POST /encounters/status', {

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../support/postgres.js';
 
 afterEach(dropDatabases);
 
-/** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
+/** A database of 1.0.0 with three encounters and all records that belong to them. */
 async function databaseOf100(): Promise<string> {
   const url = await databaseWith(migrationNames.slice(0, 1));
   await rowsOf(url, rowsOf100);
@@ -82,7 +82,7 @@ describe('the migration of reviews, orders and events', () => {
     SELECT nextval('encounter_encounter_no_seq')::int AS encounter, nextval('order_order_sequence_seq')::int AS order`,
     );
 
-  it('keeps what 1.0.0 stored, and every row satisfies what is new', async () => {
+  it('keeps every row of 1.0.0, and validates the new constraints', async () => {
     const url = await databaseOf100();
     expect(await checkSchema(url)).toEqual({ state: 'behind', pending: later });
     const before = await contentOf(url);
@@ -92,7 +92,7 @@ describe('the migration of reviews, orders and events', () => {
     expect(await rowsOf(url, 'SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
   });
 
-  it('computes the new columns as for a new encounter', async () => {
+  it('fills the new columns as a new encounter does', async () => {
     const url = await databaseOf100();
     await migrate(url);
     expect(await rowsOf(url, 'SELECT claimable_from FROM encounter ORDER BY encounter_no')).toEqual([
@@ -108,7 +108,7 @@ describe('the migration of reviews, orders and events', () => {
     ]);
   });
 
-  it('continues behind the reserved numbers, and never goes back', async () => {
+  it('continues after the reserved numbers, and never decreases a sequence', async () => {
     const [few, many] = [await databaseOf100(), await databaseOf100()];
     await rowsOf(
       many,
@@ -122,7 +122,7 @@ describe('the migration of reviews, orders and events', () => {
 });
 
 describe('the migration of the event counter', () => {
-  it('gives the events of each tenant positions in the order that its feed had', async () => {
+  it('numbers the events of each tenant in the previous order of its feed', async () => {
     const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261122120000_event_counter')));
     const events = [
       ['a', 3, 9, 1],

@@ -6,9 +6,9 @@ import type { Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 
-// Serialisers of Java and .NET write a null for each field that has no value.
+// Serialisers of Java and .NET write null for each field without a value.
 
-/** In a merge patch a null clears a field. */
+/** Operations with a JSON body, except merge patches, where null clears a field. */
 const withBody = operations.flatMap((operation) => {
   const { content = {} } = operation.requestBody ?? {};
   const json = content['application/json'];
@@ -16,7 +16,7 @@ const withBody = operations.flatMap((operation) => {
   return [{ operation, schema: json.schema, examples: json.examples ?? {} }];
 });
 
-/** Optional members of a body that do not admit null, with what is nested. */
+/** Optional members of a body that do not admit null, nested ones included. */
 function strictMembers({ properties = {}, required = [], items }: Schema, path: string): string[] {
   if (items) return strictMembers(items, `${path}/0`);
   return Object.entries(properties).flatMap(([name, schema]) => {
@@ -36,7 +36,7 @@ function withNulls(value: unknown, { properties, items }: Schema): unknown {
   );
 }
 
-/** What two answers to the same request share: not new ids, numbers, times, links and tokens. */
+/** An answer with new ids, numbers, times, links and tokens replaced, so that two can be compared. */
 function shared({ status, body }: Answer): { readonly status: number; readonly body: unknown } {
   const text = JSON.stringify(body ?? null)
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'id')
@@ -60,11 +60,11 @@ async function send(operation: ContractOperation, json: object): Promise<ReturnT
   return shared(await call(harness, targetOf(operation), { token, headers: requiredHeaders(operation), json }));
 }
 
-it('every optional field of a body admits null in the contract, so that the mock does, too', () => {
+it('every optional field of a body admits null in the contract, and so in the mock', () => {
   expect(withBody.flatMap(({ operation, schema }) => strictMembers(schema, operation.operationId))).toEqual([]);
 });
 
-it('a body with null for every absent optional field gives the same result as without', async () => {
+it('a null for every absent optional field does not change the result', async () => {
   const { client_id, client_secret } = { client_id: partner.clientId, client_secret: partner.clientSecret };
   const login = { grant_type: 'client_credentials', client_id, client_secret };
   const bodies = withBody.flatMap(({ operation, schema, examples }) =>
@@ -81,7 +81,7 @@ it('a body with null for every absent optional field gives the same result as wi
   });
 }, 120_000);
 
-it('a null in a required field is refused, and nulls alone are no identifier', async () => {
+it('a null in a required field gets 400, and null identifiers get identifier_required', async () => {
   await everyCase(
     withBody,
     ({ operation }) => operation.operationId,

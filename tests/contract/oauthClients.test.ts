@@ -4,7 +4,7 @@ import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 
-/** Both libraries ask for https unless told that it is loopback; nothing else is set for this service. */
+/** Both libraries demand https unless told otherwise; the tests set no other option for this service. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
 let harness: Harness;
@@ -12,7 +12,7 @@ let partner: Partner;
 let issuer: URL;
 beforeAll(async () => {
   harness = await startHarness();
-  // The libraries look at the real time when they check a token.
+  // The libraries check tokens against the real time.
   harness.clock.now = new Date();
   partner = await newPartner(harness);
   issuer = new URL(harness.baseUrl);
@@ -75,7 +75,7 @@ describe('oauth4webapi', () => {
     expect(await listClinics(token)).toBe(403);
   });
 
-  it('finds access tokens in order by the published keys (RFC 9068), before and after a rotation', async () => {
+  it('validates access tokens by the published keys (RFC 9068), before and after a rotation', async () => {
     const server = await discover();
     const before = (await logIn(server)).access_token;
     const { clientId, tenantId } = partner;
@@ -86,12 +86,12 @@ describe('oauth4webapi', () => {
     const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: false };
     await rotateSigningKeys(services.config.signingKeysFile, options);
     const after = (await logIn(server)).access_token;
-    // What has been discovered anew has no keys in memory.
+    // A new discovery has no cached keys.
     const fresh = await discover();
     for (const token of [before, after]) expect(await validate(fresh, token)).toMatchObject(claims);
   });
 
-  it('finds a refresh token not to be an access token', async () => {
+  it('rejects a refresh token as an access token', async () => {
     const server = await discover();
     const { refresh_token: token = '' } = await logIn(server);
     await expect(validate(server, token)).rejects.toThrow(oauth.OperationProcessingError);
@@ -101,7 +101,7 @@ describe('oauth4webapi', () => {
     const server = await discover();
     const client = { client_id: partner.clientId };
     const response = await oauth.clientCredentialsGrantRequest(server, client, method('wrong'), {}, overHttp);
-    // A challenge, if there is one, is what the library reads first.
+    // The library reads a challenge first, if there is one.
     const expected =
       method === oauth.ClientSecretBasic
         ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
@@ -111,9 +111,9 @@ describe('oauth4webapi', () => {
 });
 
 describe('openid-client', () => {
-  /** Without a method it sends the secret in the body. */
+  /** By default the library sends the secret in the body. */
   const methods = [
-    ['its default', undefined],
+    ['the default method', undefined],
     ['client_secret_basic', openid.ClientSecretBasic],
     ['client_secret_post', openid.ClientSecretPost],
   ] as const;
@@ -137,7 +137,7 @@ describe('openid-client', () => {
     expect((await openid.fetchProtectedResource(config, renewed.access_token, url, 'GET')).status).toBe(200);
   });
 
-  it('narrows the scope, also when it renews', async () => {
+  it('narrows the scope at login and at renewal', async () => {
     const config = await discover();
     const narrow = { scope: 'read:client admin:clinic' };
     const { refresh_token: token = '', scope } = await openid.clientCredentialsGrant(config, narrow);

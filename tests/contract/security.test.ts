@@ -30,13 +30,13 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** A request that is wrong in every place where it can be wrong. */
+/** Sends a request with a wrong path, query and body. */
 function sendWrong(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
   const path = operation.path.replaceAll(/\{\w+\}/g, '!');
   return send(operation, `${operation.method} ${path}?nonsense=1`, authorization, '{"');
 }
 
-/** A request as the contract's examples have it, which would succeed. */
+/** Sends the contract's example, which a valid token would make succeed. */
 function sendRight(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
@@ -56,7 +56,7 @@ function send(
   return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
 }
 
-/** The partner's own token with changes, signed by another key or in another way. */
+/** The partner's token with changes and another signature. */
 function forged(changes: { header?: object; payload?: object }, signature: (input: Buffer) => Buffer): string {
   const { header, payload } = readToken(partner.token);
   const parts = { header: { ...header, ...changes.header }, payload: { ...payload, ...changes.payload } };
@@ -68,7 +68,7 @@ const signed = async (changes: { header?: object; payload?: object }): Promise<s
   return forged(changes, es256(privateKey));
 };
 
-/** Refused tokens: what they are, their Authorization header, the code that they get. */
+/** Refused tokens: title, Authorization header, code of the refusal. */
 const refused: [string, () => string | undefined | Promise<string | undefined>, ProblemCode][] = [
   ['no token', () => undefined, 'token_missing'],
   ['credentials of the token endpoint', () => basicAuth(partner), 'token_missing'],
@@ -131,7 +131,7 @@ const refused: [string, () => string | undefined | Promise<string | undefined>, 
 
 const tokenOnce = oncePerName<string>();
 
-/** A token of a client with just these permissions; several operations need the same. */
+/** A token of a client with only these permissions; operations with equal permissions share it. */
 const tokenWith = (held: readonly Permission[]): Promise<string> =>
   tokenOnce(held.join(' '), async () => (await newClient(harness, partner.tenantId, held)).token);
 
@@ -140,7 +140,7 @@ const nameOf = ({ operationId }: ContractOperation): string => operationId;
 /** How many requests are under way at once. */
 const AT_ONCE = 4;
 
-it('says which token is right, or the refusals below would mean nothing', () =>
+it('accepts a valid token with the permission of the operation, so the refusals below are meaningful', () =>
   everyCase(securedOperations, nameOf, async (operation) => {
     const token = await tokenWith(needed(operation));
     expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
@@ -148,7 +148,7 @@ it('says which token is right, or the refusals below would mean nothing', () =>
   }));
 
 describe('every operation', () => {
-  /** All that the partner has but its clients, which the tests make. */
+  /** All records of the partner except its clients, which the tests create. */
   async function things(): Promise<object> {
     const { api_client: _clients, api_client_secret: _secrets, ...others } = await thingsOf(harness, partner.tenantId);
     return others;
@@ -161,12 +161,12 @@ describe('every operation', () => {
     expect(await things()).toEqual(before);
   });
 
-  it('refuses a token that is none, whatever else is wrong with the request', async () => {
+  it('answers 401 to a missing or invalid token, to a right and to a wrong request', async () => {
     const headers = await Promise.all(
-      refused.map(async ([what, make, code]) => ({ what, header: await make(), code })),
+      refused.map(async ([kind, make, code]) => ({ kind, header: await make(), code })),
     );
-    const cases = securedOperations.flatMap((operation) => headers.map((one) => ({ ...one, operation })));
-    const titleOf = ({ operation, what }: (typeof cases)[number]): string => `${nameOf(operation)}: ${what}`;
+    const cases = securedOperations.flatMap((operation) => headers.map((refusal) => ({ ...refusal, operation })));
+    const titleOf = ({ operation, kind }: (typeof cases)[number]): string => `${nameOf(operation)}: ${kind}`;
     await everyCase(
       cases,
       titleOf,
@@ -181,7 +181,7 @@ describe('every operation', () => {
     );
   }, 120_000);
 
-  it('refuses a token without its permission, whatever else is wrong with the request', () =>
+  it('answers 403 to a token without its permission, to a right and to a wrong request', () =>
     everyCase(
       securedOperations,
       nameOf,
@@ -199,7 +199,7 @@ describe('every operation', () => {
       AT_ONCE,
     ));
 
-  it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
+  it('answers 401 client_inactive within 30 seconds of the deactivation of a client in use', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await everyCase(
       securedOperations,
@@ -222,7 +222,7 @@ describe('every operation', () => {
   });
 });
 
-it('an operation without security answers everybody, and does not look at a token', () => {
+it('an operation without security ignores a missing, invalid or valid token', () => {
   const others = operations.filter(({ security, method }) => security.length === 0 && method === 'GET');
   return everyCase(others, nameOf, async (operation) => {
     for (const header of [undefined, 'Bearer garbage', `Bearer ${await newToken(harness, partner)}`]) {

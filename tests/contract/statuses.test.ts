@@ -6,7 +6,7 @@ import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { isFullRun, notedStatuses, statusFaults, statusFolderVariable, type RunOptions } from '../support/statuses.js';
 
-// That every declared status was seen can only be said after all tests: statusReporter.js does. Here it is kept honest.
+// statusReporter.js checks after all tests that every declared status was seen. Here its parts are tested.
 
 const allRun: RunOptions = {
   nonFlagArgs: [],
@@ -18,16 +18,16 @@ const allRun: RunOptions = {
 describe('after a run of all tests', () => {
   const declared = [{ operationId: 'getPatient', statuses: [200, 404] }];
 
-  it('names every declared status that no test has seen', () => {
+  it('reports every declared status that no test has seen', () => {
     expect(statusFaults(declared, new Set(['getPatient 200']), [])).toEqual(['no test has seen getPatient 404']);
   });
 
-  it('is content when all were seen or are on the allow-list', () => {
+  it('reports no fault when every status was seen or is on the allow-list', () => {
     expect(statusFaults(declared, new Set(['getPatient 200', 'getPatient 404']), [])).toEqual([]);
     expect(statusFaults(declared, new Set(['getPatient 200']), ['getPatient 404'])).toEqual([]);
   });
 
-  it('lets the allow-list only shrink', () => {
+  it('reports entries of the allow-list that were seen or are not declared', () => {
     const seen = new Set(['getPatient 200', 'getPatient 404']);
     expect(statusFaults(declared, seen, ['getPatient 404'])).toEqual(['getPatient 404 was seen: take it off the list']);
     expect(statusFaults(declared, seen, ['getPatient 410'])).toEqual([
@@ -36,8 +36,8 @@ describe('after a run of all tests', () => {
   });
 });
 
-describe('which runs are judged', () => {
-  it('judges a run of all tests', () => {
+describe('isFullRun', () => {
+  it('accepts a run of all tests', () => {
     expect(isFullRun(allRun)).toBe(true);
   });
 
@@ -45,15 +45,15 @@ describe('which runs are judged', () => {
     ['files', { nonFlagArgs: ['tests/contract'] }],
     ['a pattern of paths', { testPathPatterns: { patterns: ['contract'] } }],
     ['a pattern of names', { testNamePattern: '404' }],
-    ['what changed', { onlyChanged: true }],
-    ['what failed', { onlyFailures: true }],
+    ['changed files', { onlyChanged: true }],
+    ['failed files', { onlyFailures: true }],
     ['a shard', { shard: { shardIndex: 1, shardCount: 2 } }],
-  ])('does not judge a run of %s', (_what, options) => {
+  ])('rejects a run of %s', (_part, options) => {
     expect(isFullRun({ ...allRun, ...options })).toBe(false);
   });
 });
 
-it('allows only statuses that the contract declares to be unseen', async () => {
+it('the allow-list holds only statuses that the contract declares', async () => {
   const allowed: unknown = JSON.parse(await readFile(new URL('unseenStatuses.json', import.meta.url), 'utf8'));
   const declared = operations.flatMap(({ operationId, statuses }) =>
     statuses.map((status) => `${operationId} ${status}`),

@@ -24,7 +24,7 @@ it('package, lock file, API-Version header and workflows name the version of the
   });
 });
 
-it('the changelog has a chapter for each released contract, and says what the next release will be', async () => {
+it('the changelog has a chapter for each released contract, and names the next release', async () => {
   const changelog = await read('openapi/CHANGELOG.md');
   const released = (await readdir(new URL('generated/released', packageRoot))).map((file) => file.replace('.json', ''));
   const chapters = [...changelog.matchAll(/^## (\d\S*) \(\d{4}-\d\d-\d\d\)$/gm)].map(([, number = '']) => number);
@@ -36,7 +36,7 @@ it('the changelog has a chapter for each released contract, and says what the ne
   if (!released.includes(version)) expect(changelog).toContain(`## Unreleased\n\nWill be ${plannedRelease(version)}.`);
 });
 
-it('an operation and a field are marked with the first release that has them', () => {
+it('marks an operation and a field with the first release that has them', () => {
   const contractOf = (number: string, paths: string[], fields: string[]): Versioned => ({
     info: { version: number },
     paths: Object.fromEntries(paths.map((path) => [path, { get: {} }])),

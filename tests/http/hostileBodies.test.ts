@@ -4,22 +4,22 @@ import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/ho
 import { call } from '../support/http.js';
 import { openConnection, rawCall, requestBytes } from '../support/rawHttp.js';
 
-// How large a body is, and what its headers say of it. What is in it: hostileJson.test.ts.
+// Size and headers of bodies; hostileJson.test.ts covers their content.
 
 const LIMIT = 256 * 1024;
 const service = bodiesUnderAttack();
 
-/** The same JSON in so many bytes. */
+/** JSON, padded with spaces to a size in bytes. */
 const padded = (value: unknown, size: number): string => JSON.stringify(value).padEnd(size, ' ');
 
-describe('a body of more than 256 KiB', () => {
-  it('is too large for every operation', () =>
+describe('the size of a body', () => {
+  it('answers 413 body_too_large over 256 KiB, at every operation', () =>
     service.everyOperation(async (operation) => {
       const { status, body } = await service.sendText(operation, padded(exampleBody(operation), LIMIT + 1));
       expect({ status, code: body.code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('is too large for every operation also when it does not say how large it is', () =>
+  it('answers 413 to a chunked body over 256 KiB, at every operation', () =>
     service.everyOperation(async (operation) => {
       const [method = '', target = ''] = targetOf(operation).split(' ');
       const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
@@ -38,12 +38,12 @@ describe('a body of more than 256 KiB', () => {
       expect({ status, code: JSON.parse(text).code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('is too large however large it is', async () => {
+  it('answers 413 to a body of 2 MiB', async () => {
     const { status, body } = await service.sendText(operationOf('createPatient'), padded(patientBody(), 8 * LIMIT));
     expect({ status, code: body.code }).toEqual({ status: 413, code: 'body_too_large' });
   });
 
-  it('is read when it has just 256 KiB', async () => {
+  it('accepts a body of exactly 256 KiB', async () => {
     const { status, body } = await call(service.harness, 'POST /clients', {
       token: service.partner.token,
       raw: padded(patientBody({ employer: 'of 256 KiB' }), LIMIT),
@@ -54,7 +54,7 @@ describe('a body of more than 256 KiB', () => {
     expect(read.body.employer).toBe('of 256 KiB');
   });
 
-  it('is read by no operation when the head of the request is at fault', () =>
+  it('answers a wrong query, path or key without reading the body, at every operation', () =>
     service.everyOperation(async (operation) => {
       const large = { raw: padded({}, LIMIT + 1), headers: { ...json, ...requiredHeaders(operation) } };
       const [method = '', path = ''] = targetOf(operation).split(' ');
@@ -72,7 +72,7 @@ describe('a body of more than 256 KiB', () => {
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'idempotency_key_required' });
     }));
 
-  it('is not read at all for a caller who may not send it', async () => {
+  it('answers 401 to a missing token without reading the body', async () => {
     const large = { raw: padded({}, LIMIT + 1), headers: json };
     const { status, headers, body } = await call(service.harness, 'POST /clients', large);
     expect({ status, code: body.code, connection: headers.get('Connection') }).toEqual({
@@ -83,7 +83,7 @@ describe('a body of more than 256 KiB', () => {
   });
 });
 
-describe('a Content-Length that lies', () => {
+describe('a wrong Content-Length', () => {
   const start = (length: number) =>
     requestBytes({
       method: 'POST',
@@ -96,7 +96,7 @@ describe('a Content-Length that lies', () => {
       ],
     });
 
-  it('by too little makes the rest another, malformed request', async () => {
+  it('makes the surplus bytes a second, malformed request when it is too small', async () => {
     const connection = await openConnection(service.harness);
     connection.socket.write(start(26 - 9));
     const answers = (await connection.closed()).map(({ status, text }) => [status, JSON.parse(text).code]);
@@ -106,7 +106,7 @@ describe('a Content-Length that lies', () => {
     ]);
   });
 
-  it('by too much is a request that ends early', async () => {
+  it('gets 400 when the body ends before it', async () => {
     const connection = await openConnection(service.harness);
     connection.socket.end(start(27));
     const answers = (await connection.closed()).map(({ status, text }) => [status, JSON.parse(text).code]);
@@ -115,7 +115,7 @@ describe('a Content-Length that lies', () => {
 });
 
 describe('the content type', () => {
-  it('is checked by every operation', () =>
+  it('must be JSON, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = JSON.stringify(exampleBody(operation));
       for (const type of sampleFor(operation, [
@@ -136,15 +136,15 @@ describe('the content type', () => {
           'content_type_not_json',
         );
       }
-      // A body of bytes, because an HTTP client gives text a type.
+      // Bytes, because fetch adds a content type to text.
       expectRefusal(operation, await service.send(operation, { raw: Buffer.from(raw) }), 'content_type_not_json');
       if (operation.operationId === 'issueToken') return;
       const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
       expectRefusal(operation, await service.sendText(operation, 'a=1', form), 'content_type_not_json');
     }));
 
-  // RFC 8259 §8.1: the text is UTF-8 whatever the charset says.
-  it('may have any spelling and charset', () =>
+  // RFC 8259 §8.1: JSON is UTF-8, so a charset has no effect.
+  it('may spell JSON in any case and with any charset, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const type of sampleFor(operation, [
         'application/json;charset=utf-8',
@@ -156,7 +156,7 @@ describe('the content type', () => {
       }
     }));
 
-  it('does not admit compression', () =>
+  it('must come without a Content-Encoding, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const encoding of sampleFor(operation, ['gzip', 'deflate', 'br', 'gzip, gzip', 'other'])) {
         const answer = await service.sendText(operation, '{}', { 'Content-Encoding': encoding });

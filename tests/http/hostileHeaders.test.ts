@@ -6,7 +6,7 @@ import { expectRawProblem, openConnection, rawCall } from '../support/rawHttp.js
 
 const service = attackedService();
 
-/** A target or a header as a title, shortened. */
+/** A target or header value, shortened to a title. */
 const titleOf = (value: string): string => JSON.stringify(value).slice(0, 60);
 const bearer = () => ['Authorization', `Bearer ${service.partner.token}`] as const;
 
@@ -39,7 +39,7 @@ describe('the Accept header', () => {
   };
   const rows = Object.entries(admitted).flatMap(([type, values]) => values.map((accept) => ({ accept, type })));
 
-  it('decides the media type of an error', () =>
+  it('selects the media type of an error', () =>
     service.everyCase(
       rows,
       ({ accept }) => titleOf(accept),
@@ -53,11 +53,11 @@ describe('the Accept header', () => {
       },
     ));
 
-  it('is not needed', async () => {
+  it('may be absent: an error is then application/problem+json', async () => {
     expectRawProblem(await rawCall(service.harness, { target: '/clinics' }), 401, 'token_missing');
   });
 
-  it('is no reason to refuse a request', async () => {
+  it('never causes a refusal: a success is application/json', async () => {
     for (const accept of ['text/html', 'garbage', 'application/problem+json']) {
       const options = { token: service.partner.token, headers: { Accept: accept } };
       const { status, headers } = await call(service.harness, 'GET /clinics', options);
@@ -70,7 +70,7 @@ describe('the request id', () => {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
   const given = randomUUID();
 
-  it('of the caller is kept by every operation if it is a UUID', () =>
+  it('is the X-Request-Id of the caller if that is a UUID, at every operation', () =>
     service.everyCase(
       securedOperations,
       ({ operationId }) => operationId,
@@ -83,18 +83,18 @@ describe('the request id', () => {
       },
     ));
 
-  it('is ours if the caller sent another', () =>
+  it('is a new UUID if the X-Request-Id of the caller is not exactly one UUID', () =>
     service.everyCase<[string, string[]]>(
       [
-        ['no UUID', ['abc']],
-        ['nothing', ['']],
-        ['more than a UUID', [`${given}x`]],
+        ['text', ['abc']],
+        ['an empty value', ['']],
+        ['a UUID with a suffix', [`${given}x`]],
         ['bytes', ['\u00ff\u00fe']],
-        ['two of them', [given, randomUUID()]],
+        ['two UUIDs', [given, randomUUID()]],
         ['8000 characters', ['a'.repeat(8_000)]],
-        ['another header in disguise', [`${given}%0d%0aX-Injected: 1`]],
+        ['an encoded line break', [`${given}%0d%0aX-Injected: 1`]],
       ],
-      ([what]) => what,
+      ([kind]) => kind,
       async ([, values]) => {
         const headers = values.map((value) => ['X-Request-Id', value] as const);
         const answer = await rawCall(service.harness, { target: '/clinics', headers });
@@ -108,7 +108,7 @@ describe('the request id', () => {
 describe('headers', () => {
   const lineBreak = '%0d%0aX-Injected:%201%0d%0a%0d%0a';
 
-  it('cannot be injected by a line break in the target', () => {
+  it('cannot be injected by an encoded line break in the target', () => {
     const paths = ['/clinics', '/nowhere', `/clients/${randomUUID()}`, '/healthz', '/files/x', '/docs'];
     return service.everyCase(paths, titleOf, async (path) => {
       for (const target of [`${path}${lineBreak}`, `${path}?search=${lineBreak}`, `${path}?${lineBreak}=1`]) {
@@ -119,7 +119,7 @@ describe('headers', () => {
     });
   });
 
-  it('with a bare line break are refused', async () => {
+  it('get 400 when one holds a bare carriage return', async () => {
     for (const name of ['X-Request-Id', 'Authorization', 'Accept']) {
       expectRawProblem(
         await rawCall(service.harness, { headers: [[name, 'a\rX-Injected: 1']] }),
@@ -129,20 +129,20 @@ describe('headers', () => {
     }
   });
 
-  it('are served whatever they expect', async () => {
+  it('may state an unknown expectation', async () => {
     for (const value of ['100-continue, other', 'other']) {
       expect((await rawCall(service.harness, { target: '/healthz', headers: [['Expect', value]] })).status).toBe(200);
     }
   });
 
-  it('without Host are refused, as RFC 9112 §3.2 demands', async () => {
+  it('get 400 without Host (RFC 9112 §3.2)', async () => {
     const connection = await openConnection(service.harness);
     connection.socket.write('GET /healthz HTTP/1.1\r\n\r\n');
     expectRawProblem(await connection.answer(), 400, 'validation_failed');
     expect(await connection.closed()).toHaveLength(1);
   });
 
-  it('that are malformed are refused by the token endpoint as its contract declares', async () => {
+  it('get the declared 400 of the token endpoint when one is malformed', async () => {
     const request = { method: 'POST', target: '/oauth/token', headers: [['Bad Name', 'x']] } as const;
     const { status, headers, text } = await rawCall(service.harness, request);
     const sent = { status, contentType: headers['content-type'] ?? '', body: JSON.parse(text) };
@@ -150,7 +150,7 @@ describe('headers', () => {
     expect(contractFaults('issueToken', { ...sent, header: (name) => headers[name.toLowerCase()] })).toEqual([]);
   });
 
-  it('that ask for another protocol are served in this one', async () => {
+  it('may offer an upgrade, which the service ignores', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       const headers = [
         ['Upgrade', protocol],

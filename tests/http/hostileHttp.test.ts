@@ -3,19 +3,19 @@ import { operations, targetOf, type ContractOperation } from '../support/contrac
 import { call } from '../support/http.js';
 import { expectRawProblem, rawCall } from '../support/rawHttp.js';
 
-// Methods, targets and parameters. What is in a head besides: hostileHeaders.test.ts.
+// Methods, targets and parameters; hostileHeaders.test.ts covers headers.
 
 const service = attackedService();
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
 
-/** A target or a header as a title, shortened. */
+/** A target, shortened to a title. */
 const titleOf = (value: string): string => JSON.stringify(value).slice(0, 60);
 const bearer = () => ['Authorization', `Bearer ${service.partner.token}`] as const;
 
 const pathOf = (operation: ContractOperation): string => targetOf(operation).split(' ')[1] ?? '';
 const paths = [...new Set(operations.map((operation) => pathOf(operation).split('?')[0] ?? ''))];
 
-/** The methods of the template that the path fits, concrete ones first: /encounters/status is no encounter's. */
+/** Methods of the path template that matches; a concrete path wins, because /encounters/status is not an encounter. */
 function methodsOf(path: string): string[] {
   const fits = ({ path: template }: ContractOperation) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
@@ -27,7 +27,7 @@ describe('a method that a path does not have', () => {
   const methods = ['HEAD', 'OPTIONS', 'TRACE', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
   const others = (path: string) => methods.filter((method) => !methodsOf(path).includes(method));
 
-  it('is refused with the methods that the path has', () =>
+  it('gets 405 with the methods that the path has', () =>
     service.everyCase(paths, titleOf, async (path) => {
       for (const method of others(path)) {
         const answer = await rawCall(service.harness, { method, target: path });
@@ -39,7 +39,7 @@ describe('a method that a path does not have', () => {
     }));
 });
 
-it('no condition in a request makes an operation return a status that the contract does not declare', () => {
+it('returns only declared statuses to conditional and range requests', () => {
   const read = operations.filter(({ method }) => method === 'GET');
   return service.everyCase(read, nameOf, async (operation) => {
     const conditions = [
@@ -54,7 +54,7 @@ it('no condition in a request makes an operation return a status that the contra
   });
 });
 
-describe('a target that is no path of the contract', () => {
+describe('a request target', () => {
   const unknown = [
     '/index.html',
     '/nowhere',
@@ -81,7 +81,7 @@ describe('a target that is no path of the contract', () => {
     'http://other.example/nowhere',
   ];
 
-  it('is not found', () =>
+  it('gets 404 route_not_found when the contract has no such path', () =>
     service.everyCase(unknown, titleOf, async (target) => {
       for (const method of ['GET', 'POST']) {
         expectRawProblem(
@@ -92,7 +92,7 @@ describe('a target that is no path of the contract', () => {
       }
     }));
 
-  it('is taken by its path when it is in absolute form', () => {
+  it('selects the operation by its path alone when it is in absolute form', () => {
     const absolute = ['http://other.example/clinics', 'https://user:secret@other.example:1/clinics'];
     return service.everyCase(absolute, titleOf, async (target) => {
       const { status, text } = await rawCall(service.harness, { target, headers: [bearer()] });
@@ -110,19 +110,19 @@ describe('a target that is no path of the contract', () => {
     'clinics',
   ];
 
-  it('is refused when it is too long or malformed', () =>
+  it('gets 400 when it is too long or malformed', () =>
     service.everyCase(malformed, titleOf, async (target) => {
       expectRawProblem(await rawCall(service.harness, { target }), 400, 'validation_failed');
     }));
 
   const links = ['/files/%zz', '/files/%00', '/files/x', `/files/${'a'.repeat(10_000)}`];
 
-  it('is no link to a file', () =>
+  it('gets 403 when it is a file link without a valid signature', () =>
     service.everyCase(links, titleOf, async (target) => {
       expect((await rawCall(service.harness, { target })).status).toBe(403);
     }));
 
-  it('of a page that does not meet a condition is answered so', async () => {
+  it('gets 416 or 412 when it is a page that does not meet the condition', async () => {
     for (const [name, value, status] of [
       ['Range', 'bytes=99999999-', 416],
       ['If-Match', '"other"', 412],
@@ -132,7 +132,7 @@ describe('a target that is no path of the contract', () => {
   });
 });
 
-/** Each parameter of each operation. */
+/** Every path or query parameter of every operation. */
 const parametersIn = (place: 'path' | 'query') =>
   operations.flatMap((operation) =>
     operation.parameters
@@ -160,10 +160,10 @@ describe('a path parameter', () => {
     'a'.repeat(8_000),
   ];
 
-  it('that is not valid is named', () =>
+  it('gets 400 with its name when it is invalid', () =>
     service.everyCase(parametersIn('path'), parameterName, async ({ operation, name }) => {
       for (const value of values) {
-        // As it is, not encoded.
+        // Insert the value without encoding it.
         const [, target = ''] = targetOf(operation, { [name]: 'MARK' })
           .replace('MARK', value)
           .split(' ');
@@ -196,7 +196,7 @@ describe('a query', () => {
     expect(body.errors).toContainEqual(expect.objectContaining(fault));
   };
 
-  it('with an unknown parameter is refused by every operation', () =>
+  it('gets 400 for an unknown parameter, at every operation', () =>
     service.everyCase(operations, nameOf, async (operation) => {
       await expectFault(operation, 'unknown=1', { parameter: 'unknown' });
       await expectFault(operation, 'constructor=1', { parameter: 'constructor' });
@@ -205,12 +205,11 @@ describe('a query', () => {
 
   const numbers = ['', 'x', '1.5', '-1', '0', '1e400', 'NaN', 'Infinity', '2147483648', '9007199254740993', '%zz'];
 
-  it('that repeats or misuses a parameter is refused', () =>
-    service.everyCase(parametersIn('query'), parameterName, async (one) => {
-      const { operation, name, example, schema } = one;
+  it('gets 400 for a repeated or malformed parameter', () =>
+    service.everyCase(parametersIn('query'), parameterName, async ({ operation, name, example, schema }) => {
       const sent = `${name}=${encodeURIComponent(String(example))}`;
       await expectFault(operation, `${sent}&${sent}`, { parameter: name });
-      // A name that is no property's is not repeated to the caller.
+      // The error does not repeat a name that is not an identifier.
       await expectFault(operation, `${name}%5B%5D=1&${sent}`, { code: 'additionalProperties' });
       await expectFault(operation, `${name}=a%00b`, { parameter: name }, schema['x-problem-codes']?.['pattern']);
       if (schema.type !== 'integer') return;

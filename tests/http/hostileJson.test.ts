@@ -3,14 +3,14 @@ import { patientBody } from '../support/factories.js';
 import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/hostileBodies.js';
 import { call, type Answer } from '../support/http.js';
 
-// What is in a body. Its size and its headers: hostileBodies.test.ts.
+// Content of bodies; hostileBodies.test.ts covers their size and headers.
 
 const service = bodiesUnderAttack();
 
 const propertiesOf = (operation: ContractOperation): [string, Schema][] =>
   Object.entries(operation.requestBody?.content['application/json']?.schema.properties ?? {});
 
-/** An operation lists all faults of a body, which are sent at once; the token endpoint names one. */
+/** An operation lists all faults of a body, so one request tests all names; the token endpoint names one fault. */
 const sentTogether = ({ operationId }: ContractOperation, names: readonly string[]): (readonly string[])[] =>
   operationId === 'issueToken' ? names.map((name) => [name]) : [names].filter(({ length }) => length > 0);
 
@@ -22,13 +22,13 @@ function expectNamed({ operationId }: ContractOperation, { body, text }: Answer,
   expect(names.filter((name) => !isNamed(name))).toEqual([]);
 }
 
-/** The example of the request with this JSON as the value of the named properties. */
+/** The request example with the named properties set to this JSON. */
 function exampleWith(operation: ContractOperation, names: readonly string[], value: string): string {
   const marked = Object.fromEntries(names.map((name) => [name, 'MARK']));
   return JSON.stringify({ ...exampleBody(operation), ...marked }).replaceAll('"MARK"', () => value);
 }
 
-describe('text that is not JSON in UTF-8', () => {
+describe('the text of a body', () => {
   const bytes = (...parts: (string | number[])[]) =>
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
@@ -48,7 +48,7 @@ describe('text that is not JSON in UTF-8', () => {
     bytes('{"a":"', [0xe2, 0x82], '"}'),
     bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'),
     new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
-    // Half of a surrogate pair, in a text, in a name and deep inside.
+    // Half a surrogate pair in a string, in a name and nested.
     '{"a":"\\ud800"}',
     '{"a":"x\\uDC00y"}',
     '{"a":"\\udc00\\ud800"}',
@@ -58,20 +58,20 @@ describe('text that is not JSON in UTF-8', () => {
     '['.repeat(deep),
   ];
 
-  it('is malformed to every operation', () =>
+  it('gets malformed_json unless it is JSON in UTF-8, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const text of sampleFor(operation, texts))
         expectRefusal(operation, await service.sendText(operation, text), 'malformed_json');
     }));
 
-  it('is not what a byte order mark makes of JSON', async () => {
+  it('may begin with a byte order mark', async () => {
     const raw = `\ufeff${JSON.stringify(patientBody())}`;
     expect(
       (await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json })).status,
     ).toBe(201);
   });
 
-  it('is not what whole surrogate pairs make of JSON', async () => {
+  it('may escape whole surrogate pairs', async () => {
     const raw = JSON.stringify(patientBody({ firstName: 'X' })).replace('"X"', '"\\ud83d\\ude00 \\\\ud800"');
     const { status, body } = await call(service.harness, 'POST /clients', {
       token: service.partner.token,
@@ -84,7 +84,7 @@ describe('text that is not JSON in UTF-8', () => {
 
 const nested = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
 
-describe('JSON of more than 32 levels', () => {
+describe('the depth of JSON', () => {
   const deep = [
     nested('[', ']', 33),
     nested('{"a":', '}', 33),
@@ -93,7 +93,7 @@ describe('JSON of more than 32 levels', () => {
     nested('{"a":', '}', 40_000),
   ];
 
-  it('is malformed to every operation, as a body and as a value', () =>
+  it('gets malformed_json over 32 levels, in a body and in a value, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const value of sampleFor(operation, deep)) {
         expectRefusal(operation, await service.sendText(operation, value), 'malformed_json');
@@ -105,7 +105,7 @@ describe('JSON of more than 32 levels', () => {
       }
     }));
 
-  it('is malformed as metadata of a patient, however deep it is', async () => {
+  it('gets malformed_json over 32 levels in metadata when a patient is created or updated', async () => {
     const { body } = await call(service.harness, 'POST /clients', {
       token: service.partner.token,
       json: patientBody(),
@@ -122,7 +122,7 @@ describe('JSON of more than 32 levels', () => {
     }
   });
 
-  it('is not what 32 levels are, nor brackets in texts', async () => {
+  it('may be 32 levels, and does not count brackets in strings', async () => {
     const texts = patientBody({ firstName: '[{"['.repeat(8), metadata: { a: '['.repeat(1_000) } });
     const shallow = { token: service.partner.token, json: texts };
     expect((await call(service.harness, 'POST /clients', shallow)).status).toBe(201);
@@ -132,8 +132,8 @@ describe('JSON of more than 32 levels', () => {
   });
 });
 
-describe('JSON that is not what the contract says', () => {
-  it('is refused by every operation when it is no object', () =>
+describe('JSON that breaks the contract', () => {
+  it('gets validation_failed when it is not an object, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation));
       for (const raw of sampleFor(operation, [
@@ -152,7 +152,7 @@ describe('JSON that is not what the contract says', () => {
       }
     }));
 
-  it('is refused by every operation for every property of another type', () => {
+  it('gets a fault for every property of a wrong type, at every operation', () => {
     const others = [
       ['null', 'null'],
       ['boolean', 'true'],
@@ -177,7 +177,7 @@ describe('JSON that is not what the contract says', () => {
     });
   });
 
-  it('is refused by every operation for a NUL character in any text', () =>
+  it('gets a fault for every string with a NUL character, at every operation', () =>
     service.everyOperation(async (operation) => {
       const texts = propertiesOf(operation).flatMap(([name, { type }]) => (type === 'string' ? [name] : []));
       for (const wrong of sentTogether(operation, texts)) {
@@ -188,7 +188,7 @@ describe('JSON that is not what the contract says', () => {
       }
     }));
 
-  it('is neither a prototype nor a constructor to any operation', () =>
+  it('cannot pollute a prototype by names such as __proto__, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation)).slice(1);
       const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
@@ -197,14 +197,14 @@ describe('JSON that is not what the contract says', () => {
           operation,
           `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`,
         );
-        // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example names no existing client.
+        // The token endpoint ignores unknown parameters (RFC 6749 §3.2), and its example names no existing client.
         if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
         else expectRefusal(operation, answer, 'validation_failed');
       }
       expectRefusal(operation, await service.sendText(operation, `{"__proto__":{${example}}`), 'validation_failed');
     }));
 
-  it('is refused by every operation with a bounded list of faults', () =>
+  it('gets a list of only the first 50 faults, at every operation', () =>
     service.everyOperation(async (operation) => {
       if (operation.operationId === 'issueToken') return;
       const size = operation.operationId === 'createPatient' ? 25_000 : 1_000;
@@ -215,13 +215,13 @@ describe('JSON that is not what the contract says', () => {
       expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
     }));
 
-  it('is never repeated, not even where a name should be', () =>
+  it('never returns in an error, not even an unknown property name, at every operation', () =>
     service.everyOperation(async (operation) => {
       const json = { 'Jane Miller, HIV positive': 1, '512-555-0142': 1, [`x${'a'.repeat(200)}`]: 1 };
       expect((await service.send(operation, { json })).text).not.toMatch(/Miller|HIV|555-0142|xaaa/);
     }));
 
-  it('as an encounter_id is refused if it is none, and else finds nothing', () => {
+  it('gets 400 as an encounter_id that is not a positive safe integer, and 404 as an unknown one', () => {
     const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
     return service.everyCase([...none, ...fine], String, async (number) => {

@@ -15,7 +15,7 @@ import { withoutDatabase, withoutTable } from '../support/refusals.js';
 import { tellingAll, withSql } from '../support/sqlFaults.js';
 import { basicAuth, loginBody } from '../support/tokens.js';
 
-/** In every text that a caller sends. */
+/** Part of every text that a caller sends. */
 const MARK = 'zqx';
 const [birthDate, phone] = ['1971-03-09', '9998887766'];
 
@@ -24,7 +24,7 @@ let harness: Harness;
 let databaseLog: string | undefined;
 let partner: Partner;
 let files: FileHost;
-/** What may be in no log and in no failure: the marks, and the credentials as they come. */
+/** Must not occur in a log or a failure: the marks, and credentials as the flow gets them. */
 const secrets = new Set([MARK, birthDate, phone]);
 const failures: Answer[] = [];
 const metrics = createMetrics();
@@ -46,7 +46,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Sends a request as the partner, who names its own software with a mark too; keeps the answer if it is a failure. */
+/** Sends a request of the partner with marks in its headers; keeps the answer if it is a failure. */
 async function send(target: string, options: CallOptions = {}): Promise<Answer> {
   const marked = { 'User-Agent': `${MARK}-agent`, 'X-Request-Id': `${MARK}-id`, Cookie: `a=${MARK}-cookie` };
   const headers = { ...marked, ...options.headers };
@@ -55,7 +55,7 @@ async function send(target: string, options: CallOptions = {}): Promise<Answer> 
   return answer;
 }
 
-/** Every property of the patient's request, with a mark or a mark's substitute. */
+/** A patient with every property: texts hold a mark, the date of birth and the phone have unique values. */
 function markedPatient(name: string): Record<string, unknown> {
   const { schema } = operationOf('createPatient').requestBody?.content['application/json'] ?? {};
   const isText = ({ type, format }: Schema) => [type].flat().includes('string') && format === undefined;
@@ -111,7 +111,7 @@ async function wholeFlow(): Promise<void> {
   expect((await send('POST /encounters/status', { json: { gfe_no: encounter.body.gfe_no } })).status).toBe(200);
 }
 
-/** Requests that are wrong in every way, each with marks where it is wrong. */
+/** Invalid requests of every kind, each with a mark at its fault. */
 async function manyFaults(): Promise<void> {
   const patientId = await newPatient(harness, partner);
   for (const name of Object.keys(markedPatient('x'))) {
@@ -153,7 +153,7 @@ async function manyFaults(): Promise<void> {
   for (const { text } of await connection.closed()) expect(text).not.toContain(MARK);
 }
 
-/** Internal failures and outages of the database while marks are on their way. */
+/** Internal errors and database outages while marked requests are in progress. */
 async function defects(): Promise<void> {
   const patientId = await newPatient(harness, partner);
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
@@ -166,8 +166,8 @@ async function defects(): Promise<void> {
   for (const [table, step] of steps) {
     const check = withSql(
       harness,
-      `ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`,
-      `ALTER TABLE "${table}" DROP CONSTRAINT nobody`,
+      `ALTER TABLE "${table}" ADD CONSTRAINT never CHECK (id IS NULL) NOT VALID`,
+      `ALTER TABLE "${table}" DROP CONSTRAINT never`,
       step,
     );
     expect((await check).status).toBe(500);
@@ -181,13 +181,13 @@ async function defects(): Promise<void> {
   expect((await withoutTable(harness, 'client', lookup)).status).toBe(500);
   expect((await withoutDatabase(harness, lookup)).status).toBe(503);
   const { link } = harness.services.objects;
-  // Not a URI: an answer that breaks the contract.
+  // A link that is not a URI makes the response break the contract.
   Object.assign(harness.services.objects, { link: async () => `${MARK} ${MARK}` });
   expect((await steps[1]?.[1]())?.status).toBe(500);
   Object.assign(harness.services.objects, { link });
 }
 
-/** An error of the file system quotes the path, which ends with the caller's file name: here the disk is another one. */
+/** The folder is on another device, so storing fails with EXDEV, and the error quotes the file name of the caller. */
 async function diskFault(): Promise<void> {
   const patientId = await newPatient(harness, partner);
   const folder = join(harness.dataDir, 'documents', partner.tenantId);
@@ -200,7 +200,7 @@ async function diskFault(): Promise<void> {
   await rm(elsewhere, { recursive: true });
 }
 
-describe('whatever the partner sends, in success and in failure', () => {
+describe('data that the partner sends', () => {
   beforeAll(async () => {
     for (const part of [wholeFlow, manyFaults, defects, diskFault]) await part();
   });
@@ -210,13 +210,13 @@ describe('whatever the partner sends, in success and in failure', () => {
     expect([...secrets].flatMap(holding)).toEqual([]);
   };
 
-  it('none of it is in the log', () => {
+  it('does not appear in the log', () => {
     const lines = harness.logged.map((line) => JSON.stringify(line));
     expect(lines.length).toBeGreaterThan(100);
     expectNoSecret(lines);
   });
 
-  it('none of it is in the audit', async () => {
+  it('does not appear in the audit', async () => {
     const rows = await harness.domain.db.prisma.$queryRaw<
       { row: string }[]
     >`SELECT audit_event::text AS row FROM audit_event`;
@@ -224,27 +224,27 @@ describe('whatever the partner sends, in success and in failure', () => {
     expectNoSecret(rows.map(({ row }) => row));
   });
 
-  it('none of it is in the log of PostgreSQL, which has every statement and error', () => {
+  it('does not appear in the log of PostgreSQL, which holds every statement and error', () => {
     if (databaseLog === undefined) return;
-    const found = ['LOG:  execute ', 'FROM client WHERE', 'violates check constraint "nobody"', 'STATEMENT: '];
-    expect(found.filter((part) => !databaseLog?.includes(part))).toEqual([]);
+    const expected = ['LOG:  execute ', 'FROM client WHERE', 'violates check constraint "never"', 'STATEMENT: '];
+    expect(expected.filter((part) => !databaseLog?.includes(part))).toEqual([]);
     expectNoSecret(databaseLog.split('\n'));
   });
 
-  it('none of it is in the metrics, and no id', async () => {
+  it('does not appear in the metrics, nor does any id', async () => {
     const page = await metrics.registry.metrics();
     expect(page).toContain('\nces_document_fetches_total{outcome="document_fetch_failed"}');
     expectNoSecret([page]);
     expect(page).not.toMatch(new RegExp(`${partner.tenantId}|[0-9a-f]{8}-[0-9a-f]{4}-`));
   });
 
-  it('none of it is repeated in a failure', () => {
+  it('does not return in a failure', () => {
     const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
     expect(answers.length).toBeGreaterThan(100);
     expectNoSecret(answers);
   });
 
-  it('an internal error returns its request id and nothing else', () => {
+  it('stays out of an internal error, which returns a fixed text and its request id', () => {
     const ours = failures.filter(({ status }) => status >= 500);
     expect(ours.length).toBeGreaterThan(10);
     for (const { body, status } of ours) {
@@ -259,7 +259,7 @@ describe('whatever the partner sends, in success and in failure', () => {
     }
   });
 
-  it('a request is one line of ids, path template, status and duration', () => {
+  it('stays out of the line of a request, which holds ids, path template, status and duration', () => {
     const routes = ['null null', ...operations.map(({ operationId, path }) => `${operationId} ${path}`)];
     const lines = harness.logged.filter(({ msg }) => msg === 'request');
     for (const { code, tenantId, clientId, route, operationId, method, ...line } of lines) {
@@ -279,7 +279,7 @@ describe('whatever the partner sends, in success and in failure', () => {
     }
   });
 
-  it('an internal error is one more line, which says where in the code it was', () => {
+  it('stays out of the line of an internal error, which names the place in the code', () => {
     const others = harness.logged.filter(({ level }) => level === 50);
     expect(others.length).toBeGreaterThan(10);
     for (const { sqlstate = '00000', ...line } of others) {

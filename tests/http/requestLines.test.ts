@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What has been logged by a piece of work. */
+/** The lines that the work logs. */
 async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
   const before = harness.logged.length;
   await work();
@@ -19,7 +19,7 @@ async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unk
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-it('a request with a well-formed traceparent has its trace_id in the log, any other has none', async () => {
+it('logs the trace_id of a well-formed traceparent, and none for a malformed one', async () => {
   const parents: readonly [string, string | undefined][] = [
     [`00-${trace}-00f067aa0ba902b7-01`, trace],
     [`cc-${trace}-00f067aa0ba902b7-01-more`, trace],
@@ -37,7 +37,7 @@ it('a request with a well-formed traceparent has its trace_id in the log, any ot
   }
 });
 
-it('a failure of the database is logged with its SQLSTATE, in the trace of its request', async () => {
+it('logs a database error with its SQLSTATE and the trace_id of its request', async () => {
   const { token } = await newPartner(harness);
   const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
   const statements = ['GET /clients?email=a@example.com', 'GET /orders/ORD-1'];
@@ -52,7 +52,7 @@ it('a failure of the database is logged with its SQLSTATE, in the trace of its r
   }
 });
 
-it('a failed login is logged with the client_id, if it has the form of one, and the address', async () => {
+it('logs a failed login with its address, and with its client_id if that is well-formed', async () => {
   const partner = await newPartner(harness);
   const clientIds = [partner.clientId, 'jane.miller@example.com'];
   const tries = clientIds.map((client_id) => async () => {

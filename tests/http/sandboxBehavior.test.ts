@@ -28,7 +28,7 @@ beforeAll(async () => {
   startTelemetry({ metrics });
   harness = await startHarness({
     environment: {
-      // A sandbox has a place for one request at a time.
+      // Gives a sandbox one slot.
       DATABASE_POOL_SIZE: '4',
       RATE_LIMIT: 'on',
       RATE_LIMIT_REQUESTS: '100000',
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The example of the operation, with the header. */
+/** Sends the example of the operation with the Sandbox-Behavior header. */
 function send(operation: ContractOperation, behavior: string, { token } = partner): Promise<Answer> {
   const keyed = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
   return call(harness, targetOf(operation), {
@@ -57,18 +57,18 @@ function send(operation: ContractOperation, behavior: string, { token } = partne
   });
 }
 
-// An example is named after its code.
+// Examples are named after their codes.
 const documented = failureExamples.filter(
   ({ mediaType, operationId }) =>
     mediaType === 'application/problem+json' && securedOperations.includes(operationOf(operationId)),
 );
-/** Requests that the service has counted so far. */
+/** Requests in the metrics so far. */
 const countOf = async (): Promise<number> =>
   (await metrics.requests.get()).values
     .filter(({ metricName }) => metricName?.endsWith('_count'))
     .reduce((sum, { value }) => sum + value, 0);
 
-it('every operation has every problem that it documents on demand, and does nothing', async () => {
+it('returns every documented problem of every operation on demand, without effects', async () => {
   const before = await thingsOf(harness, cast.tenantId);
   const requests = await countOf();
   await everyCase(
@@ -98,13 +98,13 @@ it('every operation has every problem that it documents on demand, and does noth
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
 }, 120_000);
 
-it('is documented at every operation that needs a token, and at no other', () => {
+it('is documented at every operation that needs a token, and not at issueToken', () => {
   const parameter = expect.objectContaining({ name: 'Sandbox-Behavior', in: 'header' });
   for (const { parameters } of securedOperations) expect(parameters).toContainEqual(parameter);
   expect(operationOf('issueToken').parameters).toEqual([]);
 });
 
-it('a live tenant is refused, and nothing is done', async () => {
+it('refuses a live tenant with sandbox_only, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
   await everyCase(
     securedOperations,
@@ -117,7 +117,7 @@ it('a live tenant is refused, and nothing is done', async () => {
   expect(await thingsOf(harness, live.tenantId)).toEqual(before);
 });
 
-it('what is malformed is refused, and so is a problem that the operation does not have', () =>
+it('answers 400 to a malformed value and to a problem that the operation does not document', () =>
   everyCase(
     [
       ['', 'format'],
@@ -145,7 +145,7 @@ it('what is malformed is refused, and so is a problem that the operation does no
     },
   ));
 
-it('what is wrong with the request itself goes first', async () => {
+it('reports a fault of the request before the simulated problem', async () => {
   const headers = { 'Sandbox-Behavior': 'error=clinic_inactive' };
   const json = { clinicId: 'x' };
   expectProblem(
@@ -155,7 +155,7 @@ it('what is wrong with the request itself goes first', async () => {
   );
 });
 
-it('a delay keeps nobody waiting but its own request, which then does what it does', async () => {
+it('delays only the request that asks for it, which then succeeds', async () => {
   const order: string[] = [];
   const start = performance.now();
   const create = async (name: string, headers: Record<string, string>): Promise<number> => {
@@ -172,7 +172,7 @@ it('a delay keeps nobody waiting but its own request, which then does what it do
   expectProblem(await failing, 503, 'dependency_unavailable');
 });
 
-it('of one tenant a hundred requests are delayed at the same time, of another as many', async () => {
+it('delays at most 100 requests of a tenant at a time, and those of another tenant as well', async () => {
   const behave = sandboxBehavior();
   const delayed = (tenantId: string, delayMs: number): Promise<void> =>
     behave({ delayMs, problem: null }, { ...caller, tenantId }, { requestId: '' });

@@ -11,13 +11,13 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { openConnection, requestBytes, type RawAnswer, type RawConnection } from '../support/rawHttp.js';
 
-/** Milliseconds: as in production, but so short that a test can wait for them. */
+/** Milliseconds: shorter than in production, so that tests can wait for them. */
 const timeouts = { headersTimeout: 1_000, requestTimeout: 1_500, connectionsCheckingInterval: 50 };
 const connections = { keepAliveTimeout: 1_000, maxConnections: 1_000 };
 
 let harness: Harness;
 let partner: Partner;
-/** The same service behind a server that is less patient. */
+/** The same service behind a server with short timeouts. */
 let hasty: { server: Server; baseUrl: string };
 
 beforeAll(async () => {
@@ -33,9 +33,9 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Sends one byte after the other, as long as the connection is open. */
-function drip({ socket }: RawConnection, byte: string, everyMs = 20): void {
-  const timer = setInterval(() => socket.write(byte), everyMs);
+/** Sends the text at intervals until the connection closes. */
+function drip({ socket }: RawConnection, text: string, everyMs = 20): void {
+  const timer = setInterval(() => socket.write(text), everyMs);
   socket.once('close', () => clearInterval(timer));
 }
 
@@ -77,7 +77,7 @@ const slowPost = (length: number) =>
   });
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
-it('in production there are 10 s for headers, 15 s for a request and 65 s between two, for 5,000 connections', () => {
+it('allows 10 s for headers, 15 s for a request, 65 s of idling and 5,000 connections in production', () => {
   expect(harness.server).toMatchObject({
     headersTimeout: 10_000,
     requestTimeout: 15_000,
@@ -87,15 +87,15 @@ it('in production there are 10 s for headers, 15 s for a request and 65 s betwee
   });
 });
 
-describe('a connection gets 408 and is closed', () => {
-  it('when its headers come too slowly', async () => {
+describe('a slow request', () => {
+  it('gets 408 and a closed connection when its headers arrive too slowly', async () => {
     const connection = await openConnection(hasty);
     connection.socket.write(`${head}X-Slow: `);
     drip(connection, 'a');
     expectRefused(await connection.closed(), 'request_timeout');
   });
 
-  it('when its body comes too slowly, and nothing is created', async () => {
+  it('gets 408 and a closed connection when its body arrives too slowly, and creates no patient', async () => {
     const before = await harness.domain.db.prisma.patient.count({ where: { tenantId: partner.tenantId } });
     const connection = await openConnection(hasty);
     connection.socket.write(slowPost(100_000));
@@ -105,7 +105,7 @@ describe('a connection gets 408 and is closed', () => {
     expect(await harness.domain.db.prisma.patient.count({ where: { tenantId: partner.tenantId } })).toBe(before);
   });
 
-  it('when its body never ends', async () => {
+  it('gets 408 and a closed connection when its body never ends', async () => {
     const connection = await openConnection(hasty);
     const headers = [
       ['Transfer-Encoding', 'chunked'],
@@ -117,7 +117,7 @@ describe('a connection gets 408 and is closed', () => {
     expectRefused(await connection.closed(), 'request_timeout');
   });
 
-  it('when the next request on it comes too slowly', async () => {
+  it('gets 408 and a closed connection after an earlier request on its connection', async () => {
     const connection = await openConnection(hasty);
     connection.socket.write(`${head}\r\n`);
     await connection.answer();
@@ -129,15 +129,16 @@ describe('a connection gets 408 and is closed', () => {
   });
 });
 
-describe('a connection is closed without a word that its client could take for the response to its next request', () => {
-  it('when it was opened in advance and has sent nothing', async () => {
+// A 408 could be taken for the response to the next request.
+describe('an idle connection', () => {
+  it('is closed without a response when it never sent a byte', async () => {
     expect(await (await openConnection(hasty)).closed()).toEqual([]);
   });
 
   it.each([
     ['a request', `${head}\r\n`],
     ['a request whose body never came', `${head}Content-Length: 9\r\n\r\n`],
-  ])('when it is idle after the response to %s', async (_what, bytes) => {
+  ])('is closed without a further response after %s', async (_what, bytes) => {
     const connection = await openConnection(hasty);
     connection.socket.write(bytes);
     expect(await connection.answer()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
@@ -145,8 +146,8 @@ describe('a connection is closed without a word that its client could take for t
   });
 });
 
-describe('a connection that the caller has half closed', () => {
-  it('still gets the answer to its request', async () => {
+describe('a half-closed connection', () => {
+  it('gets the response to its request', async () => {
     const connection = await openConnection(hasty);
     connection.socket.end(`${head}\r\n`);
     expect(await connection.closed()).toMatchObject([{ status: 200, complete: true }]);
@@ -157,20 +158,20 @@ describe('a connection that the caller has half closed', () => {
     ['body', () => slowPost(100)],
   ];
 
-  it.each(early)('is refused when it ends in its %s', async (_where, start) => {
+  it.each(early)('gets 400 when it ends in its %s', async (_where, start) => {
     const connection = await openConnection(hasty);
     connection.socket.end(start());
     expectRefused(await connection.closed());
   });
 
-  it('is closed when it asked for nothing', async () => {
+  it('is closed without a response when it sent no request', async () => {
     const connection = await openConnection(hasty);
     connection.socket.end();
     expect(await connection.closed()).toEqual([]);
   });
 });
 
-it('a connection that never closes its side is cut after the answer', async () => {
+it('closes a connection after the response although the client keeps its side open', async () => {
   const { port } = new URL(hasty.baseUrl);
   const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
   socket.write(head);
@@ -190,7 +191,7 @@ describe('two hundred slow connections', () => {
       }),
     );
 
-  it('do not keep others waiting', async () => {
+  it('do not delay other requests', async () => {
     const slow = await connectSlowly(harness);
     const list = () => call(harness, 'GET /clinics', { token: partner.token });
     const answers = await Promise.all(Array.from({ length: 20 }, list));
@@ -199,7 +200,7 @@ describe('two hundred slow connections', () => {
     for (const { socket } of slow) socket.destroy();
   });
 
-  it('are all answered and closed', async () => {
+  it('all get 408 and are closed', async () => {
     const slow = await connectSlowly(hasty);
     for (const connection of slow) drip(connection, 'a', 100);
     for (const connection of slow) expectRefused(await connection.closed(), 'request_timeout');
@@ -207,7 +208,7 @@ describe('two hundred slow connections', () => {
   });
 });
 
-describe('what is no HTTP request is answered in the documented shape, and the connection closed', () => {
+describe('malformed HTTP', () => {
   const post = 'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 
   it.each([
@@ -228,7 +229,7 @@ describe('what is no HTTP request is answered in the documented shape, and the c
     ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
     ['an endless length', `${post}Content-Length: ${'9'.repeat(40)}\r\n\r\n`],
     ['an unknown transfer encoding', `${post}Transfer-Encoding: gzip\r\n\r\n{}`],
-  ])('%s', async (_what, bytes) => {
+  ])('gets 400 in the documented shape and a closed connection: %s', async (_what, bytes) => {
     const connection = await openConnection(harness);
     connection.socket.write(Buffer.from(bytes, 'latin1'));
     expectRefused(await connection.closed());
@@ -236,7 +237,7 @@ describe('what is no HTTP request is answered in the documented shape, and the c
     expect(failures()).toEqual([]);
   });
 
-  it('after the answers to the requests before it', async () => {
+  it('gets 400 after the responses to the requests before it', async () => {
     const connection = await openConnection(harness);
     connection.socket.write(`${head}\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n`);
     const answers = await connection.closed();
@@ -249,10 +250,10 @@ describe('what is no HTTP request is answered in the documented shape, and the c
   });
 });
 
-describe('CONNECT, which is for proxies,', () => {
+describe('CONNECT', () => {
   const connectRequest = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n';
 
-  it('is refused with 405, and the connection closed', async () => {
+  it('gets 405 with an empty Allow, and a closed connection', async () => {
     const connection = await openConnection(harness);
     connection.socket.write(connectRequest);
     const answers = await connection.closed();
@@ -260,13 +261,14 @@ describe('CONNECT, which is for proxies,', () => {
     expect(answers).toMatchObject([{ headers: { allow: '' } }]);
   });
 
-  it('ends the connection when a response is still under way, into which a refusal would be mixed', async () => {
+  // The 405 would mix with the response.
+  it('closes the connection without a 405 while a response is in progress', async () => {
     const connection = await openConnection(harness);
     connection.socket.write(`GET /docs HTTP/1.1\r\nHost: x\r\n\r\n${connectRequest}`);
     expect((await connection.closed()).filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('costs nothing when its client hangs up or goes on sending', async () => {
+  it('leaves the service running when its client hangs up or keeps sending', async () => {
     const [gone, busy] = [await openConnection(harness), await openConnection(harness)];
     gone.socket.write(connectRequest, () => gone.socket.resetAndDestroy());
     busy.socket.write(`${connectRequest}${'x'.repeat(1_000_000)}`);
@@ -275,7 +277,7 @@ describe('CONNECT, which is for proxies,', () => {
   });
 });
 
-it('an offer to change the protocol is ignored', async () => {
+it('ignores an offered upgrade', async () => {
   const connection = await openConnection(harness);
   connection.socket.write(`${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
   expect(await connection.answer()).toMatchObject({ status: 200, complete: true });

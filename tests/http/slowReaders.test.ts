@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
 
-/** More than the system's buffers take of a reader that takes nothing. */
+/** Larger than the system's buffers for a connection that nobody reads. */
 const body = Buffer.alloc(64 * 1024 ** 2, 'x');
 const length = { 'Content-Length': body.length };
 
@@ -36,7 +36,7 @@ async function serve(listener: RequestListener, { maxConnections = 100, ...limit
   return listen(server, 0, '127.0.0.1');
 }
 
-/** Has sent its requests and reads nothing until it is resumed. */
+/** Sends requests and does not read until it is resumed. */
 async function stalledClient(port: number, requests = 1): Promise<Socket> {
   const client = connect(port, '127.0.0.1').on('error', () => undefined);
   clients.push(client);
@@ -58,7 +58,7 @@ async function untilOpen(count: number): Promise<void> {
   while ((await open()) !== count) await delay(20);
 }
 
-/** Everything until the other side closes, at most `perStep` bytes every 100 ms. */
+/** Reads some `perStep` bytes every 100 ms until the other side closes; returns the total. */
 async function read(client: Socket, perStep: number): Promise<number> {
   let [total, step] = [0, 0];
   client.on('data', (chunk: Buffer) => {
@@ -75,12 +75,12 @@ async function read(client: Socket, perStep: number): Promise<number> {
   return total;
 }
 
-describe('a connection whose reader takes nothing', () => {
+describe('a connection with a slow reader', () => {
   it.each<[string, RequestListener, number]>([
     ['a response in one piece', inOnePiece, 1],
     ['a stream', asStream, 1],
-    ['responses that were asked for at once', inOnePiece, 3],
-  ])('is cut: %s', async (_what, listener, requests) => {
+    ['pipelined responses', inOnePiece, 3],
+  ])('is closed when the reader stalls in %s', async (_what, listener, requests) => {
     const port = await serve(listener, { stallTimeout: 300 });
     await stalledClient(port, requests);
     await untilOpen(0);
@@ -89,12 +89,12 @@ describe('a connection whose reader takes nothing', () => {
   it.each<[string, RequestListener]>([
     ['a response in one piece', inOnePiece],
     ['a stream', asStream],
-  ])('is not cut as long as it takes a little at a time: %s', async (_what, listener) => {
+  ])('stays open while the reader takes a little at a time of %s', async (_what, listener) => {
     const port = await serve(listener, { stallTimeout: 1_500 });
     expect(await read(await stalledClient(port), 2 * 1024 ** 2)).toBeGreaterThanOrEqual(body.length);
   });
 
-  it('is not cut while the response is still being made', async () => {
+  it('stays open while the service prepares the response', async () => {
     let looks = 0;
     const port = await serve(
       (_req, res) => {
@@ -112,8 +112,8 @@ describe('a connection whose reader takes nothing', () => {
   });
 });
 
-describe('requests that a connection sends ahead', () => {
-  it('begin one after the other, each when the response before it has left', async () => {
+describe('pipelined requests', () => {
+  it('begin one after the other, each after the response before it', async () => {
     const order: string[] = [];
     const port = await serve((req, res) => {
       order.push(`begin ${req.url}`);
@@ -129,7 +129,7 @@ describe('requests that a connection sends ahead', () => {
     expect(order).toEqual(['begin /1', 'end /1', 'begin /2', 'end /2', 'begin /1', 'end /1', 'begin /2', 'end /2']);
   });
 
-  it('end the connection when they are more than 100, of which none begins', async () => {
+  it('close the connection when more than 100 wait, and none of the waiting ones begins', async () => {
     let begun = 0;
     const port = await serve(() => (begun += 1));
     await stalledClient(port, 102);
@@ -138,7 +138,7 @@ describe('requests that a connection sends ahead', () => {
   });
 });
 
-it('a connection beyond the most that are allowed is closed at once, and the others work', async () => {
+it('closes a connection over the maximum at once, and serves the others', async () => {
   const port = await serve((_req, res) => void res.end('done'), { maxConnections: 2 });
   const allowed = [await stalledClient(port), await stalledClient(port)];
   const refused = connect(port, '127.0.0.1').on('error', () => undefined);

@@ -6,7 +6,7 @@ import { call, type Answer, type CallOptions } from '../support/http.js';
 const BODY_LIMIT = 256 * 1024;
 /** Node takes a head of 16 KiB; this leaves room for the token. */
 const HEAD_LIMIT = 14_000;
-/** How long one request may hold the event loop. */
+/** CPU time that one request may take. */
 const MAX_MS = 100;
 
 let harness: Harness;
@@ -23,7 +23,7 @@ interface Attack {
   readonly options: CallOptions;
 }
 
-/** Texts that a backtracking expression tries to split in every way, until it meets the end. */
+/** Repeated text that a backtracking pattern splits in every way, because the end does not match. */
 const units = ['a', ' ', '0', 'a.', 'a@', '\u{1f600}'];
 const longText = (unit: string, end: string, room: number, sizeOf: (text: string) => number): string =>
   unit.repeat(Math.floor((room - sizeOf(end)) / sizeOf(unit))) + end;
@@ -31,13 +31,13 @@ const plainSize = (text: string): number => Buffer.byteLength(text);
 const jsonSize = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
 const urlSize = (text: string): number => encodeURIComponent(text).length;
 
-/** Places of a body, as keys from its root, with their schemas. */
+/** The schemas in a body, each with its keys from the root. */
 function placesOf(schema: Schema, place: readonly string[] = []): [readonly string[], Schema][] {
   const members = Object.entries({ ...schema.properties, ...(schema.items ? { 0: schema.items } : {}) });
   return [[place, schema], ...members.flatMap(([key, child]) => placesOf(child, [...place, key]))];
 }
 
-/** The body as JSON with another value in one place; what leads there is made if it is missing. */
+/** The body as JSON with another value at a path; missing parents are added. */
 function withValue(body: unknown, [key, ...rest]: readonly string[], json: string): string {
   if (key === undefined) return json;
   const inner = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
@@ -88,8 +88,8 @@ const parameterAttacks = (): Attack[] =>
   );
 
 /**
- * CPU time of one request, of client and server. More than the event loop can have been held by it, but unlike the
- * loop's delay it does not depend on what else the machine does.
+ * CPU time of one request, of client and server. It bounds the time for which the request blocks the event loop, and
+ * does not depend on the load of the machine.
  */
 async function costOf({ target, options }: Attack): Promise<{ answer: Answer; ms: number }> {
   const start = process.cpuUsage();
@@ -98,7 +98,7 @@ async function costOf({ target, options }: Attack): Promise<{ answer: Answer; ms
   return { answer, ms: (user + system) / 1000 };
 }
 
-/** Whether the content of what is too long was looked at. */
+/** Whether a value that is too long was also checked for its content. */
 function looksInside({ body }: Answer): boolean {
   const codes: string[] = (body.errors ?? []).map(({ code }: { code: string }) => code);
   const isTooLong = codes.some((code) => code === 'maxLength' || code === 'maxItems');
@@ -109,13 +109,13 @@ it.each([
   ['body', bodyAttacks],
   ['parameter', parameterAttacks],
 ])(
-  'the worst text in any place of a %s is refused and holds nobody else up',
+  'answers 400 to the worst text in any %s within 100 ms of CPU time',
   async (_place, attacks) => {
     const faults: string[] = [];
     for (const attack of attacks()) {
       const { answer, ms: first } = await costOf(attack);
       let ms = first;
-      // Garbage collection and compilation cost time too, but not every time; what is slow by itself is slow each time.
+      // Garbage collection and compilation slow down some tries; a slow pattern slows down every try.
       for (let tries = 1; ms >= MAX_MS && ms < 10 * MAX_MS && tries < 10; tries += 1) {
         ms = Math.min(ms, (await costOf(attack)).ms);
       }

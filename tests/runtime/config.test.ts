@@ -85,7 +85,7 @@ describe('a variable', () => {
     ['DATABASE_POOL_SIZE', '500', { databasePoolSize: 500 }],
     ['ACCESS_TOKEN_TTL', '60', { accessTokenTtl: 60 }],
     ['REFRESH_TOKEN_TTL', '31536000', { refreshTokenTtl: 31_536_000 }],
-    // A file that was named is never created: a missing one is a mistake.
+    // The service does not create a named file: its absence is a mistake of the operator.
     ['SIGNING_KEYS_FILE', '/run/keys.json', { signingKeysFile: '/run/keys.json', createSigningKeys: false }],
     ['OBJECT_STORE', 'file', { objectStore: { kind: 'file' } }],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80', { documentFetchAllowedHosts: ['a:80'] }],
@@ -100,19 +100,19 @@ describe('a variable', () => {
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
     ['RATE_LIMIT', 'off', { rateLimit: null }],
     ['TRUSTED_PROXIES', '1', { trustedProxies: 1 }],
-  ])('%s=%s changes its setting only', (name, value, expected) => {
+  ])('%s=%s changes only its setting', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
   it.each(['PORT', 'DATABASE_URL', 'BASE_URL', 'OBJECT_STORE', 'DOCUMENT_FETCH_ALLOWED_HOSTS', 'SIGNING_KEYS_FILE'])(
-    'counts as absent when it is empty: %s',
+    'counts as absent when %s is empty',
     (name) => {
       expect(readConfig({ [name]: '' })).toEqual(readConfig({}));
       expect(readConfig({ [name]: undefined })).toEqual(readConfig({}));
     },
   );
 
-  it('of another program has no effect', () => {
+  it('has no effect when it belongs to another program', () => {
     const others = ['PATH', 'PORTS', 'port', 'constructor', '__proto__', 'toString'];
     expect(readConfig(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual(readConfig({}));
   });
@@ -127,7 +127,7 @@ describe('a variable', () => {
     ['BASE_URL', 'api.example.com'],
     ['BASE_URL', 'ftp://example.com'],
     ['BASE_URL', 'https://example.com/'],
-    // RFC 8414 clients would look for the metadata outside of the path.
+    // RFC 8414 clients look for the metadata outside of a path.
     ['BASE_URL', 'https://example.com/ces'],
     ['BASE_URL', 'https://example.com?x=1'],
     ['BASE_URL', 'https://example.com#x'],
@@ -174,7 +174,7 @@ describe('a variable', () => {
     ['KEEP_ALIVE_TIMEOUT', '3601'],
     ['MAX_CONNECTIONS', '0'],
     ['MAX_CONNECTIONS', 'all'],
-  ])('%s=%s is refused with its name, without its value', (name, value) => {
+  ])('%s=%s is refused with an error that names it without its value', (name, value) => {
     const message = refusalOf({ [name]: value });
     expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));
     expect(message).not.toContain('4711');
@@ -191,7 +191,7 @@ it.each([
   ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several separated by commas'],
   ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],
-])('the error of %s=%s says the rule', (name, value, rule) => {
+])('the error of %s=%s states the rule', (name, value, rule) => {
   expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);
 });
 
@@ -226,7 +226,7 @@ describe('a warning', () => {
     expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
   });
 
-  it('is not given for correct, empty or foreign variables', () => {
+  it('is not printed for correct, empty or foreign variables', () => {
     const others = ['PATH', 'HOME', 'HOSTNAME', 'USER', 'PORTS', 'TEST_DATABASE_URL', 'AWS_REGION', 'XDG_DATA_DIRS'];
     expect(configWarnings(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
     const right = { ...s3, LOG_LEVEL: 'info', LOGLEVEL: 'info', BASEURL: '', CLAMAV_ADDRESS: '' };
@@ -258,7 +258,7 @@ describe('the object store s3', () => {
     expect(readConfig({ ...s3, S3_REGION: 'eu-central-1' }).objectStore).toEqual({ ...place, region: 'eu-central-1' });
   });
 
-  it.each(['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'])('needs %s', (name) => {
+  it.each(['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'])('requires %s', (name) => {
     expect(refusalOf({ ...s3, [name]: '' })).toBe(`Wrong configuration: ${name} is required with OBJECT_STORE=s3.`);
   });
 
@@ -280,7 +280,7 @@ describe('the scanner clamav', () => {
     });
   });
 
-  it('needs its address', () => {
+  it('requires CLAMAV_ADDRESS', () => {
     expect(refusalOf({ DOCUMENT_SCANNER: 'clamav' })).toBe(
       'Wrong configuration: CLAMAV_ADDRESS is required with DOCUMENT_SCANNER=clamav.',
     );

@@ -7,13 +7,13 @@ import { call } from './http.js';
 export interface AttackedService {
   readonly harness: Harness;
   readonly partner: Partner;
-  /** {@link everyCase}, after each of which the service is as it was. */
+  /** {@link everyCase} that also checks after each case that the service is unharmed. */
   everyCase<T>(cases: readonly T[], nameOf: (one: T) => string, check: (one: T) => Promise<void>): Promise<void>;
 }
 
 /**
- * Starts the service for the tests of a file. After each of them it lives, has logged no failure of its own, and the
- * objects of its process are as they were, whatever it was sent.
+ * Starts the service for the tests of a file. After each test it checks that the service responds, has logged no
+ * internal error, and that no prototype is polluted.
  */
 export function attackedService(): AttackedService {
   let harness: Harness;

@@ -6,7 +6,7 @@ import { newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call } from './http.js';
 
-/** The people, places and things that the examples of the contract show, by the same ids. */
+/** The records that the examples of the contract show, with their ids. */
 export const cast = {
   tenantId: 'northwind',
   apiClientId: '01a05c32-5e80-7000-8000-00000000ac01',
@@ -22,14 +22,14 @@ export const cast = {
     semaglutide: '01a05c32-5e80-7000-8000-00000000b202',
     /** Inactive. */
     vitaminB12: '01a05c32-5e80-7000-8000-00000000b203',
-    /** In Phoenix only. */
+    /** Available only in Phoenix. */
     laser: '01a05c32-5e80-7000-8000-00000000b204',
     glutathione: '01a05c32-5e80-7000-8000-00000000b210',
   },
   jane: { id: '01a10caf-a4c0-7000-8000-00000000d001', email: 'jane.miller@example.com' },
   /** Not verified. */
   noah: { id: '01a10caf-a4c0-7000-8000-00000000d003', email: 'noah.reed@example.com' },
-  /** The new patient of the examples, whom the fixtures lack. */
+  /** The new patient of the examples; the fixtures lack her. */
   maria: { id: '01a1f9af-a400-7000-8000-00000000d002', email: 'maria.lopez@example.com' },
   documents: {
     janeIntake: '01a1f9b4-37e0-7000-8000-00000000d0c1',
@@ -49,7 +49,7 @@ export const cast = {
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
   },
-  /** Gets nothing. */
+  /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
   reviewerRef: '1234567893',
   nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',
@@ -61,7 +61,7 @@ export const castTime = new Date('2026-11-20T16:10:00.000Z');
 const { tenantId } = cast;
 
 /**
- * Puts the cast on stage: a sandbox with its fixtures, at the time of the examples. The caller is its API client, with
+ * Creates the sandbox of the examples with its fixtures and sets the clock to their time. The returned API client has
  * the credentials of the examples and every permission.
  */
 export async function seedCast(harness: Harness): Promise<Partner> {
@@ -78,18 +78,18 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   return { tenantId, ...credentials, token: await newToken(harness, credentials) };
 }
 
-/** As in the beginning, without webhook endpoints of its own, at the time of the examples. */
+/** Restores the state of {@link seedCast}. */
 export async function resetCast(harness: Harness, { token }: Pick<Partner, 'token'>): Promise<void> {
   harness.clock.now = castTime;
   const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
   if (status !== 204) throw new Error(`no reset: ${text}`);
-  // These a reset leaves.
+  // A reset keeps webhook endpoints.
   await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
-/** The cases that only read before the others: they can share a reset, which costs more than most requests. */
+/** Sorts cases that only read first: they can share a reset, which costs more than most requests. */
 export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolean): T[] {
-  return [...cases.filter(onlyReads), ...cases.filter((one) => !onlyReads(one))];
+  return [...cases.filter(onlyReads), ...cases.filter((value) => !onlyReads(value))];
 }
 
 /** The credentials in the example of a token request. */
@@ -101,7 +101,7 @@ function exampleCredentials(): { clientId: string; clientSecret: string } {
   return { clientId: String(clientId), clientSecret: String(clientSecret) };
 }
 
-/** María, with a document of her own. */
+/** Adds María and her document. */
 export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   const times = { createdAt: castTime, updatedAt: castTime };
   await db.prisma.patient.create({
@@ -138,7 +138,7 @@ export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   });
 }
 
-/** The scheduled visit is due and claimed. */
+/** Moves the clock to the scheduled visit and claims it. */
 export async function claimTheVisit(harness: Harness, { token }: { readonly token: string }): Promise<void> {
   const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
   await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });

@@ -26,7 +26,7 @@ export async function feedPage(
   return answer.body;
 }
 
-/** All events of a partner; throws when there are fewer of this type. */
+/** All events of a partner; throws when fewer than `times` have this type. */
 export async function eventsUpTo(
   harness: Pick<Harness, 'baseUrl'>,
   partner: Pick<Partner, 'token'>,
@@ -43,7 +43,7 @@ export async function eventsUpTo(
   throw new Error(`no ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
 }
 
-/** Any type, for tests of the feed itself: its data does not matter. */
+/** Records `order.paid` events for tests of the feed, which ignore their data. */
 export const recordPaid = (
   { domain }: { readonly domain: DomainContext },
   place: EventPlace,
@@ -54,7 +54,7 @@ export const recordPaid = (
     for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
   });
 
-/** What happens to a webhook endpoint. */
+/** Records the events of a webhook endpoint. */
 export async function recordEndpointEvents(
   transaction: Parameters<typeof recordEvent>[0],
   { tenantId }: Pick<Partner, 'tenantId'>,

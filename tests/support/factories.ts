@@ -5,7 +5,7 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
 
-// Names and keys count up, so that a test says only what matters to it.
+// Numbered names and keys are unique, so that a test names only the values it depends on.
 let count = 0;
 const next = (): number => (count += 1);
 
@@ -26,7 +26,7 @@ export async function newPartner(harness: Harness, mode: 'live' | 'sandbox' = 'l
   return newClient(harness, id);
 }
 
-/** One more client of a tenant, with a token. */
+/** A further client of a tenant, with a token. */
 export async function newClient(
   harness: Harness,
   tenantId: string,
@@ -38,7 +38,7 @@ export async function newClient(
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
-/** An access token by client credentials. */
+/** Gets an access token by client credentials. */
 export async function newToken(
   harness: Pick<Harness, 'baseUrl'>,
   { clientId, clientSecret }: Credentials,
@@ -49,7 +49,7 @@ export async function newToken(
   return body.access_token;
 }
 
-/** A body for POST /clients with an e-mail of its own. */
+/** A body for POST /clients with a unique e-mail. */
 export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     firstName: 'Jane',
@@ -79,7 +79,7 @@ export interface ClinicChanges {
   readonly places?: readonly { readonly state: string; readonly timezone: string | null }[];
 }
 
-/** A clinic in Austin, unless said otherwise; returns its id. */
+/** A clinic, by default in Austin; returns its id. */
 export async function newClinic(
   { domain }: Harness,
   { tenantId }: Partner,
@@ -160,7 +160,7 @@ export async function newCategory(
   return { categoryId, subcategoryId };
 }
 
-/** A product that is active, available everywhere and in a category of its own, unless said otherwise. */
+/** A product; by default active, available everywhere and in a new category. */
 export async function newProduct(harness: Harness, partner: Partner, changes: ProductChanges = {}): Promise<string> {
   const { domain } = harness;
   const {
@@ -232,7 +232,7 @@ export interface EncounterBody {
   readonly serviceQueue: string;
 }
 
-/** What an encounter needs, ready to be created. */
+/** Creates the records of an encounter; returns the body that creates it. */
 export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
   const [clinicId, patientId, treatmentId] = await Promise.all([
     newClinic(harness, partner),
@@ -248,7 +248,7 @@ export async function encounterBody(harness: Harness, partner: Partner): Promise
   };
 }
 
-/** What the row of a document says about its file. */
+/** Columns of a document about its file, which does not exist. */
 export const missingFile = {
   storageProvider: 'file' as const,
   container: 'documents',
@@ -260,7 +260,7 @@ export const missingFile = {
   originalFilename: 'blood.pdf',
 };
 
-/** The row of an uploaded document of a patient, without its file; returns its id. */
+/** Inserts a document of a patient without its file; returns its id. */
 export async function newDocument(
   { domain }: Harness,
   { tenantId, clientId }: Partner,

@@ -4,22 +4,22 @@ import type { Socket } from 'node:net';
 import type { SocketAddress } from '../../src/config.js';
 import { portOf } from './fileHost.js';
 
-/** The harmless file that every scanner reports (EICAR); in two parts, so that none reports this one. */
+/** The harmless file that every scanner reports (EICAR); split, so that scanners do not report this source. */
 export const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** What a clamd does with each new connection. */
+/** The reaction of a clamd to a new connection. */
 export type Behaviour = (socket: Socket) => void;
 
-/** A server that speaks the part of clamd's protocol that we use (clamd(8)), or pretends to. */
+/** A server that speaks the part of clamd's protocol that the service uses (clamd(8)), or misbehaves. */
 export interface FakeClamd {
   readonly address: SocketAddress;
   /** As CLAMAV_ADDRESS wants it. */
   readonly setting: string;
-  /** Every file that was sent to its end, byte for byte. */
+  /** The content of every file that was sent completely. */
   readonly scanned: readonly Buffer[];
   connections(): number;
   openConnections(): number;
-  /** From now on; `undefined` is what a clamd that works does. */
+  /** Sets the behaviour for new connections; `undefined` restores a working clamd. */
   behave(behaviour: Behaviour | undefined): void;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface FakeClamdOptions {
   readonly maxLength?: number;
 }
 
-/** Starts a clamd that finds EICAR, and nothing else. */
+/** Starts a clamd that finds only EICAR. */
 export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOptions = {}): Promise<FakeClamd> {
   const scanned: Buffer[] = [];
   const open = new Set<Socket>();
@@ -62,7 +62,7 @@ export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOp
     openConnections: () => open.size,
     behave(wanted) {
       behaviour = wanted ?? working;
-      // Who does not read does not notice either that the other side has gone.
+      // A paused socket does not notice that the other side has closed.
       for (const socket of open) socket.resume();
     },
     async close() {
@@ -74,7 +74,7 @@ export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOp
   };
 }
 
-/** One command a connection, as clamd has it outside of a session; it hangs up after the answer. */
+/** Answers one command and closes the connection, as clamd does outside of a session. */
 function answerCommand(socket: Socket, maxLength: number, scanned: Buffer[]): void {
   let received = Buffer.alloc(0);
   let inStream = false;
@@ -108,7 +108,7 @@ function answerCommand(socket: Socket, maxLength: number, scanned: Buffer[]): vo
   });
 }
 
-/** Takes a whole file like a clamd, and then does something else than clamd. */
+/** Reads a whole file like clamd, then acts instead of answering. */
 export function afterTheFile(act: Behaviour): Behaviour {
   return (socket) => {
     let last = Buffer.alloc(0);

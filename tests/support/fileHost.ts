@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** What a path of the host answers: a listener, or a file with its headers. */
+/** The answer at a path: a listener, or a file with its headers. */
 export type Answer =
   RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
 
-/** A server on loopback that documents are fetched from. */
+/** A server on loopback from which the service fetches documents. */
 export interface FileHost {
   /** `host:port`, as DOCUMENT_FETCH_ALLOWED_HOSTS wants it. */
   readonly host: string;
@@ -24,8 +24,8 @@ export interface FileHost {
 }
 
 /**
- * Starts a host on 127.0.0.1 at a free port; with `tls` it speaks https and has the certificate of
- * `tlsHostName`, which only `tlsCertificate` vouches for.
+ * Starts a host on 127.0.0.1 at a free port. With `tls` it speaks https with the self-signed `tlsCertificate` for
+ * `tlsHostName`.
  */
 export async function startFileHost(options: { readonly tls?: boolean } = {}): Promise<FileHost> {
   const answers = new Map<string, Answer>();
@@ -51,7 +51,7 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
     });
   });
   server.listen(0, '127.0.0.1');
-  // Who fails before closing it must not wait for it.
+  // A test that fails before closing the host must not wait for it.
   server.unref();
   await once(server, 'listening');
   const port = portOf(server.address());
@@ -94,7 +94,7 @@ function pdf(): Buffer {
   );
 }
 
-/** One black pixel; its directory is at the end of the file, as scanners write it, `gap` bytes after the header. */
+/** One black pixel. Its directory follows `gap` bytes after the header, as scanners write it. */
 function tiff(gap: number): Buffer {
   const entries = [
     [256, 3, 1, 1],
@@ -135,7 +135,7 @@ export const sampleFiles = {
   heic: heic(),
 };
 
-/** The frame of a picture: boxes of its kind, its parts and its data, the last with a length of 64 bits. */
+/** The boxes of a HEIC picture without content; the length of the last one has 64 bits. */
 function heic(): Buffer {
   const box = (type: string, content: Buffer) => {
     const length = Buffer.alloc(4);
@@ -150,7 +150,7 @@ function heic(): Buffer {
 /** The name in the certificate below. */
 export const tlsHostName = 'files.example.com';
 
-/** Made for these tests only; it vouches for itself and is valid from 2020 to 2119. */
+/** Self-signed, for these tests only; valid from 2020 to 2119. */
 export const tlsCertificate = `-----BEGIN CERTIFICATE-----
 MIIBejCCAR+gAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFmaWxlcy5l
 eGFtcGxlLmNvbTAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowHDEa

@@ -17,18 +17,18 @@ import { openServices } from '../../src/runtime/services.js';
 import { observe } from './observer.js';
 import { createTestDatabase } from './postgres.js';
 
-/** A moment to start from; tests move it, nothing else does. */
+/** Only tests move this clock. */
 export interface Clock {
   now: Date;
   /** Moves the service's time forward. */
   advance(seconds: number): void;
 }
 
-/** The whole service on loopback with a database of its own; only time and log are the test's. */
+/** The whole service on loopback with a new database; tests supply only time and log. */
 export interface Harness {
   readonly baseUrl: string;
   readonly services: Services;
-  /** For provisioning and for looking at the state. */
+  /** To create and to inspect records. */
   readonly domain: BackgroundContext;
   readonly clock: Clock;
   readonly server: Server;
@@ -43,7 +43,7 @@ export interface HarnessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Changes the services before the app is made, for example to break one. */
   readonly change?: (services: Services) => Services;
-  /** Another database than a new test database. */
+  /** Used instead of a new test database. */
   readonly databaseUrl?: string;
 }
 
@@ -73,7 +73,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     isStopping: () => false,
     wakeDeliveries: () => undefined,
   });
-  // A spread would ask for the base URL before it is known.
+  // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
   const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()), config);

@@ -4,7 +4,7 @@ import type { Harness } from './harness.js';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON, or undefined when there is none. */
+  /** Parsed JSON, or undefined if the text is not JSON. */
   readonly body: any;
   readonly text: string;
 }
@@ -18,7 +18,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The header of a body that is sent as it is, but said to be JSON. */
+/** Declares a raw body to be JSON. */
 export const jsonType = { 'Content-Type': 'application/json' };
 
 /** One HTTP request to the service; `target` is `METHOD /path?query`. */

@@ -6,17 +6,17 @@ import { pay } from './orders.js';
 import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from './reviews.js';
 import { newEndpoint } from './webhooks.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
-/** Where the requests are to be sent, and by whom. */
+/** The service, the host of its documents, and the sender of the requests. */
 export interface Stage {
   readonly harness: Harness;
-  /** May be asked for documents. */
+  /** The service may fetch documents from it. */
   readonly fileHost: FileHost;
   readonly partner: Partner;
 }
 
-/** A request to be sent. */
+/** A request to send. */
 export interface Asked {
   readonly target: string;
   readonly json: object;
@@ -34,7 +34,7 @@ const onEncounter = (action: string, number: unknown, json: object): Asked => ({
   json,
 });
 
-/** What the requests of an operation are; every operation that takes a key must stand here. */
+/** The requests of every operation that takes a key. */
 export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<KeyedRequests>>> = {
   async createPatient({ harness, partner }) {
     const target = 'POST /clients';
@@ -63,7 +63,7 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     return {
       right: { target, json },
       other: { target, json: { ...json, reviewType: 'synchronous' } },
-      failing: { target, json: { ...json, patientId: nobody } },
+      failing: { target, json: { ...json, patientId: unknownId } },
     };
   },
   async cancelEncounter({ harness, partner }) {
@@ -151,7 +151,7 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     };
   },
   async createWebhookEndpoint({ harness, partner: { tenantId } }) {
-    // Five are possible.
+    // A client may have five.
     await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId } });
     const target = 'POST /webhook-endpoints';
     const json = { url: 'https://hooks.northwind.example/all' };
@@ -163,7 +163,7 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
   },
   async rotateWebhookSecret({ harness, partner }) {
     await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId: partner.tenantId } });
-    // It takes no body, so that one says nothing.
+    // The operation takes no body.
     const rotationOf = (id: string): Asked => ({ target: `POST /webhook-endpoints/${id}/rotate-secret`, json: {} });
     const [one, another] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
     return {

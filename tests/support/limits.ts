@@ -3,7 +3,7 @@ import type { Quotas } from '../../src/config.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
 
-/** Does the work while the service has these limits, beginning with nothing used. */
+/** Does the work while the service has these limits, with unused quota. */
 export async function withLimits<T>(
   { services }: Harness,
   quotas: Partial<Quotas>,

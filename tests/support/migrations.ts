@@ -10,14 +10,14 @@ export const migrationNames = readdirSync(new URL('../../prisma/migrations/', im
   .sort();
 const databases: TestDatabase[] = [];
 
-/** A database that goes with the test. */
+/** A database that {@link dropDatabases} drops. */
 export async function database(create: () => Promise<TestDatabase>): Promise<string> {
   const made = await create();
   databases.push(made);
   return made.url;
 }
 
-/** A database with these migrations and no others. */
+/** A database with only these migrations. */
 export async function databaseWith(applied: readonly string[]): Promise<string> {
   const url = await database(createEmptyDatabase);
   await rowsOf(
@@ -45,7 +45,7 @@ export async function dropDatabases(): Promise<void> {
   await Promise.all(databases.splice(0).map(({ drop }) => drop()));
 }
 
-/** What a statement returns. */
+/** The rows that a statement returns. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

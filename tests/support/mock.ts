@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { portOf } from './fileHost.js';
 
-/** The mock of the contract in a process of its own. */
+/** The mock of the contract in a child process. */
 export interface Mock {
   readonly baseUrl: string;
   stop(): Promise<void>;
@@ -39,7 +39,7 @@ export async function startMock(...options: string[]): Promise<Mock> {
   };
 }
 
-/** A port that nothing listens on at the moment. */
+/** A port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

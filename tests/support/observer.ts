@@ -4,9 +4,9 @@ import { contractFaults } from './contract.js';
 import { noteStatus } from './statuses.js';
 
 /**
- * Looks at an answer of an operation as it leaves the service, from the operation, the validation or the error handler: it must
- * be what the contract declares, with its headers.
- * @param faults gets what is wrong
+ * Checks an answer of an operation, with its headers, against the contract as it leaves the service, whether the
+ * operation, the validation or the error handler sends it.
+ * @param faults collects the differences
  */
 export function observe(res: ServerResponse, faults: string[]): void {
   let text = '';
@@ -17,7 +17,7 @@ export function observe(res: ServerResponse, faults: string[]): void {
       return Reflect.apply(end, self, args);
     },
   });
-  // Headers that are written at once with the status are not among those that `getHeader` knows.
+  // `getHeader` does not return headers that `writeHead` sends with the status.
   let written: Record<string, unknown> = {};
   res.writeHead = new Proxy(res.writeHead, {
     apply(writeHead, self, args: unknown[]) {

@@ -5,7 +5,7 @@ import { call, type Answer } from './http.js';
 
 let payments = 0;
 
-/** Asks for an order. */
+/** GET /orders/{order_no} */
 export function getOrder(
   harness: Pick<Harness, 'baseUrl'>,
   { token }: { readonly token: string | undefined },
@@ -14,7 +14,7 @@ export function getOrder(
   return call(harness, `GET /orders/${orderNo}`, { token });
 }
 
-/** Records a payment with a key of its own, unless said otherwise. */
+/** Records a payment, by default with a new key. */
 export function pay(
   harness: Pick<Harness, 'baseUrl'>,
   { token }: { readonly token: string | undefined },
@@ -25,10 +25,10 @@ export function pay(
   return call(harness, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
 }
 
-/** What is told of an order; `encounter.completed` names it, too. */
+/** The events of an order; `encounter.completed` names it, too. */
 export const orderEvents = ['order.created', 'order.updated', 'order.paid', 'order.cancelled'] as const;
 
-/** Events of a tenant about a thing, in the order in which they were written: type and data. */
+/** Events of a tenant about an order or encounter, in the order of the feed. */
 export async function eventsAbout(
   { domain }: Pick<Harness, 'domain'>,
   { tenantId }: Pick<Partner, 'tenantId'>,

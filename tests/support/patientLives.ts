@@ -6,9 +6,9 @@ import { missingFile, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { withoutRequest } from './withoutRequest.js';
 
-// For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
+// For tests with many patients: calls of the service without HTTP, and rows without dependants.
 
-/** What an operation of an API client of the tenant gets, at a time of the test's. */
+/** The context of an operation of the tenant's API client, with the clock of the test. */
 export async function callerContext(
   { services, domain }: Harness,
   { tenantId }: Pick<Partner, 'tenantId'>,
@@ -33,7 +33,7 @@ export async function callerContext(
   };
 }
 
-/** A patient without its event; returns its id. */
+/** Inserts a patient without its event; returns its id. */
 export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
   const [id, at] = [domain.newId(), domain.now()];
   await domain.db.prisma.patient.create({
@@ -55,7 +55,7 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
   return id;
 }
 
-/** A document as an upload stores it, without its file; returns its id. */
+/** Inserts a document as an upload does, without its file; returns its id. */
 export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
   const { id } = await inCallerTransaction(context, async (transaction) => {
     await lockPatient(transaction, transaction.caller.tenantId, patientId);

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { portOf } from './fileHost.js';
 
-/** A server below HTTP, for answers that no HTTP server would give. */
+/** A TCP server, for answers that no HTTP server sends. */
 export interface RawServer {
   /** `host:port` */
   readonly host: string;
@@ -13,8 +13,8 @@ export interface RawServer {
 }
 
 /**
- * Speaks plain TCP: answers the first bytes of a connection, in one piece or head and body apart. It then hangs up,
- * except after switching protocols and when it says nothing at all (undefined).
+ * Answers the first bytes of a connection, in one piece or with head and body apart, and then closes it. After a 101 and
+ * without an answer (undefined) it keeps the connection open.
  */
 export async function startRawServer(answer: string | undefined, split: boolean): Promise<RawServer> {
   const open = new Set<Socket>();
@@ -47,7 +47,7 @@ export async function startRawServer(answer: string | undefined, split: boolean)
   };
 }
 
-/** Listens, but its queue is full and its process sleeps: the kernel answers no further connection. */
+/** A server with a full queue and a sleeping process, so that the kernel accepts no further connection. */
 export async function startDeafServer(): Promise<RawServer> {
   const program = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     require('node:fs').writeSync(1, String(this.address().port));

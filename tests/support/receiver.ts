@@ -18,7 +18,7 @@ export interface Receiver {
   readonly host: string;
   readonly received: readonly Received[];
   url(path: string): string;
-  /** Resolves when this many have arrived at the path, or rejects after a while. */
+  /** Resolves when this many have arrived at the path; rejects after 20 s. */
   arrived(path: string, count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function startReceiver(
     response.writeHead(204).end(),
 ): Promise<Receiver> {
   const received: Received[] = [];
-  const at = (path: string): Received[] => received.filter((one) => one.path === path);
+  const at = (path: string): Received[] => received.filter((webhook) => webhook.path === path);
   const waiting = new Set<() => void>();
   const listener: RequestListener = (request, response) => {
     void buffer(request).then((body) => {
@@ -74,7 +74,7 @@ export async function startReceiver(
   };
 }
 
-/** What a receiver makes of it by the standard's own library. @throws when the signature is not by the secret */
+/** The payload, verified by the standard's library. @throws if the signature is not by the secret */
 export function verified({ headers, body }: Pick<Received, 'headers' | 'body'>, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }

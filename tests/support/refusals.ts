@@ -8,7 +8,7 @@ import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
 
-/** Where a request is wrong and which rule it breaks. */
+/** The place of a fault in a request and the rule that it breaks. */
 export interface ExpectedFault {
   readonly pointer?: string;
   readonly parameter?: string;
@@ -43,7 +43,7 @@ export function expectProblem(
 
 type TokenMaker = (harness: Harness, partner: Partner) => Promise<string | undefined>;
 
-/** Ways not to be authenticated: name, how to come by the token, code of the refusal. */
+/** Refused tokens: name, a function that makes the token, code of the refusal. */
 export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['no token', async () => undefined, 'token_missing'],
   ['garbage', async () => 'garbage', 'token_invalid'],
@@ -51,14 +51,14 @@ export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['a token of a deactivated client', deactivatedToken, 'client_inactive'],
 ];
 
-/** A token of the partner's tenant that lacks just one permission. */
+/** A token of the partner's tenant that lacks only this permission. */
 export async function tokenWithout(harness: Harness, partner: Partner, lacking: Permission): Promise<string> {
   const held = permissions.filter((permission) => permission !== lacking);
   const { token } = await newClient(harness, partner.tenantId, held);
   return token;
 }
 
-/** Does the work while nothing listens where the service expects its database. */
+/** Does the work while the service cannot connect to its database. */
 export async function withoutDatabase<T>({ services }: Harness, work: () => Promise<T>): Promise<T> {
   const { db, checkParts } = services;
   const nowhere = 'postgresql://nobody@127.0.0.1:1/nowhere';
@@ -70,7 +70,7 @@ export async function withoutDatabase<T>({ services }: Harness, work: () => Prom
   }
 }
 
-/** Does the work while the database lacks a table, which no rule of the service expects. */
+/** Does the work while the database lacks a table, which causes an internal error. */
 export async function withoutTable<T>({ domain }: Harness, table: string, work: () => Promise<T>): Promise<T> {
   await domain.db.prisma.$executeRawUnsafe(`ALTER TABLE "${table}" RENAME TO "${table}_elsewhere"`);
   try {
@@ -80,7 +80,7 @@ export async function withoutTable<T>({ domain }: Harness, table: string, work: 
   }
 }
 
-/** Every operation looks something up in one of these tables, and no rule expects it to be gone. */
+/** Every operation reads one of these tables, and fails with an internal error without it. */
 export const neededTables = [
   'client',
   'ref_state',
@@ -95,7 +95,7 @@ export const neededTables = [
   'webhook_inbox_message',
 ];
 
-/** {@link withoutTable} for several at a time. */
+/** {@link withoutTable} for several tables. */
 export function withoutTables<T>(harness: Harness, tables: readonly string[], work: () => Promise<T>): Promise<T> {
   const [table, ...others] = tables;
   return table === undefined ? work() : withoutTable(harness, table, () => withoutTables(harness, others, work));

@@ -5,16 +5,16 @@ import { call, type Answer } from './http.js';
 /** An encounter record as an answer has it. */
 type Encounter = Answer['body'];
 
-/** The provider that reviews, unless a test says otherwise. */
+/** The provider that reviews by default. */
 export const reviewer = '1234567893';
 
-/** What a decision says besides the item; by default approved. */
+/** Returns the members of a decision other than its item. */
 export type Decide = (item: { readonly categoryId: string }, index: number) => Readonly<Record<string, unknown>>;
 
 export const approve: Decide = () => ({ decision: 'approved' });
 export const deny: Decide = () => ({ decision: 'denied', reason: 'Contraindicated.' });
 
-/** A body for the review of an encounter: one decision for each item that waits. */
+/** A body for the review of an encounter: one decision for each pending item. */
 export function reviewBody(
   { gfe_data, reviewType, claimedAt }: Encounter,
   decide: Decide = approve,
@@ -55,7 +55,7 @@ export async function reviewed(
   return succeed(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, request));
 }
 
-/** What a retrieval shows, without what nothing else shows. */
+/** An encounter without the members that only its retrieval shows. */
 export function recordOf({
   visitUrl: _url,
   information: _information,
@@ -82,7 +82,7 @@ export async function askedEncounter(harness: Harness, partner: Partner, changes
   return succeed(await call(harness, `POST /encounters/${encounter_id}/request-information`, request));
 }
 
-/** A new encounter whose items are all approved, so that it has an order. */
+/** A new encounter with all items approved, so that it has an order. */
 export async function completedEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Encounter> {
   return reviewed(harness, partner, await newEncounter(harness, partner, changes));
 }
@@ -102,9 +102,9 @@ function succeed({ status, body }: Answer): Encounter {
   return body;
 }
 
-/** The events of an encounter, as the feed tells them: type and data. */
+/** Type and data of the events of an encounter, in the order of the feed. */
 export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter): Promise<[string, Encounter][]> {
-  // The number of an encounter is no other tenant's, apart from fixtures.
+  // Except for fixtures, encounter numbers are unique across tenants.
   const rows = await domain.db.prisma.$queryRaw<{ type: string; data: Encounter }[]>`
     SELECT type::text, data FROM event WHERE data->>'encounter_id' = ${String(encounter_id)} ORDER BY position`;
   return rows.map(({ type, data }) => [type, data]);

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'minio';
 import { isThere, packages } from './optional.js';
 
-/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+/** Debian's packages belong to the system's Python, which may not be the first in PATH. */
 const python = '/usr/bin/python3';
 
-/** What the S3 driver is configured with. */
+/** The configuration of the S3 driver. */
 export interface S3Account {
   readonly endpoint: string;
   readonly region: string;
@@ -22,7 +22,7 @@ export interface S3Account {
 
 export interface S3Server {
   readonly account: S3Account;
-  /** The service's configuration for it. */
+  /** The configuration of the service for this server. */
   readonly environment: Readonly<Record<string, string>>;
   /** Keys in the bucket. */
   keys(): Promise<string[]>;

@@ -17,7 +17,7 @@ export function reset(harness: Harness, { token }: { readonly token: string | un
   return call(harness, 'POST /sandbox/reset', { token });
 }
 
-/** While another reset of the tenant has locked what it locks from its beginning to its end. */
+/** Does the work while another reset of the tenant holds its lock. */
 export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, work: () => Promise<T>): Promise<T> {
   return domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
@@ -44,7 +44,7 @@ export function simulate(
   return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
 }
 
-/** What no two rows share, and what is noted now and then. */
+/** Columns that are unique, or that change without a request. */
 const ownOf: Readonly<Record<string, readonly string[]>> = {
   event: ['id', 'position', 'recorded_at'],
   webhook_delivery: ['event_id'],
@@ -52,7 +52,7 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
   api_client_secret: ['last_used_at'],
 };
 
-/** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
+/** All rows of a tenant by table, for comparison. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const tables = [...resetTables, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint'];
   const things = tables.map((table) => {
@@ -67,7 +67,7 @@ export async function thingsOf({ domain }: Harness, tenantId: string): Promise<R
   return Object.fromEntries(all.map(({ table, rows }) => [table, rows ?? []]));
 }
 
-/** Gives a sandbox as many patients or encounters as it may have, and some more: copies of one, past all rules. */
+/** Fills a sandbox beyond its limit with 5,000 copies of a patient or encounter, bypassing the rules. */
 export function fillSandbox({ domain }: Harness, tenantId: string, table: 'client' | 'encounter'): Promise<unknown> {
   return domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SET LOCAL session_replication_role = replica`;

@@ -1,6 +1,6 @@
 import type { Harness } from './harness.js';
 
-/** Runs SQL around the work: for faults of the database that quote what was sent. */
+/** Runs SQL before and after the work, to cause database errors that quote the request. */
 export async function withSql<T>(
   { domain }: Harness,
   before: string,
@@ -15,7 +15,7 @@ export async function withSql<T>(
   }
 }
 
-/** The table refuses each row with a message that repeats it whole. */
+/** Makes the table refuse each row with a message that repeats it. */
 export const tellingAll = <T>(harness: Harness, table: string, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,
@@ -26,7 +26,7 @@ export const tellingAll = <T>(harness: Harness, table: string, work: () => Promi
     work,
   );
 
-/** A comparison with a status fails, and rows of the audit can be written all the same. */
+/** Makes a comparison with a status fail, while the audit still accepts rows. */
 export const withAuditOfTexts = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,

@@ -5,7 +5,7 @@ import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
 
-/** Where nothing listens. */
+/** No server listens at this URL. */
 export const hookUrl = 'https://hooks.northwind.example/all';
 
 /** POST /webhook-endpoints */
@@ -22,14 +22,14 @@ export async function newEndpoint(
   return body;
 }
 
-/** As many as are possible, but not more than so many. */
+/** Creates up to `most` endpoints, as far as the limit allows. */
 export async function newEndpoints(harness: Harness, { token }: Partner, most: number): Promise<void> {
   for (let count = 0; count < most; count += 1) {
     await call(harness, 'POST /webhook-endpoints', { token, json: { url: hookUrl } });
   }
 }
 
-/** Two endpoints, one with a delivery of each event that there is. */
+/** Creates two endpoints, one with a delivery of each event so far. */
 export async function newWebhooks(harness: Harness, partner: Partner) {
   const { token } = partner;
   const [{ id }, spare] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
@@ -39,7 +39,7 @@ export async function newWebhooks(harness: Harness, partner: Partner) {
   return { endpoint_id: id, spareEndpointId: spare.id, delivery_id: body.data[0].id };
 }
 
-/** How tests/contract/isolation.test.ts asks about what {@link newWebhooks} makes. */
+/** Probes of tests/contract/isolation.test.ts for {@link newWebhooks}. */
 export const webhookProbes = {
   getWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
   updateWebhookEndpoint: { request: () => ({ description: 'x' }), inputs: { endpoint_id: 'endpoint_id' } },
@@ -63,7 +63,7 @@ export const webhookProbes = {
   },
 } as const;
 
-/** The receiver of the sandbox gets the message that the contract shows. */
+/** Stores the message of the contract's example in the inbox of the sandbox. */
 export async function receiveExample(harness: Harness, { tenantId }: Partner): Promise<void> {
   const example = responseExamples.find(
     ({ operationId, name }) => operationId === 'listWebhookInbox' && name === 'some',
@@ -73,7 +73,7 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }
 
-/** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */
+/** Delivers one batch of each endpoint that is due, as the service does; returns the number of endpoints. */
 export async function deliverDue({ services }: Pick<Harness, 'services'>): Promise<number> {
   while (await makeDeliveries(services));
   const taken = await takeEndpoints(services, 100);
@@ -81,7 +81,7 @@ export async function deliverDue({ services }: Pick<Harness, 'services'>): Promi
   return taken.length;
 }
 
-/** Until nothing is due. */
+/** Repeats {@link deliverDue} until no endpoint is due. */
 export async function deliverAll(harness: Pick<Harness, 'services'>): Promise<void> {
   while ((await deliverDue(harness)) > 0);
 }
