@@ -269,15 +269,7 @@ export async function newDocument(
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.prisma.document.create({
-    data: {
-      id: domain.newId(),
-      tenantId,
-      patientId,
-      docType: 'lab-results',
-      ...missingFile,
-      uploadedById,
-      ...times,
-    },
+    data: { id: domain.newId(), tenantId, patientId, docType: 'lab-results', ...missingFile, uploadedById, ...times },
   });
   return id;
 }

@@ -39,30 +39,6 @@ export async function newWebhooks(harness: Harness, partner: Partner) {
   return { endpoint_id: id, spareEndpointId: spare.id, delivery_id: body.data[0].id };
 }
 
-/** Probes of tests/contract/isolation.test.ts for {@link newWebhooks}. */
-export const webhookProbes = {
-  getWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  updateWebhookEndpoint: { request: () => ({ description: 'x' }), inputs: { endpoint_id: 'endpoint_id' } },
-  deleteWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'spareEndpointId' } },
-  rotateWebhookSecret: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  pingWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  replayWebhookEvents: {
-    request: () => ({ after: '2026-01-01T00:00:00Z' }),
-    inputs: { endpoint_id: 'endpoint_id' },
-  },
-  listWebhookDeliveries: {
-    request: () => ({ status: undefined, cursor: undefined }),
-    inputs: { endpoint_id: 'endpoint_id' },
-  },
-  retryWebhookDelivery: {
-    request: ({ endpoint_id, delivery_id }: { endpoint_id: string; delivery_id: string }) => ({
-      endpoint_id,
-      delivery_id,
-    }),
-    inputs: { endpoint_id: 'endpoint_id', delivery_id: 'delivery_id' },
-  },
-} as const;
-
 /** Stores the message of the contract's example in the inbox of the sandbox. */
 export async function receiveExample(harness: Harness, { tenantId }: Partner): Promise<void> {
   const example = responseExamples.find(
