@@ -20,11 +20,8 @@ const definitions = [
 ];
 const defined = new Set(definitions);
 
-it('each R-nn and D-nn is defined once', () => {
+it('every R-nn and D-nn in a text is defined once', () => {
   expect(definitions.filter((id, index) => definitions.indexOf(id) !== index)).toEqual([]);
-});
-
-it('every R-nn and D-nn in a text is defined', () => {
   const unknown = files.flatMap((file) =>
     [...read(file).matchAll(/(?<![A-Z])\b[RD]-\d{2,3}\b/g)]
       .filter(([id]) => !defined.has(id))

@@ -37,60 +37,46 @@ function describesOf(file: string): string[] {
   });
 }
 
-describe('one name for each operation', () => {
-  it('gives each operation a different name', () => {
+describe('the name of an operation', () => {
+  it('differs from the others, has one file in src/operations and is registered', () => {
     expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it('has one file in src/operations for each operation, and registers it', () => {
     const shared = ['encounterChange', 'index', 'operation', 'withIdempotency'];
     expect(names('src/operations', '.ts').filter((name) => !shared.includes(name))).toEqual(ids);
     expect(Object.keys(registered).sort()).toEqual(ids);
   });
 
-  it('has no tests of a removed operation', () => {
+  it('names one test file, with one block for each status that tests/contract does not cover', async () => {
     expect(ids).toEqual(expect.arrayContaining(names('tests/operations', '.test.ts')));
-  });
-
-  it('has tests of each operation, with one block for each status that tests/contract does not cover', () =>
-    everyCase(operations, nameOf, ({ operationId, statuses }) => {
+    await everyCase(operations, nameOf, ({ operationId, statuses }) => {
       const blocks = describesOf(join(root, 'tests/operations', `${operationId}.test.ts`));
       const declared = statuses.map(String);
       expect(declared).toEqual(expect.arrayContaining(blocks));
       expect(blocks).toEqual(expect.arrayContaining(declared.filter((status) => !enumerated.includes(status))));
       expect(new Set(blocks).size).toBe(blocks.length);
-    }));
-});
-
-describe('the version', () => {
-  it('is that of the contract in every example of API-Version, which the mock sends', () => {
-    const examples = operations.flatMap(({ responses }) =>
-      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
-    );
-    expect([...new Set(examples)]).toEqual([contract.info.version]);
+    });
   });
 });
 
+it('shows the version of the contract in every example of API-Version, which the mock sends', () => {
+  const examples = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
+  );
+  expect([...new Set(examples)]).toEqual([contract.info.version]);
+});
+
 describe('statuses', () => {
-  it('include 403 exactly at operations that need a token', () =>
-    everyCase(operations, nameOf, ({ scopes, security, statuses }) => {
+  it('include 403 exactly at operations that need a token, 413 exactly at those with a body, 400 and never 422', () =>
+    everyCase(operations, nameOf, ({ scopes, security, statuses, requestBody }) => {
       // The types derive the caller of an operation from its 403 (src/contract.ts).
       expect(statuses.includes(403)).toBe(security.length > 0);
       // Several requirements are alternatives with one permission each.
       expect(scopes.length).toBe(security.length);
       expect(permissions).toEqual(expect.arrayContaining([...scopes]));
       if (security.length > 0) expect(statuses).toContain(401);
-    }));
-
-  it('include 400 at every operation, and never 422, which the mock would prefer', () =>
-    everyCase(operations, nameOf, ({ statuses }) => {
-      expect(statuses).toContain(400);
-      expect(statuses).not.toContain(422);
-    }));
-
-  it('include 413 exactly at operations with a body', () =>
-    everyCase(operations, nameOf, ({ requestBody, statuses }) => {
       expect(statuses.includes(413)).toBe(requestBody !== undefined);
+      expect(statuses).toContain(400);
+      // The mock would prefer 422 to 400.
+      expect(statuses).not.toContain(422);
     }));
 });
 
@@ -116,15 +102,13 @@ describe('codes', () => {
     expect(described.map(([, code, status]) => [code, status]).sort()).toEqual(known.sort());
   });
 
-  it('each have an example of their name, except those that occur outside of operations', () => {
+  it('each have an example of their name and status, except those that occur outside of operations', () => {
     const shown = new Set<unknown>(failureExamples.map(({ code }) => code));
     const before = ['route_not_found', 'method_not_allowed', 'request_timeout'];
     expect([...statusOf.keys()].filter((code) => !shown.has(code))).toEqual(before);
-    expect(failureExamples.filter(({ name, code }) => name !== code)).toEqual([]);
-  });
-
-  it('are shown under the status that the service sends', () => {
-    expect(failureExamples.filter(({ code, status }) => statusOf.get(code) !== status)).toEqual([]);
+    const isOther = ({ name, code, status }: (typeof failureExamples)[number]): boolean =>
+      name !== code || statusOf.get(code) !== status;
+    expect(failureExamples.filter(isOther)).toEqual([]);
   });
 
   it('have the title and detail of the service in their examples', () => {
@@ -136,11 +120,10 @@ describe('codes', () => {
       ({ title }) => title,
       ({ name, example }) => {
         const { status, title, detail } = Object(problems)[name];
+        const { requestId: request_id } = cast;
+        const request = { request_id, instance: `urn:uuid:${request_id}`, doc_url: `/docs#/section/errors/${name}` };
         const type = `urn:clinical-encounter:problem:${name}`;
-        const { requestId } = cast;
-        const request = { request_id: requestId, instance: `urn:uuid:${requestId}` };
-        const doc_url = `/docs#/section/errors/${name}`;
-        expect(example).toMatchObject({ type, code: name, doc_url, status, title, detail, ...request });
+        expect(example).toMatchObject({ type, code: name, status, title, detail, ...request });
       },
     );
   });

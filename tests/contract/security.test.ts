@@ -3,17 +3,12 @@ import type { Permission, ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/access/apiClients.js';
 import { isPermission, permissions } from '../../src/domain/access/permissions.js';
 import { seedCast } from '../support/cast.js';
-import {
-  operations,
-  requiredHeaders,
-  securedOperations,
-  targetOf,
-  type ContractOperation,
-} from '../support/contract.js';
+import { operations, requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
+import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
-import { call, type Answer } from '../support/http.js';
+import { call, jsonType, type Answer } from '../support/http.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
@@ -30,46 +25,44 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
+type Authorization = string | undefined;
+
 /** Sends a request with a wrong path, query and body. */
-function sendWrong(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
+function sendWrong(operation: ContractOperation, authorization: Authorization): Promise<Answer> {
   const path = operation.path.replaceAll(/\{\w+\}/g, '!');
   return send(operation, `${operation.method} ${path}?nonsense=1`, authorization, '{"');
 }
 
 /** Sends the contract's example, which a valid token would make succeed. */
-function sendRight(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
+function sendRight(operation: ContractOperation, authorization: Authorization): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
 }
 
-function send(
-  operation: ContractOperation,
-  target: string,
-  authorization: string | undefined,
-  raw: string,
-): Promise<Answer> {
-  const headers = {
-    ...requiredHeaders(operation),
-    ...(authorization === undefined ? {} : { Authorization: authorization }),
-  };
-  const json = { 'Content-Type': 'application/json' };
-  return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
+function send(operation: ContractOperation, target: string, value: Authorization, raw: string): Promise<Answer> {
+  const headers = { ...requiredHeaders(operation), ...(value === undefined ? {} : { Authorization: value }) };
+  return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...jsonType } } : { headers });
+}
+
+interface Changes {
+  readonly header?: object;
+  readonly payload?: object;
 }
 
 /** The partner's token with changes and another signature. */
-function forged(changes: { header?: object; payload?: object }, signature: (input: Buffer) => Buffer): string {
+function forged(changes: Changes, signature: (input: Buffer) => Buffer): string {
   const { header, payload } = readToken(partner.token);
   const parts = { header: { ...header, ...changes.header }, payload: { ...payload, ...changes.payload } };
   return `Bearer ${makeToken(parts, signature)}`;
 }
 
-const signed = async (changes: { header?: object; payload?: object }): Promise<string> => {
+const signed = async (changes: Changes): Promise<string> => {
   const [{ privateKey }] = await harness.services.keys.current();
   return forged(changes, es256(privateKey));
 };
 
 /** Refused tokens: title, Authorization header, code of the refusal. */
-const refused: [string, () => string | undefined | Promise<string | undefined>, ProblemCode][] = [
+const refused: [string, () => Authorization | Promise<Authorization>, ProblemCode][] = [
   ['no token', () => undefined, 'token_missing'],
   ['credentials of the token endpoint', () => basicAuth(partner), 'token_missing'],
   ['an empty token', () => 'Bearer', 'token_invalid'],
@@ -137,8 +130,9 @@ const tokenWith = (held: readonly Permission[]): Promise<string> =>
 
 const needed = ({ scopes }: ContractOperation): Permission[] => scopes.filter(isPermission);
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
-/** How many requests are under way at once. */
-const AT_ONCE = 4;
+/** Checks every operation that needs a token, four at a time. */
+const everyOperation = (check: (operation: ContractOperation) => Promise<void>): Promise<void> =>
+  everyCase(securedOperations, nameOf, check, 4);
 
 it('accepts a valid token with the permission of the operation, so the refusals below are meaningful', () =>
   everyCase(securedOperations, nameOf, async (operation) => {
@@ -161,6 +155,18 @@ describe('every operation', () => {
     expect(await things()).toEqual(before);
   });
 
+  async function expectRefused(
+    operation: ContractOperation,
+    header: Authorization,
+    [status, code]: [number, ProblemCode],
+    challenge: string,
+  ): Promise<void> {
+    for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
+      expectProblem(answer, status, code);
+      expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
+    }
+  }
+
   it('answers 401 to a missing or invalid token, to a right and to a wrong request', async () => {
     const headers = await Promise.all(
       refused.map(async ([kind, make, code]) => ({ kind, header: await make(), code })),
@@ -170,54 +176,33 @@ describe('every operation', () => {
     await everyCase(
       cases,
       titleOf,
-      async ({ operation, header, code }) => {
+      ({ operation, header, code }) => {
         const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
-        for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-          expectProblem(answer, 401, code);
-          expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-        }
+        return expectRefused(operation, header, [401, code], challenge);
       },
-      AT_ONCE,
+      4,
     );
   }, 120_000);
 
   it('answers 403 to a token without its permission, to a right and to a wrong request', () =>
-    everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-        const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
-        const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
-        for (const header of [`Bearer ${await tokenWith(held)}`, `Bearer ${narrowed}`]) {
-          for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-            expectProblem(answer, 403, 'insufficient_permission');
-            expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-          }
-        }
-      },
-      AT_ONCE,
-    ));
+    everyOperation(async (operation) => {
+      const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+      const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
+      const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
+      for (const token of [await tokenWith(held), narrowed]) {
+        await expectRefused(operation, `Bearer ${token}`, [403, 'insufficient_permission'], challenge);
+      }
+    }));
 
   it('answers 401 client_inactive within 30 seconds of the deactivation of a client in use', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
-      },
-      AT_ONCE,
-    );
+    await everyOperation(async (operation) => {
+      expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
+    });
     await deactivateApiClient(harness.domain, clientId);
     harness.clock.advance(30);
-    await everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
-      },
-      AT_ONCE,
+    await everyOperation(async (operation) =>
+      expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive'),
     );
   });
 });
