@@ -35,11 +35,14 @@ async function schemaFacts(url: string): Promise<string[]> {
     UNION ALL SELECT format('enum %s %s', t.typname, string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder))
       FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`,
   );
-  return rows
-    .map(({ fact }) => String(fact))
-    .filter((fact) => !fact.includes('_prisma_migrations'))
-    .sort();
+  const facts = rows.map(({ fact }) => String(fact));
+  return facts.filter((fact) => !fact.includes('_prisma_migrations')).sort();
 }
+
+const tablesOf = async (url: string): Promise<unknown[]> =>
+  (await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).map(
+    ({ relname }) => relname,
+  );
 
 /** Parts of the invariants between rows (tests/domain/encounters/invariants.test.ts), which schema.prisma omits. */
 const ofInvariants = [
@@ -67,16 +70,11 @@ describe('migrate', () => {
     expect(await schemaFacts(migrated)).toEqual([...(await schemaFacts(declared)), ...ofInvariants].sort());
   });
 
-  it('applies each migration once', async () => {
-    const url = await database(createEmptyDatabase);
-    expect(await migrate(url)).toEqual(migrationNames);
-    expect(await migrate(url)).toEqual([]);
-  });
-
-  it('applies each migration once when several processes start on one empty database', async () => {
+  it('applies each migration once, also when several processes start on one empty database', async () => {
     const url = await database(createEmptyDatabase);
     const applied = await Promise.all([migrate(url), migrate(url), migrate(url)]);
     expect(applied.flat()).toEqual(migrationNames);
+    expect(await migrate(url)).toEqual([]);
     expect(await rowsOf(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(migrationNames.length);
   });
 
@@ -86,26 +84,23 @@ describe('migrate', () => {
     await expect(migrate(url)).rejects.toThrow(
       /^Migration 20261120180000_initial was not applied: .*"order_status" already exists/,
     );
-    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
+    expect(await tablesOf(url)).toEqual([]);
     await rowsOf(url, 'DROP TYPE "order_status"');
     expect(await migrate(url)).toEqual(migrationNames);
   });
 
   it('leaves no migration for prisma migrate deploy', async () => {
     const url = await database(createTestDatabase);
-    const contentOf = (path: string) =>
-      readFileSync(new URL(`../../prisma/migrations/${path}`, import.meta.url), 'utf8');
+    const baseDir = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+    const contentOf = (path: string) => readFileSync(`${baseDir}/${path}`, 'utf8');
     const migrationsList = {
-      baseDir: fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
+      baseDir,
       lockfile: { path: 'migration_lock.toml', content: contentOf('migration_lock.toml') },
       shadowDbInitScript: '',
-      migrationDirectories: migrationNames.map((path) => ({
-        path,
-        migrationFile: {
-          path: 'migration.sql',
-          content: { tag: 'ok' as const, value: contentOf(`${path}/migration.sql`) },
-        },
-      })),
+      migrationDirectories: migrationNames.map((path) => {
+        const content = { tag: 'ok' as const, value: contentOf(`${path}/migration.sql`) };
+        return { path, migrationFile: { path: 'migration.sql', content } };
+      }),
     };
     const filters = { externalTables: [], externalEnums: [] };
     const deploy = withSchemaEngine(url, (engine) => engine.applyMigrations({ migrationsList, filters }));
@@ -116,9 +111,7 @@ describe('migrate', () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, 'CREATE TABLE other (id int)');
     await expect(migrate(url)).rejects.toThrow(/^Migrations were not applied: .*not empty/s);
-    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([
-      { relname: 'other' },
-    ]);
+    expect(await tablesOf(url)).toEqual(['other']);
   });
 });
 
@@ -148,11 +141,8 @@ describe('migrate on a database that is in use', () => {
     await migrating;
 
     const [{ pid } = { pid: 0 }] = (await report.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
-    const holder = expect.stringMatching(
-      new RegExp(
-        `process ${pid} \\(a report, idle in transaction, in a transaction for \\d+ s\\) holds AccessShareLock on client`,
-      ),
-    );
+    const session = `process ${pid} \\(a report, idle in transaction, in a transaction for \\d+ s\\)`;
+    const holder = expect.stringMatching(new RegExp(`${session} holds AccessShareLock on client`));
     expect(messages).toEqual([holder, holder, holder]);
     expect(messages.at(-1)).toContain(`Migration ${changesPatients} was not applied: no lock in 3 attempts`);
     expect(messages.join()).not.toContain('jane');
@@ -189,14 +179,9 @@ describe('checkSchema', () => {
     const schema = await checkSchema(url);
     const reason = expect.stringContaining(`migrations that this build does not know: ${names.join(', ')}.`);
     expect(schema).toEqual({ state: 'unknown', reason });
-    await expect(migrate(url)).rejects.toThrow(schema.state === 'unknown' ? schema.reason : 'no error');
-  });
-
-  it('names both generations when this build is too old for the schema', async () => {
-    const url = await database(createTestDatabase);
-    await rowsOf(url, change['a later migration, and demands a later generation'] ?? '');
     const both = `needs servers of generation ${GENERATION + 1}, and this build is of generation ${GENERATION}.`;
-    expect(await checkSchema(url)).toMatchObject({ reason: expect.stringContaining(both) });
+    if (name.includes('demands')) expect(schema).toMatchObject({ reason: expect.stringContaining(both) });
+    await expect(migrate(url)).rejects.toThrow(schema.state === 'unknown' ? schema.reason : 'no error');
   });
 
   it('calls a schema newer that records a later migration and admits this generation, and migrate changes nothing', async () => {
@@ -208,10 +193,8 @@ describe('checkSchema', () => {
 
   it('calls a schema unknown that lacks a migration of this build and has a later one', async () => {
     const url = await database(createTestDatabase);
-    await rowsOf(
-      url,
-      `${laterMigration}; DELETE FROM _prisma_migrations WHERE migration_name = '${migrationNames[1]}'`,
-    );
+    const missing = `DELETE FROM _prisma_migrations WHERE migration_name = '${migrationNames[1]}'`;
+    await rowsOf(url, `${laterMigration}; ${missing}`);
     expect(await checkSchema(url)).toMatchObject({ state: 'unknown' });
   });
 
@@ -223,7 +206,7 @@ describe('checkSchema', () => {
   it('calls an empty database behind, a migrated one current, and changes neither', async () => {
     const [empty, migrated] = [await database(createEmptyDatabase), await database(createTestDatabase)];
     expect(await checkSchema(empty)).toEqual({ state: 'behind', pending: migrationNames });
-    expect(await rowsOf(empty, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
+    expect(await tablesOf(empty)).toEqual([]);
     expect(await checkSchema(migrated)).toEqual({ state: 'current' });
   });
 

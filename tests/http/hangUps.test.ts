@@ -4,7 +4,7 @@ import { exampleBody, operationOf, targetOf } from '../support/contract.js';
 import { patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { openConnection, requestBytes } from '../support/rawHttp.js';
+import { jsonHeaders, openConnection, requestBytes } from '../support/rawHttp.js';
 import { newSandbox } from '../support/sandbox.js';
 
 let harness: Harness;
@@ -71,10 +71,7 @@ it('drops queued requests whose callers hang up, and runs the remaining ones', a
     requestBytes({
       method: 'POST',
       target: '/clients',
-      headers: [
-        ['Authorization', `Bearer ${sandbox.token}`],
-        ['Content-Type', 'application/json'],
-      ],
+      headers: jsonHeaders(sandbox.token),
       body: JSON.stringify(patientBody()),
     });
   const queued = async () => {

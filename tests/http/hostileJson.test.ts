@@ -1,11 +1,12 @@
-import { exampleBody, type ContractOperation, type Schema } from '../support/contract.js';
+import { exampleBody, operationOf, type ContractOperation, type Schema } from '../support/contract.js';
 import { patientBody } from '../support/factories.js';
-import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/hostileBodies.js';
-import { call, type Answer } from '../support/http.js';
+import { bodiesUnderAttack, expectRefusal, sampleFor } from '../support/hostileBodies.js';
+import type { Answer } from '../support/http.js';
 
 // Content of bodies; hostileBodies.test.ts covers their size and headers.
 
 const service = bodiesUnderAttack();
+const createPatient = (raw: string): Promise<Answer> => service.sendText(operationOf('createPatient'), raw);
 
 const propertiesOf = (operation: ContractOperation): [string, Schema][] =>
   Object.entries(operation.requestBody?.content['application/json']?.schema.properties ?? {});
@@ -65,19 +66,12 @@ describe('the text of a body', () => {
     }));
 
   it('may begin with a byte order mark', async () => {
-    const raw = `\ufeff${JSON.stringify(patientBody())}`;
-    expect(
-      (await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json })).status,
-    ).toBe(201);
+    expect(await createPatient(`\ufeff${JSON.stringify(patientBody())}`)).toMatchObject({ status: 201 });
   });
 
   it('may escape whole surrogate pairs', async () => {
     const raw = JSON.stringify(patientBody({ firstName: 'X' })).replace('"X"', '"\\ud83d\\ude00 \\\\ud800"');
-    const { status, body } = await call(service.harness, 'POST /clients', {
-      token: service.partner.token,
-      raw,
-      headers: json,
-    });
+    const { status, body } = await createPatient(raw);
     expect([status, body.firstName]).toEqual([201, '\u{1f600} \\ud800']);
   });
 });
@@ -98,37 +92,32 @@ describe('the depth of JSON', () => {
       for (const value of sampleFor(operation, deep)) {
         expectRefusal(operation, await service.sendText(operation, value), 'malformed_json');
         const [[name] = ['a']] = propertiesOf(operation);
-        const within = exampleWith(operation, [name], value);
-        const answer = await service.sendText(operation, within);
+        const answer = await service.sendText(operation, exampleWith(operation, [name], value));
         expectRefusal(operation, answer, 'malformed_json');
         expect(answer.text).toContain('nested deeper than 32 levels');
       }
     }));
 
   it('gets malformed_json over 32 levels in metadata when a patient is created or updated', async () => {
-    const { body } = await call(service.harness, 'POST /clients', {
-      token: service.partner.token,
-      json: patientBody(),
-    });
+    const { body } = await createPatient(JSON.stringify(patientBody()));
     for (const levels of [5_000, 33]) {
-      for (const target of ['POST /clients', `PATCH /clients/${body.user_id}`]) {
-        const deepest = nested('{"a":', '}', levels);
-        const sent = target.startsWith('PATCH') ? { metadata: 'MARK' } : patientBody({ metadata: 'MARK' });
-        const raw = JSON.stringify(sent).replace('"MARK"', deepest);
-        const headers = { ...json, 'Idempotency-Key': 'deep' };
-        const answer = await call(service.harness, target, { token: service.partner.token, raw, headers });
-        expect([target, answer.status, answer.body.code]).toEqual([target, 400, 'malformed_json']);
+      const withMetadata = (sent: object): string =>
+        JSON.stringify({ ...sent, metadata: 'MARK' }).replace('"MARK"', nested('{"a":', '}', levels));
+      const update = { ...operationOf('updatePatient'), path: `/clients/${body.user_id}` };
+      for (const answer of [
+        await createPatient(withMetadata(patientBody())),
+        await service.sendText(update, withMetadata({}), { 'Idempotency-Key': 'deep' }),
+      ]) {
+        expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
       }
     }
   });
 
   it('may be 32 levels, and does not count brackets in strings', async () => {
     const texts = patientBody({ firstName: '[{"['.repeat(8), metadata: { a: '['.repeat(1_000) } });
-    const shallow = { token: service.partner.token, json: texts };
-    expect((await call(service.harness, 'POST /clients', shallow)).status).toBe(201);
-    const raw = `{"metadata":${nested('{"a":', '}', 31)}}`;
-    const answer = await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json });
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
+    expect(await createPatient(JSON.stringify(texts))).toMatchObject({ status: 201 });
+    const { status, body } = await createPatient(`{"metadata":${nested('{"a":', '}', 31)}}`);
+    expect([status, body.code]).toEqual([400, 'validation_failed']);
   });
 });
 
@@ -136,18 +125,8 @@ describe('JSON that breaks the contract', () => {
   it('gets validation_failed when it is not an object, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation));
-      for (const raw of sampleFor(operation, [
-        '',
-        'null',
-        'true',
-        '0',
-        '1e400',
-        '""',
-        '"text"',
-        JSON.stringify(example),
-        '[]',
-        `[${example}]`,
-      ])) {
+      const values = ['', 'null', 'true', '0', '1e400', '""', '"text"', '[]', JSON.stringify(example), `[${example}]`];
+      for (const raw of sampleFor(operation, values)) {
         expectRefusal(operation, await service.sendText(operation, raw), 'validation_failed');
       }
     }));
@@ -181,8 +160,7 @@ describe('JSON that breaks the contract', () => {
     service.everyOperation(async (operation) => {
       const texts = propertiesOf(operation).flatMap(([name, { type }]) => (type === 'string' ? [name] : []));
       for (const wrong of sentTogether(operation, texts)) {
-        const raw = exampleWith(operation, wrong, String.raw`"a\u0000b"`);
-        const answer = await service.sendText(operation, raw);
+        const answer = await service.sendText(operation, exampleWith(operation, wrong, String.raw`"a\u0000b"`));
         expect({ wrong, status: answer.status }).toEqual({ wrong, status: 400 });
         if (operation.operationId !== 'issueToken') expectNamed(operation, answer, wrong);
       }
@@ -193,10 +171,8 @@ describe('JSON that breaks the contract', () => {
       const example = JSON.stringify(exampleBody(operation)).slice(1);
       const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
       for (const name of sampleFor(operation, names)) {
-        const answer = await service.sendText(
-          operation,
-          `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`,
-        );
+        const polluting = `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`;
+        const answer = await service.sendText(operation, polluting);
         // The token endpoint ignores unknown parameters (RFC 6749 §3.2), and its example names no existing client.
         if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
         else expectRefusal(operation, answer, 'validation_failed');
@@ -225,11 +201,8 @@ describe('JSON that breaks the contract', () => {
     const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
     return service.everyCase([...none, ...fine], String, async (number) => {
-      const { status, body } = await call(service.harness, 'POST /encounters/status', {
-        token: service.partner.token,
-        raw: `{"encounter_id":${number}}`,
-        headers: json,
-      });
+      const raw = `{"encounter_id":${number}}`;
+      const { status, body } = await service.sendText(operationOf('getEncounterStatus'), raw);
       const expected = none.includes(number) ? [400, 'validation_failed'] : [404, 'encounter_not_found'];
       expect([status, body.code]).toEqual(expected);
     });

@@ -30,12 +30,9 @@ export async function databaseWith(applied: readonly string[]): Promise<string> 
   for (const name of applied) {
     const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
     await rowsOf(url, sql);
-    await rowsOf(
-      url,
-      `
-      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
-    );
+    const checksum = createHash('sha256').update(sql).digest('hex');
+    const values = `'${name.slice(0, 14)}', '${checksum}', now(), '${name}'`;
+    await rowsOf(url, `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name) VALUES (${values})`);
   }
   return url;
 }

@@ -63,6 +63,15 @@ export interface RawRequest {
   readonly body?: string | Uint8Array;
 }
 
+type RawHeader = readonly [name: string, value: string];
+
+/** Headers of a JSON request with a token. */
+export const jsonHeaders = (token: string, ...more: readonly RawHeader[]): readonly RawHeader[] => [
+  ['Authorization', `Bearer ${token}`],
+  ['Content-Type', 'application/json'],
+  ...more,
+];
+
 /** Sends one request on a new connection; rejects unless it gets exactly one answer. */
 export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawRequest): Promise<RawAnswer> {
   const connection = await openConnection(harness, request.method);
