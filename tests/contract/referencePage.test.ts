@@ -10,18 +10,16 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
 import { call } from '../support/http.js';
 
-/** The parts of the contract that the reference shows. */
-interface Document {
-  readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
-  readonly webhooks: Document['paths'];
+/** The parts of an operation that the reference shows. */
+interface Shown {
+  readonly tags: readonly string[];
+  readonly summary: string;
 }
 
-interface AxeResults {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly impact: string;
-    readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
-  }[];
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
 }
 
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
@@ -46,11 +44,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const hasChromium = isThere(
-  existsSync(chromium),
-  'the reference in a browser',
-  `${chromium} is not there; CHROMIUM may name one.`,
-);
+const advice = `${chromium} is not there; CHROMIUM may name one.`;
+const hasChromium = isThere(existsSync(chromium), 'the reference in a browser', advice);
 const inBrowser = hasChromium ? describe : describe.skip;
 
 inBrowser('the reference in a browser', () => {
@@ -60,13 +55,8 @@ inBrowser('the reference in a browser', () => {
     browser = await launch({
       executablePath: chromium,
       args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
+        ...['--no-sandbox', '--no-first-run', '--disable-gpu', '--disable-quic', '--disable-sync'],
+        ...['--disable-background-networking', '--disable-component-update'],
       ],
     });
   }, 60_000);
@@ -93,7 +83,6 @@ inBrowser('the reference in a browser', () => {
     page.on('request', (request) => requested.push(request.url()));
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.setViewport({ width: 1440, height: 900 });
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
     await page.goto(`${harness.baseUrl}/docs${hash}`, { waitUntil: 'networkidle0' });
     await page.waitForSelector('pre');
@@ -101,14 +90,8 @@ inBrowser('the reference in a browser', () => {
   }
 
   it('shows code, tables and diagrams in full, on a phone too', async () => {
-    for (const [hash, width] of [
-      ['', 1440],
-      ['', 390],
-      [anOperation, 390],
-    ] as const) {
-      const page = await open(hash, { width });
-      expect(await page.evaluate(wideParts)).toEqual([]);
-    }
+    const sizes = [{ width: 1440 }, { width: 390 }, { width: 390, hash: anOperation }];
+    for (const { hash, width } of sizes) expect(await (await open(hash, { width })).evaluate(wideParts)).toEqual([]);
   }, 60_000);
 
   it('has no serious accessibility fault in light or dark mode', async () => {
@@ -117,7 +100,7 @@ inBrowser('the reference in a browser', () => {
       for (const hash of ['', anOperation]) {
         const page = await open(hash, { scheme });
         await page.evaluate(axe);
-        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+        const { violations } = (await page.evaluate('axe.run()')) as { violations: readonly Violation[] };
         const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
         const faults = serious.flatMap(({ id, nodes }) =>
           nodes.map(({ target, html }) => `${id} ${target.join(' ')} ${html}`),
@@ -151,21 +134,17 @@ inBrowser('the reference in a browser', () => {
     expect(await languages()).toEqual(new Set(['TypeScript']));
   }, 60_000);
 
-  it('marks members that the released contract lacks with their first version', async () => {
-    const shown = String(await (await open(anOperation)).evaluate('document.body.innerText'));
-    const text = shown.replaceAll(/\s+/g, ' ');
+  it('marks members that the released contract lacks with their first version, and lists known values', async () => {
+    const page = await open(anOperation);
+    await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");
+    const text = String(await page.evaluate('document.body.innerText')).replaceAll(/\s+/g, ' ');
+    expect(text).not.toContain('extensible-enum');
     const since = `Since ${plannedRelease(contract.info.version)}`;
     expect(text).toMatch(new RegExp(`Idempotency-Key string .{0,100}${since} Makes`));
     expect(text).toMatch(/ treatmentIds Array /);
     expect(text).not.toMatch(new RegExp(` treatmentIds Array .{0,60}${since}`));
     expect(text).toMatch(new RegExp(`List encounters .{0,20}${since}`));
   }, 60_000);
-
-  it('lists the known values of an open vocabulary', async () => {
-    const page = await open(anOperation);
-    await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");
-    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
-  });
 
   it('shows the changes of the contract as a chapter', async () => {
     const page = await open();
@@ -222,15 +201,11 @@ inBrowser('the reference in a browser', () => {
     const shows = async (text: string): Promise<boolean> =>
       String(await page.evaluate('document.body.innerText')).includes(text);
 
-    const document = (await call(harness, 'GET /openapi.json')).body as Document;
-    const shown = Object.values({ ...document.paths, ...document.webhooks }).flatMap((methods) =>
-      Object.values(methods),
-    );
+    const { paths, webhooks } = (await call(harness, 'GET /openapi.json')).body;
+    const shown = Object.values<Record<string, Shown>>({ ...paths, ...webhooks }).flatMap(Object.values<Shown>);
     let opened = '';
-    for (const {
-      tags: [tag = ''],
-      summary,
-    } of shown) {
+    for (const { tags, summary } of shown) {
+      const [tag = ''] = tags;
       const link = `a[href="#/${tag.toLowerCase()}"]`;
       await page.waitForSelector(link);
       // The menu of a subject lists all of its operations.

@@ -11,17 +11,9 @@ const { version } = (JSON.parse(await read('generated/openapi.json')) as Version
 it('package, lock file, API-Version header and workflows name the version of the contract', async () => {
   const inYaml = async (file: string, key: string): Promise<unknown> =>
     new RegExp(`^ *${key}: (.*)$`, 'm').exec(await read(file))?.[1];
-  expect({
-    'package.json': await versionOf('package.json'),
-    'package-lock.json': await versionOf('package-lock.json'),
-    'ApiVersion.yaml': await inYaml('openapi/headers/ApiVersion.yaml', 'example'),
-    'arazzo.yaml': await inYaml('openapi/arazzo.yaml', 'version'),
-  }).toEqual({
-    'package.json': version,
-    'package-lock.json': version,
-    'ApiVersion.yaml': version,
-    'arazzo.yaml': version,
-  });
+  const inJson = [await versionOf('package.json'), await versionOf('package-lock.json')];
+  const header = await inYaml('openapi/headers/ApiVersion.yaml', 'example');
+  expect([...inJson, header, await inYaml('openapi/arazzo.yaml', 'version')]).toEqual(Array(4).fill(version));
 });
 
 it('the changelog has a chapter for each released contract, and names the next release', async () => {

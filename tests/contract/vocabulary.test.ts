@@ -1,11 +1,7 @@
 import { Client } from 'pg';
 import type { EncounterState, EventType } from '../../src/contract.js';
-import {
-  encounterTransitions,
-  nextState,
-  type EncounterActor,
-  type EncounterEvent,
-} from '../../src/domain/encounters/states.js';
+import { encounterTransitions, nextState } from '../../src/domain/encounters/states.js';
+import type { EncounterActor, EncounterEvent } from '../../src/domain/encounters/states.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
 import { contract, eventSchemas } from '../support/contract.js';
@@ -59,6 +55,11 @@ describe('names of states and events', () => {
   });
 });
 
+interface Transition {
+  readonly to: EncounterState;
+  readonly by: readonly EncounterActor[];
+}
+
 /**
  * Compiled, never run: the compiler reports a mark whose line compiles. This proves that code cannot name a state or an
  * event that the contract does not list.
@@ -82,10 +83,7 @@ export function doesNotCompile(context: TransactionContext): void {
     ...encounterTransitions,
     // @ts-expect-error the target is not a state
     in_review: { approve: { to: 'finished', by: ['claimant'] } },
-  } satisfies Record<
-    EncounterState,
-    Partial<Record<EncounterEvent, { to: EncounterState; by: readonly EncounterActor[] }>>
-  >;
+  } satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
   // @ts-expect-error not an event of the feed
   recordEvent(context, place, 'encounter.finished', numbers);
   // @ts-expect-error a member is missing

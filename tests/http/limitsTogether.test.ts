@@ -30,11 +30,15 @@ describeIfRedis('servers with one Redis', () => {
     servers = [first, await startHarness({ environment, databaseUrl: database.url })];
     partner = await newPartner(first);
   });
+  /** A third server, with default limits. */
+  const startLate = (): Promise<Harness> =>
+    startHarness({ environment: { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url }, databaseUrl: database.url });
+  async function stop(server: Harness): Promise<void> {
+    server.services.limits?.close();
+    await server.close();
+  }
   afterAll(async () => {
-    for (const server of servers) {
-      server.services.limits?.close();
-      await server.close();
-    }
+    for (const server of servers) await stop(server);
     await redis.kill();
     await database.drop();
   });
@@ -42,12 +46,11 @@ describeIfRedis('servers with one Redis', () => {
   /** Sends requests to the servers in turn; returns how many got each status. */
   async function ask(client: Credentials, count: number): Promise<Record<number, number>> {
     const tokens = await Promise.all(servers.map((server) => newToken(server, client)));
+    const answers = Array.from({ length: count }, (_, index) =>
+      call(servers[index % 2] ?? first, 'GET /clinics?limit=1', { token: tokens[index % 2] }),
+    );
     const seen: Record<number, number> = {};
-    const one = async (index: number): Promise<void> => {
-      const { status } = await call(servers[index % 2] ?? first, 'GET /clinics?limit=1', { token: tokens[index % 2] });
-      seen[status] = (seen[status] ?? 0) + 1;
-    };
-    await Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+    for (const { status } of await Promise.all(answers)) seen[status] = (seen[status] ?? 0) + 1;
     return seen;
   }
 
@@ -96,29 +99,22 @@ describeIfRedis('servers with one Redis', () => {
       servers.every((server, index) => changesOf(server).length >= (changesBefore[index] ?? 0) + more);
     redis.hang();
     const asked = ask(during, 4 * LIMIT);
-    const late = startHarness({
-      environment: { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url },
-      databaseUrl: database.url,
-    });
+    const late = startLate();
     // Every request gets a response while Redis hangs; until a server counts it as down, 200 and 429 are both possible.
     expect(Object.keys(await asked).filter((status) => !['200', '429'].includes(status))).toEqual([]);
     expect(heard(1)).toBe(true);
     expect(await ask(later, 4 * LIMIT)).toEqual({ 200: 2 * LIMIT, 429: 2 * LIMIT });
-    const { services, close } = await late;
     expect(changesOf(await late)).toEqual([DOWN]);
-    services.limits?.close();
-    await close();
+    await stop(await late);
     redis.wake();
     while (!heard(2)) await delay(20);
   }, 60_000);
 
   it('start while Redis is down', async () => {
     await redis.kill();
-    const environment = { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url };
-    const late = await startHarness({ environment, databaseUrl: database.url });
+    const late = await startLate();
     expect((await call(late, 'GET /clinics', { token: (await newPartner(late)).token })).status).toBe(200);
     expect(changesOf(late)).toEqual([DOWN]);
-    late.services.limits?.close();
-    await late.close();
+    await stop(late);
   });
 });

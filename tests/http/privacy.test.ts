@@ -8,12 +8,12 @@ import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.j
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { logEverything } from '../support/postgresLog.js';
 import { startHarness, type Harness } from '../support/harness.js';
-import { call, type Answer, type CallOptions } from '../support/http.js';
+import { call, jsonType, type Answer, type CallOptions } from '../support/http.js';
 import * as marked from '../support/markedFaults.js';
 import { openConnection } from '../support/rawHttp.js';
 import { withoutDatabase, withoutTable } from '../support/refusals.js';
 import { tellingAll, withSql } from '../support/sqlFaults.js';
-import { basicAuth, loginBody } from '../support/tokens.js';
+import { asForm, basicAuth, loginBody } from '../support/tokens.js';
 
 /** Part of every text that a caller sends. */
 const MARK = 'zqx';
@@ -73,42 +73,40 @@ function markedPatient(name: string): Record<string, unknown> {
 const uploadTo = (patientId: string, json: object): Promise<Answer> =>
   send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json });
 
+/** Sends a request that succeeds; returns its body. */
+async function succeed(target: string, options: CallOptions = {}, expected = 200): Promise<Answer['body']> {
+  const { status, body } = await send(target, options);
+  expect([target, status]).toEqual([target, expected]);
+  return body;
+}
+
 async function wholeFlow(): Promise<void> {
+  const form = asForm({ grant_type: 'client_credentials' });
+  const headers = { ...form.headers, Authorization: basicAuth(partner) };
   const tokens = [
-    await send('POST /oauth/token', { json: loginBody(partner) }),
-    await send('POST /oauth/token', {
-      raw: 'grant_type=client_credentials',
-      headers: { Authorization: basicAuth(partner), 'Content-Type': 'application/x-www-form-urlencoded' },
-    }),
+    await succeed('POST /oauth/token', { json: loginBody(partner) }),
+    await succeed('POST /oauth/token', { ...form, headers }),
   ];
-  for (const { status, body } of tokens) {
-    expect(status).toBe(200);
-    secrets.add(body.access_token).add(body.refresh_token);
-  }
-  const renewal = { grant_type: 'refresh_token', refresh_token: tokens[0]?.body.refresh_token };
-  const renewed = await send('POST /oauth/token', { json: loginBody(partner, renewal) });
-  expect(renewed.status).toBe(200);
-  secrets.add(renewed.body.access_token).add(renewed.body.refresh_token);
-  expect((await send(`GET /clinics?search=${MARK}`)).status).toBe(200);
-  expect((await send(`GET /tenants/products?search=${MARK}`)).status).toBe(200);
-  const patient = await send('POST /clients', { json: markedPatient('flow') });
-  expect(patient.status).toBe(201);
-  const patientId: string = patient.body.user_id;
+  const renewal = { grant_type: 'refresh_token', refresh_token: tokens[0].refresh_token };
+  tokens.push(await succeed('POST /oauth/token', { json: loginBody(partner, renewal) }));
+  for (const { access_token, refresh_token } of tokens) secrets.add(access_token).add(refresh_token);
+  await succeed(`GET /clinics?search=${MARK}`);
+  await succeed(`GET /tenants/products?search=${MARK}`);
+  const { user_id: patientId } = await succeed('POST /clients', { json: markedPatient('flow') }, 201);
   expect((await send('POST /clients', { json: markedPatient('flow') })).status).toBe(409);
-  expect((await send(`GET /clients?email=${MARK}.flow@example.com`)).body.data).toHaveLength(1);
-  expect((await send(`GET /clients/${patientId}`)).body.firstName).toContain(MARK);
+  expect((await succeed(`GET /clients?email=${MARK}.flow@example.com`)).data).toHaveLength(1);
+  expect((await succeed(`GET /clients/${patientId}`)).firstName).toContain(MARK);
   const url = files.serve(`/${MARK}.pdf?signature=${MARK}`, { content: sampleFiles.pdf });
   const upload = await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
   expect(upload.status).toBe(200);
   const link = new URL(upload.body.fileUrl).pathname;
   secrets.add(link.split('/').at(-1) ?? '');
-  expect((await send(`GET ${link}`)).status).toBe(200);
+  await succeed(`GET ${link}`);
   const changes = { patientId, documentIds: [upload.body.documentId], additionalNotes: `${MARK}-notes` };
-  const body = { ...(await encounterBody(harness, partner)), ...changes };
-  const encounter = await send('POST /encounters', { json: body });
-  expect(encounter.status).toBe(201);
-  expect((await send(`GET /encounters/${encounter.body.encounter_id}`)).body.additionalNotes).toContain(MARK);
-  expect((await send('POST /encounters/status', { json: { gfe_no: encounter.body.gfe_no } })).status).toBe(200);
+  const json = { ...(await encounterBody(harness, partner)), ...changes };
+  const { encounter_id, gfe_no } = await succeed('POST /encounters', { json }, 201);
+  expect((await succeed(`GET /encounters/${encounter_id}`)).additionalNotes).toContain(MARK);
+  await succeed('POST /encounters/status', { json: { gfe_no } });
 }
 
 /** Invalid requests of every kind, each with a mark at its fault. */
@@ -119,33 +117,25 @@ async function manyFaults(): Promise<void> {
       await send('POST /clients', { json: { ...markedPatient('fault'), [name]: value } });
     }
   }
-  const json = { 'Content-Type': 'application/json' };
   for (const raw of marked.bodies(MARK)) {
-    await send('POST /clients', { raw, headers: json });
-    await send('POST /oauth/token', { raw, headers: json });
+    for (const target of ['POST /clients', 'POST /oauth/token']) await send(target, { raw, headers: jsonType });
   }
-  await send('POST /clients', { raw: MARK.repeat(100_000), headers: json });
+  await send('POST /clients', { raw: MARK.repeat(100_000), headers: jsonType });
   await send('POST /clients', { raw: MARK, headers: { 'Content-Type': `text/${MARK}` } });
   const ids = { clinicId: MARK, patientId: MARK, treatmentIds: [MARK], documentIds: [MARK] };
   await send('POST /encounters', { json: { ...ids, scheduledTimeZone: MARK, additionalNotes: 5 } });
   const schedule = { scheduledDay: '2027-01-01', scheduledTimeZone: `America/${MARK}` };
   await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), ...schedule } });
   await send('POST /encounters/status', { json: { gfe_no: MARK, order_no: 'ZQX-1' } });
-  for (const url of marked.documentUrls(MARK, files.host)) {
-    await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
-  }
+  const fileName = `${MARK}.pdf`;
+  for (const url of marked.documentUrls(MARK, files.host)) await uploadTo(patientId, { url, fileName });
   for (const target of marked.targets(MARK)) await send(target);
   for (const token of [MARK, `${MARK}.${MARK}.${MARK}`, `${partner.token}${MARK}`, undefined]) {
     await send('GET /clinics', { token });
   }
   await send('GET /clinics', { headers: { Authorization: `Basic ${MARK}` } });
-  for (const more of [
-    { client_secret: MARK },
-    { client_id: MARK },
-    { grant_type: MARK },
-    { scope: MARK },
-    { grant_type: 'refresh_token', refresh_token: MARK },
-  ]) {
+  const logins = ['client_secret', 'client_id', 'grant_type', 'scope'].map((name) => ({ [name]: MARK }));
+  for (const more of [...logins, { grant_type: 'refresh_token', refresh_token: MARK }]) {
     await send('POST /oauth/token', { json: loginBody(partner, more) });
   }
   const connection = await openConnection(harness);
@@ -164,13 +154,9 @@ async function defects(): Promise<void> {
     ['encounter', () => send('POST /encounters', { json: encounter })],
   ];
   for (const [table, step] of steps) {
-    const check = withSql(
-      harness,
-      `ALTER TABLE "${table}" ADD CONSTRAINT never CHECK (id IS NULL) NOT VALID`,
-      `ALTER TABLE "${table}" DROP CONSTRAINT never`,
-      step,
-    );
-    expect((await check).status).toBe(500);
+    const [add, drop] = ['ADD CONSTRAINT never CHECK (id IS NULL) NOT VALID', 'DROP CONSTRAINT never'];
+    const alter = `ALTER TABLE "${table}"`;
+    expect((await withSql(harness, `${alter} ${add}`, `${alter} ${drop}`, step)).status).toBe(500);
   }
   databaseLog = await readDatabaseLog?.();
   for (const [table, step] of steps) {
@@ -217,9 +203,8 @@ describe('data that the partner sends', () => {
   });
 
   it('does not appear in the audit', async () => {
-    const rows = await harness.domain.db.prisma.$queryRaw<
-      { row: string }[]
-    >`SELECT audit_event::text AS row FROM audit_event`;
+    const { prisma } = harness.domain.db;
+    const rows = await prisma.$queryRaw<{ row: string }[]>`SELECT audit_event::text AS row FROM audit_event`;
     expect(rows.length).toBeGreaterThan(100);
     expectNoSecret(rows.map(({ row }) => row));
   });

@@ -2,20 +2,13 @@ import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
 import { sandboxBehavior } from '../../src/http/endpoint/sandboxBehavior.js';
 import { startTelemetry } from '../../src/telemetry.js';
 import { cast, seedCast } from '../support/cast.js';
-import {
-  contractFaults,
-  exampleBody,
-  failureExamples,
-  operationOf,
-  requiredHeaders,
-  securedOperations,
-  targetOf,
-  type ContractOperation,
-} from '../support/contract.js';
+import { contractFaults, exampleBody, failureExamples, operationOf, requiredHeaders } from '../support/contract.js';
+import { securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { callerContext } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
 
@@ -26,17 +19,10 @@ let partner: Partner;
 let live: Partner;
 beforeAll(async () => {
   startTelemetry({ metrics });
-  harness = await startHarness({
-    environment: {
-      // Gives a sandbox one slot.
-      DATABASE_POOL_SIZE: '4',
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_REQUESTS: '100000',
-      RATE_LIMIT_BURST: '100000',
-      RATE_LIMIT_UPLOADS: '100000',
-      RATE_LIMIT_BULK: '100000',
-    },
-  });
+  const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
+  // Four connections give a sandbox one slot.
+  const environment = { DATABASE_POOL_SIZE: '4', RATE_LIMIT: 'on', ...Object.fromEntries(limits) };
+  harness = await startHarness({ environment });
   partner = await seedCast(harness);
   live = await newPartner(harness);
 });
@@ -106,37 +92,25 @@ it('is documented at every operation that needs a token, and not at issueToken',
 
 it('refuses a live tenant with sandbox_only, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
+  const fault = { parameter: 'sandbox-behavior', code: 'sandbox_only' };
   await everyCase(
     securedOperations,
     ({ operationId }) => operationId,
-    async (operation) => {
-      const answer = await send(operation, 'delay=0', live);
-      expectProblem(answer, 400, 'validation_failed', [{ parameter: 'sandbox-behavior', code: 'sandbox_only' }]);
-    },
+    async (operation) => expectProblem(await send(operation, 'delay=0', live), 400, 'validation_failed', [fault]),
   );
   expect(await thingsOf(harness, live.tenantId)).toEqual(before);
 });
 
 it('answers 400 to a malformed value and to a problem that the operation does not document', () =>
   everyCase(
-    [
-      ['', 'format'],
-      ['error', 'format'],
-      ['error=', 'format'],
-      ['rate_limited', 'format'],
-      ['Error=rate_limited', 'format'],
-      ['delay=10;error=rate_limited', 'format'],
-      ['delay=10,', 'format'],
-      ['delay=10, delay=20', 'format'],
-      ['delay=-1', 'format'],
-      ['delay=1.5', 'format'],
-      ['delay=1e3', 'range'],
-      ['delay=30001', 'range'],
-      ['delay=999999999999', 'range'],
-      ['error=not_due', 'enum'],
-      ['error=constructor', 'enum'],
-      ['error=invalid_client', 'enum'],
-    ] as const,
+    Object.entries({
+      format: [
+        ...['', 'error', 'error=', 'rate_limited', 'Error=rate_limited', 'delay=10;error=rate_limited', 'delay=10,'],
+        ...['delay=10, delay=20', 'delay=-1', 'delay=1.5'],
+      ],
+      range: ['delay=1e3', 'delay=30001', 'delay=999999999999'],
+      enum: ['error=not_due', 'error=constructor', 'error=invalid_client'],
+    }).flatMap(([code, headers]) => headers.map((header) => [header, code] as const)),
     ([header]) => header,
     async ([header, code]) => {
       const answer = await send(operationOf('listClinics'), header);
@@ -147,12 +121,8 @@ it('answers 400 to a malformed value and to a problem that the operation does no
 
 it('reports a fault of the request before the simulated problem', async () => {
   const headers = { 'Sandbox-Behavior': 'error=clinic_inactive' };
-  const json = { clinicId: 'x' };
-  expectProblem(
-    await call(harness, 'POST /encounters', { token: partner.token, json, headers }),
-    400,
-    'validation_failed',
-  );
+  const request = { token: partner.token, json: { clinicId: 'x' }, headers };
+  expectProblem(await call(harness, 'POST /encounters', request), 400, 'validation_failed');
 });
 
 it('delays only the request that asks for it, which then succeeds', async () => {
@@ -174,20 +144,12 @@ it('delays only the request that asks for it, which then succeeds', async () => 
 
 it('delays at most 100 requests of a tenant at a time, and those of another tenant as well', async () => {
   const behave = sandboxBehavior();
+  const { caller } = await callerContext(harness, partner, harness.domain.now);
   const delayed = (tenantId: string, delayMs: number): Promise<void> =>
-    behave({ delayMs, problem: null }, { ...caller, tenantId }, { requestId: '' });
+    behave({ delayMs, problem: null }, { ...caller, tenantMode: 'sandbox', tenantId }, { requestId: '' });
   const hundred = Array.from({ length: 100 }, () => delayed('one', 20));
   await expect(delayed('one', 20)).rejects.toMatchObject({ code: 'dependency_unavailable' });
   await delayed('other', 20);
   await Promise.all(hundred);
   await delayed('one', 20);
 });
-
-const caller = {
-  tenantMode: 'sandbox' as const,
-  apiClientId: '',
-  clientId: '',
-  permissions: new Set<never>(),
-  allowedClinicIds: null,
-  allowedPharmacyIds: null,
-};

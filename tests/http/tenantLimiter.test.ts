@@ -7,7 +7,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { expectProblem } from '../support/refusals.js';
-import { newSandbox, reset, setClock } from '../support/sandbox.js';
+import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
 
 const POOL = 4;
 const CALLERS = 16;
@@ -34,19 +34,25 @@ const listProducts = ({ token }: Partner): Promise<Answer> =>
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].sort();
 
+/** Does the work while a lock delays this many requests of the sandbox; returns their answers. */
+async function whileWaiting(count: number, work: (waiting: Promise<Answer>[]) => Promise<void>): Promise<Answer[]> {
+  const waiting = await harness.domain.db.prisma.$transaction(async (db) => {
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+    const { encounter_id } = cast.encounters.waiting;
+    const answers = times(count, () => simulate(harness, sandbox, encounter_id, { outcome: 'claim' }));
+    await work(answers);
+    return answers;
+  });
+  return Promise.all(waiting);
+}
+
 describe('a tenant with many callers', () => {
   it('does not delay another tenant while all its requests wait for a lock', async () => {
-    const { domain } = harness;
-    const json = { outcome: 'claim' };
-    const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
-    const blocked = await domain.db.prisma.$transaction(async (db) => {
-      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-      const waiting = times(CALLERS, () => call(harness, target, { token: sandbox.token, json }));
-      // This transaction holds one connection and the sandbox another; the other two are free.
+    const answers = await whileWaiting(CALLERS, async () => {
+      // The lock holds one connection and the sandbox another; the other two are free.
       expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);
-      return waiting;
     });
-    expect(statuses(await Promise.all(blocked))).toEqual([200]);
+    expect(statuses(answers)).toEqual([200]);
   });
 
   it('leaves another tenant only 200 while it resets, moves its clock and lists products', async () => {
@@ -56,9 +62,7 @@ describe('a tenant with many callers', () => {
       return index % 3 === 1 ? setClock(harness, sandbox, 60) : listProducts(sandbox);
     });
     const answers: Answer[] = [];
-    for (const _ of times(20, () => null)) {
-      answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
-    }
+    while (answers.length < 20) answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
     expect(statuses(answers)).toEqual([200]);
     // The sandbox itself may be refused.
     expect([200, 204, 409, 503]).toEqual(expect.arrayContaining(statuses(await Promise.all(callers))));
@@ -146,21 +150,12 @@ describe('a slot', () => {
   });
 });
 
-it('answers 503 with Retry-After when too many requests of a tenant wait', async () => {
-  const { domain } = harness;
-  await domain.db.prisma
-    .$transaction(async (db) => {
-      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-      const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
-      const json = { outcome: 'claim' };
-      const answers = times(250, () => call(harness, target, { token: sandbox.token, json }));
-      const refused = await Promise.race(answers);
-      expectProblem(refused, 503, 'dependency_unavailable');
-      expect(refused.headers.get('Retry-After')).toBe('5');
-      return answers;
-    })
-    .then((answers) => Promise.all(answers));
-});
+it('answers 503 with Retry-After when too many requests of a tenant wait', () =>
+  whileWaiting(250, async (answers) => {
+    const refused = await Promise.race(answers);
+    expectProblem(refused, 503, 'dependency_unavailable');
+    expect(refused.headers.get('Retry-After')).toBe('5');
+  }));
 
 it('answers 503 to a tenant while its readers leave more than 32 MiB unread, and serves another tenant', async () => {
   const { domain } = harness;

@@ -2,7 +2,7 @@ import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { exampleBody, operationOf } from './contract.js';
-import { newToken, type Partner } from './factories.js';
+import { missingFile, newToken, patientColumns, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call } from './http.js';
 
@@ -68,14 +68,14 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   harness.clock.now = castTime;
   const { domain, services } = harness;
   await createSandbox(domain, { id: tenantId, name: 'Northwind Aesthetics' }, services.objects);
-  const credentials = exampleCredentials();
+  const login = exampleBody(operationOf('issueToken'), 'client_credentials');
+  const [clientId, clientSecret] = [String(login['client_id']), String(login['client_secret'])];
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const { clientId, clientSecret } = credentials;
   const client = { id: cast.apiClientId, tenantId, clientId, name: 'Partner', permissions: [...permissions] };
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
-  return { tenantId, ...credentials, token: await newToken(harness, credentials) };
+  return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
 /** Restores the state of {@link seedCast}. */
@@ -92,31 +92,11 @@ export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolea
   return [...cases.filter(onlyReads), ...cases.filter((value) => !onlyReads(value))];
 }
 
-/** The credentials in the example of a token request. */
-function exampleCredentials(): { clientId: string; clientSecret: string } {
-  const { client_id: clientId, client_secret: clientSecret } = exampleBody(
-    operationOf('issueToken'),
-    'client_credentials',
-  );
-  return { clientId: String(clientId), clientSecret: String(clientSecret) };
-}
-
 /** Adds María and her document. */
 export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   const times = { createdAt: castTime, updatedAt: castTime };
   await db.prisma.patient.create({
-    data: {
-      ...cast.maria,
-      tenantId,
-      firstName: 'María',
-      lastName: 'López',
-      dateOfBirth: new Date('1985-02-11'),
-      phone: '5125550177',
-      countryCode: '+1',
-      isVerified: 'NOTVERIFIED',
-      isHomeAddressSameAsShipping: true,
-      ...times,
-    },
+    data: { ...patientColumns, ...cast.maria, tenantId, firstName: 'María', lastName: 'López', ...times },
   });
   await db.prisma.document.create({
     data: {
@@ -124,14 +104,7 @@ export async function addMaria({ domain: { db } }: Harness): Promise<void> {
       tenantId,
       patientId: cast.maria.id,
       docType: 'id-card',
-      storageProvider: 'file',
-      container: 'documents',
-      blobPath: 'id-card.pdf',
-      contentType: 'application/pdf',
-      sizeBytes: 1,
-      checksum: '',
-      fileName: 'id-card.pdf',
-      originalFilename: 'id-card.pdf',
+      ...missingFile,
       uploadedById: cast.apiClientId,
       ...times,
     },

@@ -3,11 +3,13 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import type { Permission } from '../../src/contract.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type CallOptions } from './http.js';
 
 // Numbered names and keys are unique, so that a test names only the values it depends on.
 let count = 0;
 const next = (): number => (count += 1);
+
+const timesOf = ({ now }: Harness['domain']) => ({ createdAt: now(), updatedAt: now() });
 
 /** A tenant with an API client that holds a token. */
 export interface Partner extends Credentials {
@@ -44,9 +46,19 @@ export async function newToken(
   { clientId, clientSecret }: Credentials,
 ): Promise<string> {
   const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-  const { status, body } = await call(harness, 'POST /oauth/token', { json });
-  if (status !== 200) throw new Error(`no token: ${status}`);
-  return body.access_token;
+  return (await create(harness, 'POST /oauth/token', { json }, 200)).access_token;
+}
+
+/** Sends a request; throws unless it gets this status. */
+async function create(
+  harness: Pick<Harness, 'baseUrl'>,
+  target: string,
+  options: CallOptions,
+  expected = 201,
+): Promise<Answer['body']> {
+  const { status, body } = await call(harness, target, options);
+  if (status !== expected) throw new Error(`${target}: ${status}`);
+  return body;
 }
 
 /** A body for POST /clients with a unique e-mail. */
@@ -64,9 +76,7 @@ export function patientBody(changes: Record<string, unknown> = {}): Record<strin
 
 /** Creates a patient over HTTP; returns its `user_id`. */
 export async function newPatient(harness: Harness, { token }: Partner, changes = {}): Promise<string> {
-  const { status, body } = await call(harness, 'POST /clients', { token, json: patientBody(changes) });
-  if (status !== 201) throw new Error(`no patient: ${status}`);
-  return body.user_id;
+  return (await create(harness, 'POST /clients', { token, json: patientBody(changes) })).user_id;
 }
 
 export interface ClinicChanges {
@@ -79,15 +89,16 @@ export interface ClinicChanges {
   readonly places?: readonly { readonly state: string; readonly timezone: string | null }[];
 }
 
+const address = { address1: '301 Congress Avenue', city: 'Austin', postal: '78701', country: 'US' };
+
 /** A clinic, by default in Austin; returns its id. */
 export async function newClinic(
   { domain }: Harness,
   { tenantId }: Partner,
-  changes: ClinicChanges = {},
+  { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given }: ClinicChanges = {},
 ): Promise<string> {
-  const { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given } = changes;
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const { id } = await domain.db.prisma.clinic.create({
     data: {
       id: domain.newId(),
@@ -100,15 +111,11 @@ export async function newClinic(
       ...given,
       locations: {
         createMany: {
-          data: places.map(({ state, timezone }, index) => ({
+          data: places.map((place, index) => ({
             id: domain.newId(),
             name: `Place ${index}`,
-            address1: '301 Congress Avenue',
-            city: 'Austin',
-            state,
-            postal: '78701',
-            country: 'US',
-            timezone,
+            ...address,
+            ...place,
             isPrimary: index === 0,
             isActive: true,
             ...times,
@@ -143,7 +150,7 @@ export async function newCategory(
   { tenantId }: Partner,
 ): Promise<{ categoryId: string; subcategoryId: string }> {
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const categoryId = domain.newId();
   const subcategoryId = domain.newId();
   await domain.db.prisma.category.create({
@@ -175,7 +182,7 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
   } = changes;
   const group = categoryId && subcategoryId ? { categoryId, subcategoryId } : await newCategory(harness, partner);
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const { id } = await domain.db.prisma.product.create({
     data: {
       id: domain.newId(),
@@ -193,24 +200,13 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
       ...group,
     },
   });
-  const owned = { tenantId: partner.tenantId, productId: id, ...times };
-  await domain.db.prisma.productOffer.create({
-    data: {
-      id: domain.newId(),
-      ...owned,
-      price,
-      qty: 10,
-      qtyAlert: 2,
-      shippingType,
-      shippingAmount,
-      vendorCost: '1.00',
-      cogs: '2.00',
-    },
+  const owned = () => ({ id: domain.newId(), tenantId: partner.tenantId, productId: id, ...times });
+  const offer = { price, qty: 10, qtyAlert: 2, shippingType, shippingAmount, vendorCost: '1.00', cogs: '2.00' };
+  await domain.db.prisma.productOffer.create({ data: { ...owned(), ...offer } });
+  await domain.db.prisma.clinicAvailability.createMany({
+    data: availability.map((entry) => ({ ...owned(), ...entry })),
   });
-  for (const entry of availability) {
-    await domain.db.prisma.clinicAvailability.create({ data: { id: domain.newId(), ...owned, ...entry } });
-  }
-  if (isRx) await domain.db.prisma.productRx.create({ data: { id: domain.newId(), ...owned, ...rx(domain.newId()) } });
+  if (isRx) await domain.db.prisma.productRx.create({ data: { ...owned(), ...rx(domain.newId()) } });
   return id;
 }
 
@@ -234,19 +230,22 @@ export interface EncounterBody {
 
 /** Creates the records of an encounter; returns the body that creates it. */
 export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
-  const [clinicId, patientId, treatmentId] = await Promise.all([
-    newClinic(harness, partner),
-    newPatient(harness, partner),
-    newProduct(harness, partner),
-  ]);
-  return {
-    clinicId,
-    patientId,
-    treatmentIds: [treatmentId],
-    reviewType: 'asynchronous',
-    serviceQueue: 'provider_network',
-  };
+  const records = [newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner)] as const;
+  const [clinicId, patientId, treatmentId] = await Promise.all(records);
+  const treatmentIds = [treatmentId];
+  return { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
 }
+
+/** Required columns of a patient, except ids, e-mail and times. */
+export const patientColumns = {
+  firstName: 'Jane',
+  lastName: 'Miller',
+  dateOfBirth: new Date('1990-06-30'),
+  phone: '5125550142',
+  countryCode: '+1',
+  isVerified: 'NOTVERIFIED',
+  isHomeAddressSameAsShipping: true,
+} as const;
 
 /** Columns of a document about its file, which does not exist. */
 export const missingFile = {
@@ -266,7 +265,7 @@ export async function newDocument(
   { tenantId, clientId }: Partner,
   patientId: string,
 ): Promise<string> {
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.prisma.document.create({
     data: { id: domain.newId(), tenantId, patientId, docType: 'lab-results', ...missingFile, uploadedById, ...times },
@@ -277,7 +276,5 @@ export async function newDocument(
 /** Creates an encounter over HTTP; returns the record. */
 export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Answer['body']> {
   const json = { ...(await encounterBody(harness, partner)), ...changes };
-  const { status, body } = await call(harness, 'POST /encounters', { token: partner.token, json });
-  if (status !== 201) throw new Error(`no encounter: ${status}`);
-  return body;
+  return create(harness, 'POST /encounters', { token: partner.token, json });
 }

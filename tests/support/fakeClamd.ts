@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { SocketAddress } from '../../src/config.js';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
 /** The harmless file that every scanner reports (EICAR); split, so that scanners do not report this source. */
 export const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
@@ -35,28 +34,20 @@ export interface FakeClamdOptions {
 export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOptions = {}): Promise<FakeClamd> {
   const scanned: Buffer[] = [];
   const open = new Set<Socket>();
-  const working: Behaviour = (socket) => {
-    answerCommand(socket, maxLength, scanned);
-  };
+  const working: Behaviour = (socket) => answerCommand(socket, maxLength, scanned);
   let behaviour = working;
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     open.add(socket);
-    socket
-      .on('error', () => undefined)
-      .on('close', () => {
-        open.delete(socket);
-      });
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
     behaviour(socket);
   });
-  if (path === undefined) server.listen(0, '127.0.0.1');
-  else server.listen(path);
-  await once(server, 'listening');
-  const address = path === undefined ? { host: '127.0.0.1', port: portOf(server.address()) } : { path };
+  const port = path === undefined ? await listenOnLoopback(server) : 0;
+  if (path !== undefined) await once(server.listen(path), 'listening');
   return {
-    address,
-    setting: path ?? `127.0.0.1:${portOf(server.address())}`,
+    address: path === undefined ? { host: '127.0.0.1', port } : { path },
+    setting: path ?? `127.0.0.1:${port}`,
     scanned,
     connections: () => connections,
     openConnections: () => open.size,

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
 
 /** The answer at a path: a listener, or a file with its headers. */
 export type Answer =
@@ -46,15 +46,11 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
   server.on('connection', (socket) => {
     connections += 1;
     open += 1;
-    socket.once('close', () => {
-      open -= 1;
-    });
+    socket.once('close', () => (open -= 1));
   });
-  server.listen(0, '127.0.0.1');
+  const port = await listenOnLoopback(server);
   // A test that fails before closing the host must not wait for it.
   server.unref();
-  await once(server, 'listening');
-  const port = portOf(server.address());
   const hostName = options.tls ? tlsHostName : '127.0.0.1';
 
   return {
@@ -66,11 +62,7 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
       answers.set(path, answer);
       return `${options.tls ? 'https' : 'http'}://${hostName}:${port}${path}`;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeServer(server),
   };
 }
 
@@ -80,19 +72,28 @@ export function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-function pdf(): Buffer {
-  return Buffer.from(
-    [
-      '%PDF-1.4',
-      '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
-      '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
-      '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj',
-      'trailer<</Root 1 0 R>>',
-      '%%EOF',
-      '',
-    ].join('\n'),
-  );
+/** Listens on 127.0.0.1; resolves with the port, by default a free one. */
+export async function listenOnLoopback(server: TcpServer, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return portOf(server.address());
 }
+
+/** Stops a server and its connections; does nothing if it is stopped. */
+export async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+}
+
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj
+trailer<</Root 1 0 R>>
+%%EOF
+`;
 
 /** One black pixel. Its directory follows `gap` bytes after the header, as scanners write it. */
 function tiff(gap: number): Buffer {
@@ -121,7 +122,7 @@ function tiff(gap: number): Buffer {
 
 /** Small files of every type that a document may have. */
 export const sampleFiles = {
-  pdf: pdf(),
+  pdf: Buffer.from(pdf),
   png: Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',

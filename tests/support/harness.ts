@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino, type Logger } from 'pino';
+import { pino } from 'pino';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
@@ -51,28 +51,17 @@ export interface HarnessOptions {
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));
-  const config = readConfig({
-    DATA_DIR: dataDir,
-    VALIDATE_RESPONSES: 'true',
-    RATE_LIMIT: 'off',
-    ...options.environment,
-  });
+  const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
+  const config = readConfig({ ...defaults, ...options.environment });
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
   const db = openDatabase(url, { poolSize: config.databasePoolSize });
   const logged: Record<string, unknown>[] = [];
-  const log = recordingLog(logged);
+  const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
   let baseUrl = '';
-  const opened = await openServices({
-    config,
-    domain,
-    databaseUrl: url,
-    log,
-    baseUrl: () => baseUrl,
-    isStopping: () => false,
-    wakeDeliveries: () => undefined,
-  });
+  const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
+  const opened = await openServices({ config, domain, databaseUrl: url, log, ...state });
   // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
@@ -106,8 +95,4 @@ function newClock(): Clock {
       this.now = new Date(this.now.getTime() + seconds * 1000);
     },
   };
-}
-
-function recordingLog(logged: Record<string, unknown>[]): Logger {
-  return pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
 }

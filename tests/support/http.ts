@@ -43,7 +43,8 @@ export async function call(
   return { status: response.status, headers: response.headers, body: parsed(text), text };
 }
 
-function parsed(text: string): unknown {
+/** The parsed JSON, or undefined if the text is not JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
@@ -9,7 +8,9 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { fileRoutes } from '../../src/http/pages/files.js';
 import { Problem } from '../../src/problem.js';
-import { portOf } from './fileHost.js';
+import { closeServer, listenOnLoopback } from './fileHost.js';
+
+export { closeServer };
 
 /** A store under test, and its content as seen from outside. */
 export interface Subject {
@@ -50,17 +51,8 @@ export async function openFileSubject(dataDir: string, now = () => new Date()): 
 
 /** Starts an HTTP server on loopback. */
 export async function listen(listener: RequestListener): Promise<{ server: Server; origin: string }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, origin: `http://127.0.0.1:${portOf(server.address())}` };
-}
-
-/** Stops a server and its connections; does nothing if it is stopped. */
-export async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+  const server = createServer(listener);
+  return { server, origin: `http://127.0.0.1:${await listenOnLoopback(server)}` };
 }
 
 /** The names of all files below a folder. */

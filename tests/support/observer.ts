@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Route } from '../../src/http/endpoint/route.js';
 import { contractFaults } from './contract.js';
+import { parsed } from './http.js';
 import { noteStatus } from './statuses.js';
 
 /**
@@ -33,21 +34,8 @@ export function observe(res: ServerResponse, faults: string[]): void {
     const { route } = ('locals' in res ? res.locals : {}) as { route?: Route };
     if (!route) return;
     noteStatus(route.operationId, res.statusCode);
-    faults.push(
-      ...contractFaults(route.operationId, {
-        status: res.statusCode,
-        contentType: String(headerOf('Content-Type')),
-        header: headerOf,
-        body: parsed(text),
-      }),
-    );
+    const contentType = String(headerOf('Content-Type'));
+    const sent = { status: res.statusCode, contentType, header: headerOf, body: parsed(text) };
+    faults.push(...contractFaults(route.operationId, sent));
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

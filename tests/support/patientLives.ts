@@ -2,7 +2,7 @@ import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
-import { missingFile, type Partner } from './factories.js';
+import { missingFile, patientColumns, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { withoutRequest } from './withoutRequest.js';
 
@@ -40,14 +40,8 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
     data: {
       id,
       tenantId,
-      firstName: 'Jane',
-      lastName: 'Miller',
+      ...patientColumns,
       email: `${id}@example.com`,
-      phone: '5125550142',
-      countryCode: '+1',
-      dateOfBirth: new Date('1990-06-30'),
-      isVerified: 'NOTVERIFIED',
-      isHomeAddressSameAsShipping: true,
       createdAt: at,
       updatedAt: at,
     },
@@ -59,12 +53,8 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
 export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
   const { id } = await inCallerTransaction(context, async (transaction) => {
     await lockPatient(transaction, transaction.caller.tenantId, patientId);
-    return insertDocument(transaction, {
-      id: transaction.newId(),
-      patientId,
-      ...missingFile,
-      docType: docType as 'lab-results',
-    });
+    const id = transaction.newId();
+    return insertDocument(transaction, { id, patientId, ...missingFile, docType: docType as 'lab-results' });
   });
   return id;
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
 /** @returns the number of bytes that still pass before both ends are reset; null passes the whole chunk */
 type Watch = (chunk: Buffer, from: 'client' | 'server') => number | null;
@@ -36,10 +36,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   };
   const server = createServer((inner) => {
     keep(inner);
-    if (diverted) {
-      diverted(inner);
-      return;
-    }
+    if (diverted) return void diverted(inner);
     const outer = connect(Number(target.port), target.hostname);
     keep(outer);
     const watched = (from: 'client' | 'server') =>
@@ -58,9 +55,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     inner.once('close', () => outer.destroy());
     outer.once('close', () => inner.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server.address());
+  const port = await listenOnLoopback(server);
   const url = new URL(serverUrl);
   url.host = `127.0.0.1:${port}`;
   const endAll = (): void => sockets.forEach((socket) => socket.destroy());
@@ -87,9 +82,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     async mend() {
       diverted = undefined;
       endAll();
-      if (server.listening) return;
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
+      if (!server.listening) await listenOnLoopback(server, port);
     },
     close: cut,
   };

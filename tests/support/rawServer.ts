@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
 /** A TCP server, for answers that no HTTP server sends. */
 export interface RawServer {
@@ -20,25 +20,17 @@ export async function startRawServer(answer: string | undefined, split: boolean)
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    socket
-      .on('error', () => undefined)
-      .on('close', () => {
-        open.delete(socket);
-      });
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
     socket.once('data', () => {
       if (answer === undefined) return;
       const end = answer.indexOf('\r\n\r\n') + 4;
       if (answer.includes(' 101 ')) socket.write(answer);
       else if (!split || end < 4) socket.end(answer);
-      else
-        socket.write(answer.slice(0, end), () => {
-          socket.end(answer.slice(end));
-        });
+      else socket.write(answer.slice(0, end), () => socket.end(answer.slice(end)));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    host: `127.0.0.1:${portOf(server.address())}`,
+    host: `127.0.0.1:${await listenOnLoopback(server)}`,
     openConnections: () => open.size,
     close() {
       server.close();

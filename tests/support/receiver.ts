@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { portOf } from './fileHost.js';
+import { closeServer, listenOnLoopback } from './fileHost.js';
 
 /** A webhook as it arrived. */
 export interface Received {
@@ -43,10 +42,9 @@ export async function startReceiver(
       respond(webhook, response);
     });
   };
-  const server = createServer(listener).listen(0, '127.0.0.1');
+  const server = createServer(listener);
+  const host = `127.0.0.1:${await listenOnLoopback(server)}`;
   server.unref();
-  await once(server, 'listening');
-  const host = `127.0.0.1:${portOf(server.address())}`;
   return {
     host,
     received,
@@ -66,11 +64,7 @@ export async function startReceiver(
         waiting.add(look);
         look();
       }),
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeServer(server),
   };
 }
 

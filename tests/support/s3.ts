@@ -51,8 +51,7 @@ export async function startS3Server(): Promise<S3Server> {
     }),
   ]);
   const port = Number(/^listening (\d+)$/.exec(String(line))?.[1]);
-  const region = 'us-east-1';
-  const bucket = 'documents';
+  const [region, bucket] = ['us-east-1', 'documents'];
   const client = new Client({ endPoint: '127.0.0.1', port, useSSL: false, region, ...keyPair });
   await client.makeBucket(bucket);
 
