@@ -16,25 +16,13 @@ describe('the Accept header', () => {
 
   const admitted = {
     [problem]: [
-      '*/*',
-      'application/*',
-      'application/problem+json',
-      'application/json, application/problem+json',
-      'application/json, */*;q=0.1',
-      'text/html',
-      'application/json;q=0',
-      '',
-      'garbage',
-      ',;,;q=x',
+      ...['*/*', 'application/*', 'application/problem+json', 'application/json, application/problem+json'],
+      ...['application/json, */*;q=0.1', 'text/html', 'application/json;q=0', '', 'garbage', ',;,;q=x'],
       'application/json'.repeat(500),
     ],
     [json]: [
-      'application/json',
-      'application/json; charset=utf-8',
-      'application/json, text/html',
-      'APPLICATION/JSON',
-      '*/json',
-      'application/problem+json;q=0, application/json',
+      ...['application/json', 'application/json; charset=utf-8', 'application/json, text/html', 'APPLICATION/JSON'],
+      ...['*/json', 'application/problem+json;q=0, application/json'],
     ],
   };
   const rows = Object.entries(admitted).flatMap(([type, values]) => values.map((accept) => ({ accept, type })));
@@ -73,9 +61,8 @@ describe('the request id', () => {
       securedOperations,
       ({ operationId }) => operationId,
       async (operation) => {
-        const { headers, body } = await call(service.harness, targetOf(operation), {
-          headers: { 'X-Request-Id': given },
-        });
+        const sent = { headers: { 'X-Request-Id': given } };
+        const { headers, body } = await call(service.harness, targetOf(operation), sent);
         expect(headers.get('X-Request-Id')).toBe(given);
         expect(body).toMatchObject({ request_id: given, instance: `urn:uuid:${given}` });
       },

@@ -34,15 +34,7 @@ describe('the text of a body', () => {
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const texts: (string | Uint8Array<ArrayBuffer>)[] = [
-    '  ',
-    '{"a":',
-    '{"a":1,}',
-    "{'a':1}",
-    '{}{}',
-    '{"a":NaN}',
-    '{/* */}',
-    '{"a":"\u0000"}',
-    '{"a":"\n"}',
+    ...['  ', '{"a":', '{"a":1,}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}'],
     // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
     bytes('{"a":"', [0xff], '"}'),
     bytes('{"a":"', [0xc0, 0xaf], '"}'),
@@ -50,11 +42,7 @@ describe('the text of a body', () => {
     bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'),
     new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
     // Half a surrogate pair in a string, in a name and nested.
-    '{"a":"\\ud800"}',
-    '{"a":"x\\uDC00y"}',
-    '{"a":"\\udc00\\ud800"}',
-    '{"\\ud800":1}',
-    '{"a":[{"b":["\\uD83D"]}]}',
+    ...['{"a":"\\ud800"}', '{"a":"x\\uDC00y"}', '{"a":"\\udc00\\ud800"}', '{"\\ud800":1}', '{"a":[{"b":["\\uD83D"]}]}'],
     `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`,
     '['.repeat(deep),
   ];

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { createApp } from '../../src/app.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { drain, listen } from '../../src/http/listener/listen.js';
@@ -39,10 +40,7 @@ function drip({ socket }: RawConnection, text: string, everyMs = 20): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-const openConnections = (server: Server): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-  });
+const openConnections = (server: Server): Promise<number> => promisify(server.getConnections.bind(server))();
 
 function expectRefused(answers: readonly RawAnswer[], code: ProblemCode = 'validation_failed'): void {
   const { status } = problems[code];
@@ -167,7 +165,7 @@ describe('two hundred slow connections', () => {
     const slow = await connectSlowly(harness);
     const list = () => call(harness, 'GET /clinics', { token: partner.token });
     const answers = await Promise.all(Array.from({ length: 20 }, list));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     expect(slow.flatMap((connection) => connection.answers())).toEqual([]);
     for (const { socket } of slow) socket.destroy();
   });
@@ -212,13 +210,9 @@ describe('malformed HTTP', () => {
   it('gets 400 after the responses to the requests before it', async () => {
     const connection = await openConnection(harness);
     connection.socket.write(`${head}\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n`);
-    const answers = await connection.closed();
-    expect(answers.map(({ status, complete }) => [status, complete])).toEqual([
-      [200, true],
-      [200, true],
-      [400, true],
-    ]);
-    expectRefused(answers.slice(2));
+    const [first, second, ...refused] = await connection.closed();
+    for (const answer of [first, second]) expect(answer).toMatchObject({ status: 200, complete: true });
+    expectRefused(refused);
   });
 });
 

@@ -67,7 +67,11 @@ describe('a variable', () => {
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['DATA_DIR', '/var/lib/ces', { dataDir: '/var/lib/ces', signingKeysFile: '/var/lib/ces/signing-keys.json' }],
     ['DATA_DIR', 'data', { dataDir: resolve('data'), signingKeysFile: resolve('data/signing-keys.json') }],
-    ['DATABASE_URL', 'postgresql://u:p@db/ces?sslmode=require', { databaseUrl: 'postgresql://u:p@db/ces?sslmode=require' }],
+    [
+      'DATABASE_URL',
+      'postgresql://u:p@db/ces?sslmode=require',
+      { databaseUrl: 'postgresql://u:p@db/ces?sslmode=require' },
+    ],
     ['DATABASE_URL', 'postgres://db:5432/ces', { databaseUrl: 'postgres://db:5432/ces' }],
     ['DATABASE_POOL_SIZE', '500', { databasePoolSize: 500 }],
     ['ACCESS_TOKEN_TTL', '60', { accessTokenTtl: 60 }],

@@ -3,7 +3,7 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import type { Permission } from '../../src/contract.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
-import { call, type Answer, type CallOptions } from './http.js';
+import { call, type Answer, type CallOptions, type Server } from './http.js';
 
 // Numbered names and keys are unique, so that a test names only the values it depends on.
 let count = 0;
@@ -41,22 +41,14 @@ export async function newClient(
 }
 
 /** Gets an access token by client credentials. */
-export async function newToken(
-  harness: Pick<Harness, 'baseUrl'>,
-  { clientId, clientSecret }: Credentials,
-): Promise<string> {
+export async function newToken(server: Server, { clientId, clientSecret }: Credentials): Promise<string> {
   const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-  return (await create(harness, 'POST /oauth/token', { json }, 200)).access_token;
+  return (await create(server, 'POST /oauth/token', { json }, 200)).access_token;
 }
 
 /** Sends a request; throws unless it gets this status. */
-async function create(
-  harness: Pick<Harness, 'baseUrl'>,
-  target: string,
-  options: CallOptions,
-  expected = 201,
-): Promise<Answer['body']> {
-  const { status, body } = await call(harness, target, options);
+async function create(server: Server, target: string, options: CallOptions, expected = 201): Promise<Answer['body']> {
+  const { status, body } = await call(server, target, options);
   if (status !== expected) throw new Error(`${target}: ${status}`);
   return body;
 }
@@ -145,14 +137,10 @@ export interface ProductChanges {
 }
 
 /** A category with one subcategory. */
-export async function newCategory(
-  { domain }: Harness,
-  { tenantId }: Partner,
-): Promise<{ categoryId: string; subcategoryId: string }> {
+export async function newCategory({ domain }: Harness, { tenantId }: Partner) {
   const number = next();
   const times = timesOf(domain);
-  const categoryId = domain.newId();
-  const subcategoryId = domain.newId();
+  const [categoryId, subcategoryId] = [domain.newId(), domain.newId()];
   await domain.db.prisma.category.create({
     data: {
       id: categoryId,
@@ -260,11 +248,8 @@ export const missingFile = {
 };
 
 /** Inserts a document of a patient without its file; returns its id. */
-export async function newDocument(
-  { domain }: Harness,
-  { tenantId, clientId }: Partner,
-  patientId: string,
-): Promise<string> {
+export async function newDocument({ domain }: Harness, owner: Partner, patientId: string): Promise<string> {
+  const { tenantId, clientId } = owner;
   const times = timesOf(domain);
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.prisma.document.create({

@@ -18,13 +18,10 @@ export function sampleFor<T>(operation: ContractOperation, values: readonly T[])
 }
 
 /** The token endpoint has one code for all faults of a request (RFC 6749 §5.2). */
-export function expectRefusal(
-  operation: ContractOperation,
-  { status, body, text }: Answer,
-  code: string | RegExp,
-): void {
+export function expectRefusal({ operationId }: ContractOperation, answer: Answer, code: string | RegExp): void {
+  const { status, body, text } = answer;
   expect({ text: text.slice(0, 200), status }).toEqual({ text: text.slice(0, 200), status: 400 });
-  if (operation.operationId === 'issueToken') expect(body.error).toBe('invalid_request');
+  if (operationId === 'issueToken') expect(body.error).toBe('invalid_request');
   else expect(body.code).toMatch(code);
 }
 

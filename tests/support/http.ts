@@ -9,8 +9,14 @@ export interface Answer {
   readonly text: string;
 }
 
-export interface CallOptions {
+export type Server = Pick<Harness, 'baseUrl'>;
+
+/** A caller with a token, or without one. */
+export interface Caller {
   readonly token?: string | undefined;
+}
+
+export interface CallOptions extends Caller {
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as it is. */
@@ -23,7 +29,7 @@ export const jsonType = { 'Content-Type': 'application/json' };
 
 /** One HTTP request to the service; `target` is `METHOD /path?query`. */
 export async function call(
-  { baseUrl }: Pick<Harness, 'baseUrl'>,
+  { baseUrl }: Server,
   target: string,
   { token, json, raw, headers = {} }: CallOptions = {},
 ): Promise<Answer> {

@@ -1,28 +1,24 @@
 import type { EventType } from '../../src/contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller, type Server } from './http.js';
 
 let payments = 0;
 
 /** GET /orders/{order_no} */
-export function getOrder(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: { readonly token: string | undefined },
-  orderNo: string,
-): Promise<Answer> {
-  return call(harness, `GET /orders/${orderNo}`, { token });
+export function getOrder(server: Server, { token }: Caller, orderNo: string): Promise<Answer> {
+  return call(server, `GET /orders/${orderNo}`, { token });
 }
 
 /** Records a payment, by default with a new key. */
 export function pay(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: { readonly token: string | undefined },
+  server: Server,
+  { token }: Caller,
   orderNo: string,
   json: unknown,
   key = `payment-${(payments += 1)}`,
 ): Promise<Answer> {
-  return call(harness, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
+  return call(server, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
 }
 
 /** The events of an order; `encounter.completed` names it, too. */

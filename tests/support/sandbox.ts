@@ -1,7 +1,7 @@
 import { createSandbox, resetTables } from '../../src/domain/sandbox/reset.js';
 import { newClient, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller } from './http.js';
 
 let count = 0;
 
@@ -13,7 +13,7 @@ export async function newSandbox(harness: Harness): Promise<Partner> {
 }
 
 /** POST /sandbox/reset */
-export function reset(harness: Harness, { token }: { readonly token: string | undefined }): Promise<Answer> {
+export function reset(harness: Harness, { token }: Caller): Promise<Answer> {
   return call(harness, 'POST /sandbox/reset', { token });
 }
 
@@ -26,21 +26,12 @@ export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, wor
 }
 
 /** PUT /sandbox/clock */
-export function setClock(
-  harness: Harness,
-  { token }: { readonly token: string | undefined },
-  offsetSeconds: unknown,
-): Promise<Answer> {
+export function setClock(harness: Harness, { token }: Caller, offsetSeconds: unknown): Promise<Answer> {
   return call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
 }
 
 /** POST /sandbox/encounters/{encounter_id}/simulate */
-export function simulate(
-  harness: Harness,
-  { token }: { readonly token: string | undefined },
-  encounterNo: unknown,
-  json: unknown,
-): Promise<Answer> {
+export function simulate(harness: Harness, { token }: Caller, encounterNo: unknown, json: unknown): Promise<Answer> {
   return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
 }
 
@@ -60,10 +51,9 @@ export async function thingsOf({ domain }: Harness, tenantId: string): Promise<R
     const column = table === 'tenant' ? 'id' : 'tenant_id';
     return `SELECT '${table}' AS table, (SELECT jsonb_agg(${row} ORDER BY ${row}) FROM "${table}" t WHERE ${column} = $1) AS rows`;
   });
-  const all = await domain.db.prisma.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(
-    things.join(' UNION ALL '),
-    tenantId,
-  );
+  const { prisma } = domain.db;
+  const sql = things.join(' UNION ALL ');
+  const all = await prisma.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(sql, tenantId);
   return Object.fromEntries(all.map(({ table, rows }) => [table, rows ?? []]));
 }
 

@@ -1,17 +1,15 @@
 import type { Harness } from './harness.js';
 
 /** Runs SQL before and after the work, to cause database errors that quote the request. */
-export async function withSql<T>(
-  { domain }: Harness,
-  before: string,
-  after: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (const statement of before.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
+export async function withSql<T>(harness: Harness, before: string, after: string, work: () => Promise<T>): Promise<T> {
+  const run = async (sql: string): Promise<void> => {
+    for (const statement of sql.split(';;')) await harness.domain.db.prisma.$executeRawUnsafe(statement);
+  };
+  await run(before);
   try {
     return await work();
   } finally {
-    for (const statement of after.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
+    await run(after);
   }
 }
 

@@ -3,21 +3,15 @@ import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { responseExamples } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller, type Server } from './http.js';
 
 /** No server listens at this URL. */
 export const hookUrl = 'https://hooks.northwind.example/all';
 
 /** POST /webhook-endpoints */
-export async function newEndpoint(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: Pick<Partner, 'token'>,
-  changes: object = {},
-): Promise<Answer['body']> {
-  const { status, body } = await call(harness, 'POST /webhook-endpoints', {
-    token,
-    json: { url: hookUrl, ...changes },
-  });
+export async function newEndpoint(server: Server, { token }: Caller, changes: object = {}): Promise<Answer['body']> {
+  const json = { url: hookUrl, ...changes };
+  const { status, body } = await call(server, 'POST /webhook-endpoints', { token, json });
   if (status !== 201) throw new Error(`no endpoint: ${body.code}`);
   return body;
 }
