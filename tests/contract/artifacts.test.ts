@@ -1,14 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
 import { operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = useHarness();
 
 describe('GET /docs/…', () => {
   it('serves the generated documents with the address of the service', async () => {

@@ -6,19 +6,14 @@ import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rawCall } from '../support/rawHttp.js';
 
 const run = promisify(execFile);
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
 
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = useHarness();
 
 /** `name → its sources` of a Content-Security-Policy. */
 function policyOf({ headers }: Answer): Record<string, string[]> {

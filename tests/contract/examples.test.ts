@@ -13,7 +13,7 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import type { Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { minted, reduced } from '../support/minted.js';
 import { withoutDatabase } from '../support/refusals.js';
@@ -27,15 +27,13 @@ import { receiveExample } from '../support/webhooks.js';
 type Body = Readonly<Record<string, unknown>>;
 type Occasion = () => Promise<Answer>;
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let audit: AuditWatch;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
   audit = await watchAudit(harness);
 });
-afterAll(() => harness.close());
 
 async function sendExample(
   operation: ContractOperation,
@@ -144,7 +142,7 @@ async function denyBotoxAndWait(): Promise<void> {
 /** The requests behind examples of successful responses, apart from those that {@link occasionOf} finds. */
 const occasions: Readonly<Record<string, Occasion>> = {
   'listClinics none': ask('listClinics', none),
-  'findPatients none': ask('findPatients', { email: 'nobody@example.com' }),
+  'findPatients none': ask('findPatients', { email: 'unknown@example.com' }),
   'listStates none': ask('listStates', { countryCode: 'AQ' }),
   'listProducts prescription': ask('listProducts', bySku('SEMA')),
   'listProducts limited_availability': ask('listProducts', bySku('LHR')),

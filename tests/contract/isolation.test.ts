@@ -8,7 +8,7 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
@@ -81,19 +81,17 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   simulateEncounter: () => ({ outcome: 'claim' }),
 };
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let own: Records;
 let foreign: Records;
 beforeAll(async () => {
-  harness = await startHarness();
   // Sandboxes have every operation.
   partner = await newPartner(harness, 'sandbox');
   own = await newRecords(partner);
   foreign = await newRecords(await newPartner(harness, 'sandbox'));
   await addCheckpoints(harness.domain);
 });
-afterAll(() => harness.close());
 
 async function newRecords(owner: Partner) {
   const { tenantId } = owner;

@@ -4,7 +4,7 @@ import { operationOf, operations, requiredHeaders, targetOf } from '../support/c
 import type { ContractOperation, Schema } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import type { Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { loginBody } from '../support/tokens.js';
 
@@ -48,13 +48,11 @@ function shared({ status, body }: Answer): { readonly status: number; readonly b
   return { status, body: JSON.parse(text.replaceAll(/:number/g, ':"number"')) };
 }
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
 });
-afterAll(() => harness.close());
 
 const send = (operation: ContractOperation, json: object): Promise<Answer> =>
   call(harness, targetOf(operation), { token: partner.token, headers: requiredHeaders(operation), json });

@@ -2,22 +2,20 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 
 /** Both libraries demand https unless told otherwise; the tests set no other option for this service. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let issuer: URL;
 beforeAll(async () => {
-  harness = await startHarness();
   // The libraries check tokens against the real time.
   harness.clock.now = new Date();
   partner = await newPartner(harness);
   issuer = new URL(harness.baseUrl);
 });
-afterAll(() => harness.close());
 
 const listClinics = async (token: string): Promise<number> =>
   (await fetch(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } })).status;

@@ -6,7 +6,7 @@ import { launch, type Browser, type Page } from 'puppeteer-core';
 import { packageRoot } from '../../src/packageRoot.js';
 import { plannedRelease } from '../../scripts/since.js';
 import { contract, operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
 import { call } from '../support/http.js';
 
@@ -35,13 +35,7 @@ const wideParts = `[
   ...[...document.querySelectorAll('.diagram img')].filter((image) => image.width < Math.floor(image.naturalWidth)),
 ].map((part) => part.outerHTML.slice(0, 200))`;
 
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-
-afterAll(() => harness.close());
+const harness = useHarness();
 
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const advice = `${chromium} is not there; CHROMIUM may name one.`;

@@ -2,21 +2,19 @@ import { resetCast, seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import type { Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { newSandbox, thingsOf } from '../support/sandbox.js';
 
 // Sandboxes share the ids of their fixtures: a statement without its tenant would change the fixtures of all.
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let twin: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
   twin = await newSandbox(harness);
 });
-afterAll(() => harness.close());
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
 const requests = changing.flatMap((operation) => {

@@ -7,7 +7,7 @@ import { operations, requiredHeaders, securedOperations, targetOf } from '../sup
 import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, jsonType, type Answer } from '../support/http.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProblem } from '../support/refusals.js';
@@ -17,13 +17,11 @@ import { basicAuth, es256, login, makeToken, readToken } from '../support/tokens
 const realm = 'Bearer realm="clinical-encounter"';
 const foreignKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
 });
-afterAll(() => harness.close());
 
 type Authorization = string | undefined;
 
@@ -167,7 +165,7 @@ describe('every operation', () => {
     }
   }
 
-  it('answers 401 to a missing or invalid token, to a right and to a wrong request', async () => {
+  it('answers 401 to a missing or invalid token before it validates the request', async () => {
     const headers = await Promise.all(
       refused.map(async ([kind, make, code]) => ({ kind, header: await make(), code })),
     );
@@ -184,7 +182,7 @@ describe('every operation', () => {
     );
   }, 120_000);
 
-  it('answers 403 to a token without its permission, to a right and to a wrong request', () =>
+  it('answers 403 to a token without its permission before it validates the request', () =>
     everyOperation(async (operation) => {
       const held = permissions.filter((permission) => !operation.scopes.includes(permission));
       const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exampleBody, operationOf, targetOf } from '../support/contract.js';
 import { patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { jsonHeaders, openConnection, requestBytes } from '../support/rawHttp.js';
 import { newSandbox } from '../support/sandbox.js';
 
-let harness: Harness;
+const harness = useHarness();
 let sandbox: Partner;
 /** Path of a stored document. */
 let link: string;
@@ -17,16 +17,12 @@ const note = (error: unknown): void => void uncaught.push(error);
 
 beforeAll(async () => {
   process.on('uncaughtException', note);
-  harness = await startHarness();
   sandbox = await newSandbox(harness);
   const upload = operationOf('uploadPatientDocument');
   const { body } = await call(harness, targetOf(upload), { token: sandbox.token, json: exampleBody(upload) });
   link = new URL(body.userDocument.fileUrl).pathname;
 });
-afterAll(async () => {
-  await harness.close();
-  process.off('uncaughtException', note);
-});
+afterAll(() => void process.off('uncaughtException', note));
 
 it.each(['identity', 'gzip', 'br'])(
   'keeps running when a reader of /docs hangs up in the body (%s)',

@@ -42,7 +42,7 @@ describe('the size of a body', () => {
     expect(read.body.employer).toBe('of 256 KiB');
   });
 
-  it('answers a wrong query, path or key without reading the body, at every operation', () =>
+  it('answers 400 to a wrong query, path or key without reading the body, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = padded({}, LIMIT + 1);
       const large = { token: service.partner.token, raw, headers: { ...json, ...requiredHeaders(operation) } };

@@ -6,7 +6,7 @@ import { callerAddress } from '../../src/http/listener/callerAddress.js';
 import { requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { withLimits } from '../support/limits.js';
 import { expectProblem } from '../support/refusals.js';
@@ -14,17 +14,15 @@ import { loginBody } from '../support/tokens.js';
 
 // Limits use the real clock and last a minute: quota that a test uses stays used.
 
-let harness: Harness;
+const settings = { REQUESTS: 4, BURST: 1000, UPLOADS: 1, BULK: 1, TOKENS: 3, TOKEN_FAILURES: 2 };
+const variables = Object.entries(settings).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
+const harness = useHarness({
+  environment: { RATE_LIMIT: 'on', TRUSTED_PROXIES: '1', ...Object.fromEntries(variables) },
+});
 let partner: Partner;
 beforeAll(async () => {
-  const limits = { REQUESTS: 4, BURST: 1000, UPLOADS: 1, BULK: 1, TOKENS: 3, TOKEN_FAILURES: 2 };
-  const quotas = Object.entries(limits).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
-  harness = await startHarness({
-    environment: { RATE_LIMIT: 'on', TRUSTED_PROXIES: '1', ...Object.fromEntries(quotas) },
-  });
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 const get = (path: string, token?: string): Promise<Answer> => call(harness, `GET ${path}`, { token });
 const policyOf = ({ headers }: Answer): string | null => headers.get('RateLimit-Policy');

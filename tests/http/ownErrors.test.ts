@@ -1,10 +1,10 @@
 import type { Services } from '../../src/context.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 
-let harness: Harness;
+const harness = useHarness({ change: breakable });
 /** Name of the service that throws when it is used. */
 let broken: string | undefined;
 /** Errors that would end the process. */
@@ -21,14 +21,8 @@ function breakable(services: Services): Services {
   });
 }
 
-beforeAll(async () => {
-  process.on('uncaughtException', note).on('unhandledRejection', note);
-  harness = await startHarness({ change: breakable });
-});
-afterAll(async () => {
-  await harness.close();
-  process.off('uncaughtException', note).off('unhandledRejection', note);
-});
+beforeAll(() => void process.on('uncaughtException', note).on('unhandledRejection', note));
+afterAll(() => void process.off('uncaughtException', note).off('unhandledRejection', note));
 
 it('answers 500 or 503, or closes the connection, when a part of the service throws in a request, and keeps running', async () => {
   const partner = await newPartner(harness);

@@ -223,7 +223,7 @@ describe('data that the partner sends', () => {
     expect(page).not.toMatch(new RegExp(`${partner.tenantId}|[0-9a-f]{8}-[0-9a-f]{4}-`));
   });
 
-  it('does not return in a failure', () => {
+  it('does not appear in a failed response', () => {
     const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
     expect(answers.length).toBeGreaterThan(100);
     expectNoSecret(answers);

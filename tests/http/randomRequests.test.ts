@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { operations, targetOf, type ContractOperation } from '../support/contract.js';
 import { encounterBody, newPartner, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { loginBody } from '../support/tokens.js';
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 /** Valid bodies, so that random values in them reach the database. */
 let bodies: Record<string, Record<string, unknown>>;
-
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
   const encounter = await encounterBody(harness, partner);
   const schedule = { scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London' };
@@ -23,8 +21,6 @@ beforeAll(async () => {
     uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
   };
 });
-
-afterAll(() => harness.close());
 
 /** Any text without lone surrogates, which `fetch` would replace. */
 const text = fc.oneof(

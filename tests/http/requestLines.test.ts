@@ -1,14 +1,10 @@
 import { newPartner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { withoutTable } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = useHarness();
 
 /** The lines that the work logs. */
 async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {

@@ -6,27 +6,26 @@ import { contractFaults, exampleBody, failureExamples, operationOf, requiredHead
 import { securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { callerContext } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
 
 const metrics = createMetrics();
+startTelemetry({ metrics });
 
-let harness: Harness;
+const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
+// Four connections give a sandbox one slot.
+const harness = useHarness({
+  environment: { DATABASE_POOL_SIZE: '4', RATE_LIMIT: 'on', ...Object.fromEntries(limits) },
+});
 let partner: Partner;
 let live: Partner;
 beforeAll(async () => {
-  startTelemetry({ metrics });
-  const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
-  // Four connections give a sandbox one slot.
-  const environment = { DATABASE_POOL_SIZE: '4', RATE_LIMIT: 'on', ...Object.fromEntries(limits) };
-  harness = await startHarness({ environment });
   partner = await seedCast(harness);
   live = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 /** Sends the example of the operation with the Sandbox-Behavior header. */
 function send(operation: ContractOperation, behavior: string, { token } = partner): Promise<Answer> {
@@ -84,7 +83,7 @@ it('returns every documented problem of every operation on demand, without effec
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
 }, 120_000);
 
-it('is documented at every operation that needs a token, and not at issueToken', () => {
+it('the contract documents Sandbox-Behavior at every operation that needs a token, and not at issueToken', () => {
   const parameter = expect.objectContaining({ name: 'Sandbox-Behavior', in: 'header' });
   for (const { parameters } of securedOperations) expect(parameters).toContainEqual(parameter);
   expect(operationOf('issueToken').parameters).toEqual([]);
@@ -142,7 +141,7 @@ it('delays only the request that asks for it, which then succeeds', async () => 
   expectProblem(await failing, 503, 'dependency_unavailable');
 });
 
-it('delays at most 100 requests of a tenant at a time, and those of another tenant as well', async () => {
+it('refuses to delay more than 100 requests of a tenant at a time, and still delays those of another tenant', async () => {
   const behave = sandboxBehavior();
   const { caller } = await callerContext(harness, partner, harness.domain.now);
   const delayed = (tenantId: string, delayMs: number): Promise<void> =>

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
 
-/** Larger than the system's buffers for a connection that nobody reads. */
+/** Larger than the system's buffers for a connection whose reader stalls. */
 const body = Buffer.alloc(64 * 1024 ** 2, 'x');
 const length = { 'Content-Length': body.length };
 

@@ -1,6 +1,6 @@
 import { exampleBody, operations, requiredHeaders, targetOf, type Schema } from '../support/contract.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, jsonType, type Answer, type CallOptions } from '../support/http.js';
 
 const BODY_LIMIT = 256 * 1024;
@@ -9,13 +9,11 @@ const HEAD_LIMIT = 14_000;
 /** CPU time that one request may take. */
 const MAX_MS = 100;
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 interface Attack extends CallOptions {
   readonly name: string;

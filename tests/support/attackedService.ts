@@ -1,6 +1,6 @@
 import { everyCase } from './everyCase.js';
 import { newPartner, type Partner } from './factories.js';
-import { startHarness, type Harness } from './harness.js';
+import { useHarness, type Harness } from './harness.js';
 import { call } from './http.js';
 
 /** A service that hostile requests are sent to, and a partner of it. */
@@ -16,7 +16,7 @@ export interface AttackedService {
  * internal error, and that no prototype is polluted.
  */
 export function attackedService(): AttackedService {
-  let harness: Harness;
+  const harness = useHarness();
   let partner: Partner;
   let logged = 0;
 
@@ -29,16 +29,12 @@ export function attackedService(): AttackedService {
   }
 
   beforeAll(async () => {
-    harness = await startHarness();
     partner = await newPartner(harness);
   });
   afterEach(expectUnharmed);
-  afterAll(() => harness.close());
 
   return {
-    get harness() {
-      return harness;
-    },
+    harness,
     get partner() {
       return partner;
     },

@@ -88,6 +88,16 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
+/** Starts the service for the tests of a file, which can use it from their first `beforeAll` on. */
+export function useHarness(options: HarnessOptions = {}): Harness {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness(options);
+  });
+  afterAll(() => harness.close());
+  return new Proxy({} as Harness, { get: (_target, name) => Reflect.get(harness, name) as unknown });
+}
+
 function newClock(): Clock {
   return {
     now: new Date('2026-11-20T16:00:00.000Z'),

@@ -23,7 +23,7 @@ export function hasRedis(): boolean {
   return isThere(found, 'tests on a real Redis', packages('redis-server'));
 }
 
-/** Starts a Redis on loopback that keeps nothing on disk. */
+/** Starts a Redis on loopback that does not write to disk. */
 export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
   let child: ChildProcess;
