@@ -8,8 +8,8 @@ import { observe } from '../support/observer.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
-// Every answer of every test is held against the contract as it leaves the service (observer.ts). Here it is shown that
-// this would notice: a server answers as the service must not.
+// observer.ts checks every answer of every test against the contract. Here a server sends wrong answers to prove that
+// the check fails.
 
 interface Sent {
   readonly status: number;
@@ -22,21 +22,13 @@ const headers = {
   'X-Request-Id': '01a1f9b8-cbc0-7000-8000-00000000f00d',
   'API-Version': '1.0.0',
 };
-const ready: Sent = {
-  status: 200,
-  headers,
-  text: JSON.stringify({
-    status: 'ready',
-    checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' },
-  }),
-};
+const textOf = (status: string, database: string): string =>
+  JSON.stringify({ status, checks: { database, objectStore: 'ok', documentScanner: 'off', disk: 'ok' } });
+const ready: Sent = { status: 200, headers, text: textOf('ready', 'ok') };
 const unavailable: Sent = {
   status: 503,
   headers: { ...headers, 'Retry-After': '5' },
-  text: JSON.stringify({
-    status: 'unavailable',
-    checks: { database: 'failing', objectStore: 'ok', documentScanner: 'off', disk: 'ok' },
-  }),
+  text: textOf('unavailable', 'failing'),
 };
 
 const faults: string[] = [];
@@ -61,14 +53,18 @@ const faultsOf = async (answer: Sent): Promise<readonly string[]> => {
   return faults;
 };
 
-it('has nothing to say of an answer that keeps to the contract', async () => {
+it('reports no fault of an answer that keeps to the contract', async () => {
   for (const answer of [ready, unavailable]) expect(await faultsOf(answer)).toEqual([]);
 });
 
-it('notices what is not in the contract', () => {
+it('reports an answer that breaks the contract', () => {
   const cases: [string, Sent, string][] = [
-    ['a status', { ...ready, status: 404 }, 'getReadiness 404 is not declared'],
-    ['a member', { ...ready, text: '{"status":1}' }, 'getReadiness 200 breaks its schema: /status must be string'],
+    ['an undeclared status', { ...ready, status: 404 }, 'getReadiness 404 is not declared'],
+    [
+      'a wrong member',
+      { ...ready, text: '{"status":1}' },
+      'getReadiness 200 breaks its schema: /status must be string',
+    ],
     ['no JSON', { ...ready, text: 'ready' }, 'getReadiness 200 breaks its schema:  must be object'],
     ['a missing header', { ...unavailable, headers }, 'getReadiness 503 lacks the header Retry-After'],
     [
@@ -84,14 +80,14 @@ it('notices what is not in the contract', () => {
   ];
   return everyCase(
     cases,
-    ([what]) => what,
+    ([kind]) => kind,
     async ([, answer, fault]) => {
       expect(await faultsOf(answer)).toContain(fault);
     },
   );
 });
 
-it('a response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says', async () => {
+it('answers 500 instead of a response that breaks the contract in a sandbox, even with VALIDATE_RESPONSES=false', async () => {
   const lenient = await startHarness({ environment: { VALIDATE_RESPONSES: 'false' } });
   try {
     const { token } = await newSandbox(lenient);
@@ -100,7 +96,7 @@ it('a response that breaks the contract is never sent to a sandbox, whatever VAL
     const url = 'https://files.northwind.example/forms/intake.pdf';
     expectProblem(await call(lenient, target, { token, json: { url } }), 500, 'internal_error');
   } finally {
-    // It fails for a broken response as well, and would hide the reason.
+    // It rejects after a broken response, which would hide the assertion above.
     await lenient.close().catch(() => undefined);
   }
 });

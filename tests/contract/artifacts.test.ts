@@ -1,17 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
 import { operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = useHarness();
 
 describe('GET /docs/…', () => {
-  it('serves what is made from the contract, with the address of the service', async () => {
+  it('serves the generated documents with the address of the service', async () => {
     const types = {
       'arazzo.yaml': 'application/yaml',
       'changelog.md': 'text/markdown; charset=utf-8',
@@ -22,14 +18,14 @@ describe('GET /docs/…', () => {
     for (const [name, type] of Object.entries(types)) {
       const { status, headers, text } = await call(harness, `GET /docs/${name}`);
       expect([name, status, headers.get('Content-Type')]).toEqual([name, 200, type]);
-      const made = await readFile(new URL(`generated/docs/${name}`, packageRoot), 'utf8');
-      expect(text).toBe(made.replaceAll('http://127.0.0.1:3000', harness.baseUrl));
+      const generated = await readFile(new URL(`generated/docs/${name}`, packageRoot), 'utf8');
+      expect(text).toBe(generated.replaceAll('http://127.0.0.1:3000', harness.baseUrl));
       expect((await call(harness, `HEAD /docs/${name}`)).status).toBe(200);
     }
     expect((await call(harness, 'GET /docs/index.html')).body).toMatchObject({ code: 'route_not_found' });
   });
 
-  it('llms.txt names every operation, and it and the guide link only to what is there', async () => {
+  it('names every operation in llms.txt, and links only to existing pages and headings there and in the guide', async () => {
     const list = (await call(harness, 'GET /docs/llms.txt')).text;
     const guide = (await call(harness, 'GET /docs/guide.md')).text;
     const named = [...list.matchAll(/^- \[(\w+)\]\(.*`[A-Z]+ /gm)].map(([, id]) => id);

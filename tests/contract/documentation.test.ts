@@ -6,20 +6,14 @@ import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rawCall } from '../support/rawHttp.js';
 
 const run = promisify(execFile);
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
 
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-
-afterAll(() => harness.close());
+const harness = useHarness();
 
 /** `name → its sources` of a Content-Security-Policy. */
 function policyOf({ headers }: Answer): Record<string, string[]> {
@@ -27,13 +21,13 @@ function policyOf({ headers }: Answer): Record<string, string[]> {
   return Object.fromEntries(directives.map(([name = '', ...sources]) => [name, sources]));
 }
 
-it('GET / leads to the reference', async () => {
+it('redirects GET / to the reference', async () => {
   const { status, headers } = await call(harness, 'GET /');
   expect([status, headers.get('Location')]).toEqual([302, '/docs']);
 });
 
 describe('GET /docs', () => {
-  it('is sent as it was compressed at build time, to those who can read that', async () => {
+  it('returns the page compressed as the client accepts it', async () => {
     const sizes: number[] = [];
     for (const encoding of ['br', 'gzip', 'identity']) {
       const target = { target: '/docs', headers: [['Accept-Encoding', encoding]] as [string, string][] };
@@ -46,11 +40,12 @@ describe('GET /docs', () => {
     expect((await call(harness, 'GET /docs')).text).toContain('</html>');
   });
 
-  it('is the rendered reference, under a policy that lets it talk to nobody else', async () => {
+  it('returns the rendered reference as one file, under a policy that blocks requests to other hosts', async () => {
     const answer = await call(harness, 'GET /docs');
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('Content-Type')).toBe('text/html; charset=utf-8');
-    expect(answer.text).toContain('<title>Clinical Encounter Service</title>');
+    const { status, headers, text } = answer;
+    const types = ['Content-Type', 'X-Content-Type-Options', 'Cache-Control'].map((name) => headers.get(name));
+    expect([status, ...types]).toEqual([200, 'text/html; charset=utf-8', 'nosniff', 'no-cache']);
+    expect(text).toContain('<title>Clinical Encounter Service</title>');
     expect(policyOf(answer)).toEqual({
       'default-src': ["'none'"],
       'script-src': ["'unsafe-inline'", 'blob:'],
@@ -63,16 +58,8 @@ describe('GET /docs', () => {
       'base-uri': ["'none'"],
       'form-action': ["'none'"],
     });
-    expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
-    expect(answer.headers.get('Cache-Control')).toBe('no-cache');
-  });
-
-  it('is one file: it names no script, style or image of another address', async () => {
-    const { text } = await call(harness, 'GET /docs');
-    // Its own script is text here; what it would do when it runs is seen in a browser below.
-    const markup = text.replaceAll(/<script\b[^>]*>[\s\S]*?<\/script>/g, (script) =>
-      script.slice(0, script.indexOf('>') + 1),
-    );
+    // Drop the text of its scripts; referencePage.test.ts runs them in a browser.
+    const markup = text.replaceAll(/(<script\b[^>]*>)[\s\S]*?<\/script>/g, '$1');
     expect(markup.match(/<(?:script|img|iframe|source)\b[^>]*\bsrc=(?!"data:)[^>]*>/g)).toBeNull();
     expect(markup.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toBeNull();
     expect(markup.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
@@ -80,16 +67,13 @@ describe('GET /docs', () => {
 });
 
 describe('GET /openapi.json', () => {
-  const resolve = (document: unknown, ref: string): unknown =>
-    ref
-      .slice(2)
-      .split('/')
-      .reduce(
-        (value, key) => (value as Record<string, unknown>)[key.replaceAll('~1', '/').replaceAll('~0', '~')],
-        document,
-      );
+  const resolve = (document: unknown, ref: string): unknown => {
+    const keys = ref.slice(2).split('/');
+    const named = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+    return named.reduce((value, key) => (value as Record<string, unknown>)[key], document);
+  };
 
-  /** Every `$ref` replaced by what it points to, with the members beside it (OpenAPI 3.1). */
+  /** The value with every `$ref` resolved and merged with the members beside it (OpenAPI 3.1). */
   function dereferenced(document: unknown, value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => dereferenced(document, item));
     if (typeof value !== 'object' || value === null) return value;
@@ -99,26 +83,18 @@ describe('GET /openapi.json', () => {
     return { ...(target as object), ...(Object.fromEntries(own) as object) };
   }
 
-  it('names the address of the service, for tools that read it from elsewhere', async () => {
+  it('names the address of the service, so that tools can use a copy', async () => {
     const { body } = await call(harness, 'GET /openapi.json');
     const { clientCredentials } = body.components.securitySchemes.oauth2.flows;
-    const address = {
-      urls: [harness.baseUrl, 'http://{host}:{port}'],
-      docs: `${harness.baseUrl}/docs`,
-      tokenUrl: `${harness.baseUrl}/oauth/token`,
-    };
-    const urls = body.servers.map(({ url }: { url: string }) => url);
-    const { url: docs } = body.externalDocs;
-    expect({ urls, docs, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
+    expect(body.servers.map(({ url }: { url: string }) => url)).toEqual([harness.baseUrl, 'http://{host}:{port}']);
+    expect(body.externalDocs.url).toBe(`${harness.baseUrl}/docs`);
+    expect(clientCredentials.tokenUrl).toBe(`${harness.baseUrl}/oauth/token`);
   });
 
-  it('is the contract that the service runs from, with named components, for everybody', async () => {
+  it('returns to every origin the contract that the service runs from, with named components', async () => {
     const { status, headers, body } = await call(harness, 'GET /openapi.json');
-    expect({ status, type: headers.get('Content-Type'), cors: headers.get('Access-Control-Allow-Origin') }).toEqual({
-      status: 200,
-      type: 'application/json; charset=utf-8',
-      cors: '*',
-    });
+    const [type, cors] = [headers.get('Content-Type'), headers.get('Access-Control-Allow-Origin')];
+    expect([status, type, cors]).toEqual([200, 'application/json; charset=utf-8', '*']);
     expect(body.openapi).toMatch(/^3\.1\./);
     expect(body.info.version).toBe(headers.get('API-Version'));
     const schemas = Object.keys(body.components.schemas);
@@ -139,34 +115,31 @@ describe('GET /openapi.json', () => {
   });
 });
 
-describe('scripts/production/configuration.md', () => {
-  it('lists every variable of the configuration with its default, and no other', async () => {
-    const text = await readFile(pathOf('scripts/production/configuration.md'), 'utf8');
-    const rows = [...text.matchAll(/^\| `([A-Z][A-Z0-9_]*)` \| ([^|]*) \| [^|]+ \| [^|]+ \|$/gm)];
-    const documented = rows.map(([, name, fallback]) => [name, fallback]);
-    const defaults = Object.entries(variables).map(([name, spec]) => [
-      name,
-      ('default' in spec ? String((spec.default as string | number | undefined) ?? '') : '') || 'none',
-    ]);
-    expect(documented).toEqual(defaults);
-  });
+it('scripts/production/configuration.md lists exactly the variables of the configuration, with defaults', async () => {
+  const text = await readFile(pathOf('scripts/production/configuration.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| `([A-Z][A-Z0-9_]*)` \| ([^|]*) \| [^|]+ \| [^|]+ \|$/gm)];
+  const defaults = Object.entries(variables).map(([name, spec]) => [
+    name,
+    ('default' in spec ? String((spec.default as string | number | undefined) ?? '') : '') || 'none',
+  ]);
+  expect(rows.map(([, name, fallback]) => [name, fallback])).toEqual(defaults);
 });
 
 describe('a number has one value everywhere', () => {
-  it('the seconds that an upload may take: in the guide, its operation, the configuration and below the time to drain', async () => {
+  it('names 70 s for an upload in the guide, the operation and the configuration, less than the time to drain', async () => {
     const guide = await readFile(pathOf('openapi/info.md'), 'utf8');
-    const told = [guide, operationOf('uploadPatientDocument').description];
-    expect(told.map((text) => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
+    const descriptions = [guide, operationOf('uploadPatientDocument').description];
+    expect(descriptions.map((text) => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
     const { desc, ...spec } = variables.DRAIN_TIMEOUT;
     expect(/a document upload may take (\d+) /.exec(desc ?? '')?.[1]).toBe('70');
     expect('default' in spec && spec.default).toBeGreaterThan(70);
   });
 
-  it('the length of an idempotency key: in each parameter, its schema, the guide and the problem', async () => {
+  it('names 1 to 255 characters for an idempotency key in each parameter, its schema, the guide and the problem', async () => {
     const keys = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => name === 'Idempotency-Key'));
     const texts = keys.flatMap(({ description, schema }) => [description, JSON.stringify(schema)]);
     const guide = await readFile(pathOf('openapi/info.md'), 'utf8');
-    // What is said about a code is under its heading.
+    // The text about a code follows its heading.
     const headed = guide.replaceAll(/^(### .*)\n\n/gm, '$1 ');
     const others = [
       ...texts,

@@ -1,3 +1,4 @@
+import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
@@ -8,8 +9,8 @@ import {
   operations,
   requiredHeaders,
   targetOf,
-  type ContractOperation,
 } from '../support/contract.js';
+import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
@@ -26,7 +27,7 @@ import { withAuditOfTexts } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
-// Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
+// Provokes every failure that the contract shows, in a sandbox that holds the records of the examples.
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -43,7 +44,7 @@ beforeAll(async () => {
       DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
       DOCUMENT_SCANNER: 'clamav',
       CLAMAV_ADDRESS: clamd.setting,
-      // A sandbox has an eighth of it, and all of them wait at the same time.
+      // A sandbox gets an eighth of the pool, and the keyed operations all wait at once.
       DATABASE_POOL_SIZE: String(8 * operations.filter(isKeyed).length),
     },
   });
@@ -57,7 +58,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** The operation's example request, with changes; the request id is that of all examples. */
+/** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,
   { query, body, headers, ...options }: { query?: Body; body?: Body } & CallOptions = {},
@@ -78,72 +79,68 @@ const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
 const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
 
-const behindATwin = together(() =>
-  behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
-);
-
-/** What these operations, or all of them, answer while something fails. */
+/** The answers of these operations, or of all, while a part of the service fails. */
 const whileFailing = (
   failing: (ask: () => Promise<Answers>) => Promise<Answers>,
   asked: readonly ContractOperation[] = operations,
 ): Provocation =>
   together(() =>
     failing(
-      async () => new Map(await Promise.all(asked.map(async (one) => [one.operationId, await send(one)] as const))),
+      async () =>
+        new Map(
+          await Promise.all(asked.map(async (operation) => [operation.operationId, await send(operation)] as const)),
+        ),
     ),
   );
 
 const tokenOnce = oncePerName<string | undefined>();
+/** A token of a new client of the tenant, made once for each name. */
+const tokenOf = (name: string, ...granted: [readonly Permission[], string[]?]): Promise<string | undefined> =>
+  tokenOnce(name, async () => (await newClient(harness, tenantId, ...granted)).token);
 
-/** After something that changes the cast, and with the cast as before when it is over. */
-function after(change: () => Promise<unknown>, provoke: Provocation): Provocation {
-  return whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
-}
+type Change = () => Promise<unknown>;
+
+/** Provokes between a change and its reversal. */
+const whileChanged =
+  (change: Change, restore: Change, provoke: Provocation): Provocation =>
+  async (operation) => {
+    await change();
+    return provoke(operation).finally(restore);
+  };
+
+/** Provokes after a change of the records, and resets them afterwards. */
+const after = (change: Change, provoke: Provocation): Provocation =>
+  whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
 
 const payEverything = (): Promise<Answer> => {
   const options = { token: partner.token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } };
-  return call(harness, `POST /orders/${cast.encounters.completed.order_no}/payments`, options);
+  return call(harness, `POST /orders/${completed.order_no}/payments`, options);
 };
 const refundEverything = (): Promise<Answer> =>
   send(operationOf('refundPayment'), { body: { amount: '299.00' }, headers: { [KEY]: 'everything' } });
 const disableWebhook = (): Promise<Answer> => send(operationOf('updateWebhookEndpoint'));
-const { scheduled, completed } = cast.encounters;
+const { scheduled, completed, claimed, waiting } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
-const byAnother: Provocation = (operation) =>
-  send(operation, { query: { encounter_id: cast.encounters.claimed.encounter_id }, body: { reviewerRef: 'another' } });
-
-const withBody =
-  (body: Body): Provocation =>
+/** Sends the example request with changes that are made when it is sent. */
+const sending =
+  (changes: () => Parameters<typeof send>[1]): Provocation =>
   (operation) =>
-    send(operation, { body });
-const withQuery =
-  (query: Body): Provocation =>
-  (operation) =>
-    send(operation, { query });
-const delivering =
-  (file: File): Provocation =>
-  (operation) =>
-    send(operation, { body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } });
+    send(operation, changes());
+const withBody = (body: Body): Provocation => sending(() => ({ body }));
+const withQuery = (query: Body): Provocation => sending(() => ({ query }));
+const delivering = (file: File): Provocation =>
+  sending(() => ({ body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } }));
 const delivered = (content: Uint8Array, type: string): Provocation =>
   delivering({ content, headers: { 'Content-Type': type } });
 
-/** Any refused token of the table of tests/operations that gets this code. */
+/** Sends a refused token that gets this code. */
 const withTokenOf =
   (wanted: string): Provocation =>
   async (operation) => {
-    const [, tokenOf] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
-    return send(operation, { token: await tokenOnce(wanted, async () => tokenOf?.(harness, partner)) });
+    const [, makeToken] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
+    return send(operation, { token: await tokenOnce(wanted, async () => makeToken?.(harness, partner)) });
   };
 
-type Change = () => Promise<unknown>;
-
-/** While the patient's account or the clinic's time zone is not as usual. */
-function whileChanged(change: Change, restore: Change, provoke: Provocation): Provocation {
-  return async (operation) => {
-    await change();
-    return provoke(operation).finally(restore);
-  };
-}
 const account = (accountIsActive: boolean) => () =>
   harness.domain.db.prisma.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
 const licensed = (requireLicensedProvider: boolean) => () =>
@@ -156,7 +153,7 @@ const zone = (timezone: string | null) => () =>
 
 const issueToken = operationOf('issueToken');
 
-/** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
+/** Provokes each failure: of any operation by its code, or of one operation by `<operationId> <code>`. */
 const provocations: Readonly<Record<string, Provocation>> = {
   token_missing: withTokenOf('token_missing'),
   token_invalid: withTokenOf('token_invalid'),
@@ -164,14 +161,13 @@ const provocations: Readonly<Record<string, Provocation>> = {
   client_inactive: withTokenOf('client_inactive'),
   insufficient_permission: async (operation) => {
     const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-    const make = async (): Promise<string> => (await newClient(harness, tenantId, held)).token;
-    return send(operation, { token: await tokenOnce(`all but ${operation.scopes.join(' ')}`, make) });
+    return send(operation, { token: await tokenOf(`all but ${operation.scopes.join(' ')}`, held) });
   },
   validation_failed: withQuery({ serch: 'northwind' }),
   'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
-  malformed_json: (operation) => send(operation, { raw: '{', headers: jsonType }),
-  content_type_not_json: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'text/plain' } }),
-  body_too_large: (operation) => send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: jsonType }),
+  malformed_json: sending(() => ({ raw: '{', headers: jsonType })),
+  content_type_not_json: sending(() => ({ raw: '{}', headers: { 'Content-Type': 'text/plain' } })),
+  body_too_large: sending(() => ({ raw: ' '.repeat(256 * 1024 + 1), headers: jsonType })),
   internal_error: whileFailing(
     (ask) => withoutTables(harness, neededTables, ask),
     operations.filter(({ operationId }) => operationId !== 'setClock'),
@@ -188,12 +184,14 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),
   'issueToken invalid_scope': withBody({ scope: 'read:everything' }),
   'issueToken invalid_client': withBody({ client_secret: 'wrong' }),
-  // The refresh token of the example is made up.
+  // The refresh token of the example is unknown to the service.
   'issueToken invalid_grant': (operation) => send(operation, { body: exampleBody(operation, 'refresh_token') }),
 
   patient_email_taken: withBody({ email: cast.jane.email }),
-  'updatePatient patient_email_taken': (operation) =>
-    send(operation, { query: { id: cast.noah.id }, body: { email: cast.jane.email } }),
+  'updatePatient patient_email_taken': sending(() => ({
+    query: { id: cast.noah.id },
+    body: { email: cast.jane.email },
+  })),
   'updatePatient patient_not_found': withQuery({ id: cast.nobody }),
   'simulateVerification patient_not_found': withQuery({ id: cast.nobody }),
   patient_access_denied: withQuery({ id: cast.nobody }),
@@ -225,8 +223,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
     withBody({ scheduledTimeZone: undefined }),
   ),
 
-  identifier_required: (operation) => send(operation, { raw: '{}', headers: jsonType }),
-  identifier_mismatch: withBody({ gfe_no: cast.encounters.waiting.gfe_no }),
+  identifier_required: sending(() => ({ raw: '{}', headers: jsonType })),
+  identifier_mismatch: withBody({ gfe_no: waiting.gfe_no }),
   'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
@@ -248,7 +246,9 @@ const provocations: Readonly<Record<string, Provocation>> = {
     await takeKey(harness.domain.db.prisma, { tenantId, apiClientId, operationId: operation.operationId, key });
     return withKey(operation, key);
   },
-  idempotency_in_progress: behindATwin,
+  idempotency_in_progress: together(() =>
+    behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
+  ),
 
   invalid_state: about(completed),
   'pingWebhookEndpoint invalid_state': after(disableWebhook, withBody({})),
@@ -257,15 +257,18 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
   'simulateVerification invalid_state': withQuery({ id: cast.jane.id }),
   'recordPayment invalid_state': after(payEverything, withBody({})),
-  'addAddendum invalid_state': about(cast.encounters.waiting),
-  'getCertificate invalid_state': about(cast.encounters.waiting),
+  'addAddendum invalid_state': about(waiting),
+  'getCertificate invalid_state': about(waiting),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
   payment_not_found: withBody({ payment_id: cast.nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
-  claimed_by_other: byAnother,
+  claimed_by_other: sending(() => ({
+    query: { encounter_id: claimed.encounter_id },
+    body: { reviewerRef: 'another' },
+  })),
   'getChart claimed_by_other': withQuery({ reviewerRef: 'another' }),
   not_due: about(scheduled),
   decisions_incomplete: (operation) => {
@@ -279,14 +282,11 @@ const provocations: Readonly<Record<string, Provocation>> = {
   payment_exceeds_balance: withBody({ amount: '554.01' }),
   sandbox_only: async (operation) =>
     send(operation, { token: await tokenOnce('live', async () => (await newPartner(harness)).token) }),
-  clinic_not_permitted: async (operation) => {
-    const make = async (): Promise<string> =>
-      (await newClient(harness, tenantId, permissions, [cast.clinics.phoenix])).token;
-    return send(operation, { token: await tokenOnce('for another clinic', make) });
-  },
+  clinic_not_permitted: async (operation) =>
+    send(operation, { token: await tokenOf('for another clinic', permissions, [cast.clinics.phoenix]) }),
 };
 
-it('an example of a failure is what the service answers, each after its one row of the audit', async () => {
+it('answers each failure as its example shows, after recording one row of the audit', async () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
   await everyCase(
     failures,

@@ -14,14 +14,14 @@ const examples = operations.flatMap(({ operationId, requestBody }) =>
   ),
 );
 
-/** The same of what is sent to webhook endpoints. */
+/** One constant for each example of a webhook. */
 const sent = Object.entries(eventSchemas).flatMap(([type, { examples: bodies = [] }]) =>
   bodies.map(
     (value) => `webhooks['${type}']['post']['requestBody']['content']['application/json'] = ${JSON.stringify(value)};`,
   ),
 );
 
-it('every example of a request, and of a webhook, compiles against the types that are generated from the contract', () => {
+it('every example of a request and of a webhook compiles against the generated types', () => {
   const lines = [...examples, ...sent].map((line, index) => `export const _${index}: ${line}`);
   const text = ["import type { operations, webhooks } from './openapi.js';", ...lines].join('\n');
   const options = {

@@ -1,15 +1,8 @@
 import type { Permission } from '../../src/contract.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { operations, type ContractOperation } from '../support/contract.js';
-import {
-  encounterBody,
-  newClient,
-  newClinic,
-  newPartner,
-  newToken,
-  patientBody,
-  type Partner,
-} from '../support/factories.js';
+import { encounterBody, newClient, newClinic, newPartner, newToken, patientBody } from '../support/factories.js';
+import type { Partner } from '../support/factories.js';
 import { everyCase } from '../support/everyCase.js';
 import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -17,7 +10,7 @@ import { call, type Answer } from '../support/http.js';
 import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
 let fileHost: FileHost;
@@ -45,17 +38,28 @@ const newKey = (): string => `key ${(count += 1)}`;
 const send = ({ target, json }: Asked, key: string | undefined, { token } = partner): Promise<Answer> =>
   call(harness, target, { token, json, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
-/** Every effect of these operations tells an event. */
+/** Every effect of these operations records an event. */
 const effects = (): Promise<number> => harness.domain.db.prisma.event.count({ where: { tenantId: partner.tenantId } });
 const storedKeys = (): Promise<number> =>
   harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId } });
-const succeeds = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
+const successOf = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
 
-it('the operations that take a key are these', () => {
+/** Does the work, which must not have an effect. */
+async function withoutEffect(work: () => Promise<unknown>): Promise<void> {
+  const before = await effects();
+  await work();
+  expect(await effects()).toBe(before);
+}
+
+function expectInvalidKey(answer: Answer): void {
+  expectProblem(answer, 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
+}
+
+it('keyedRequests covers exactly the operations that take a key', () => {
   expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
 });
 
-/** Checks every operation that takes a key, each with new requests. */
+/** Checks every operation that takes a key with new requests. */
 const everyOperation = (check: (operation: ContractOperation, requests: KeyedRequests) => Promise<void>) =>
   everyCase(
     keyed,
@@ -64,103 +68,86 @@ const everyOperation = (check: (operation: ContractOperation, requests: KeyedReq
   );
 
 describe('every operation that takes a key', () => {
-  it('answers a retry with the first answer and does nothing again', () =>
+  it('replays the first answer to a retry, without further effects', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       const first = await send(requests.right, key);
-      expect(first.status).toBe(succeeds(operation));
+      expect(first.status).toBe(successOf(operation));
       expect(isReplayed(first)).toBe(false);
-      const before = await effects();
       const { target, json } = requests.right;
       const reordered = Object.fromEntries(Object.entries(json).toReversed());
-      // The key's quotation marks, and the order of members, are not part of it.
-      for (const [asked, spelt] of [
-        [requests.right, key],
-        [{ target, json: reordered }, `"${key}"`],
-      ] as const) {
-        const retry = await send(asked, spelt);
-        expect(retry.status).toBe(first.status);
-        const { secret: _secret, ...shown } = first.body;
-        expect(retry.body).toEqual(shown);
-        expect(isReplayed(retry)).toBe(true);
-        expect(retry.headers.get('Location')).toBe(first.headers.get('Location'));
-        expect(retry.headers.get('Cache-Control')).toBe(first.headers.get('Cache-Control'));
-        expect(retry.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
-      }
-      expect(await effects()).toBe(before);
+      const { secret: _secret, ...shown } = first.body;
+      await withoutEffect(async () => {
+        // Quotation marks around the key and the order of members make no difference.
+        for (const retry of [await send(requests.right, key), await send({ target, json: reordered }, `"${key}"`)]) {
+          expect([retry.status, isReplayed(retry)]).toEqual([first.status, true]);
+          expect(retry.body).toEqual(shown);
+          for (const name of ['Location', 'Cache-Control'])
+            expect(retry.headers.get(name)).toBe(first.headers.get(name));
+          expect(retry.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
+        }
+      });
     }));
 
-  it('refuses the key for another request, in body or path', () =>
+  it('refuses the key for a request with another body or path', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
-      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
-      const before = await effects();
-      expectProblem(await send(requests.other, key), 400, 'idempotency_key_reused');
+      expect((await send(requests.right, key)).status).toBe(successOf(operation));
       const { target } = requests.failing;
-      if (target !== requests.right.target) {
-        expectProblem(await send({ ...requests.right, target }, key), 400, 'idempotency_key_reused');
-      }
-      expect(await effects()).toBe(before);
+      const moved = target === requests.right.target ? [] : [{ ...requests.right, target }];
+      await withoutEffect(async () => {
+        for (const other of [requests.other, ...moved])
+          expectProblem(await send(other, key), 400, 'idempotency_key_reused');
+      });
     }));
 
-  it('stores nothing of a failure: the key is free', () =>
+  it('does not store a failure, so the key stays free', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
       const before = await storedKeys();
       expect((await send(requests.failing, key)).status).toBeGreaterThanOrEqual(400);
       expect(await storedKeys()).toBe(before);
       const answer = await send(requests.right, key);
-      expect([answer.status, isReplayed(answer)]).toEqual([succeeds(operation), false]);
+      expect([answer.status, isReplayed(answer)]).toEqual([successOf(operation), false]);
       expect(await storedKeys()).toBe(before + 1);
     }));
 
-  it('tells nobody else the answer: the key of another client is another key', () =>
+  it('does not replay to another client, whose keys are separate', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
-      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
-      const colleague = await newClient(harness, partner.tenantId);
-      const stranger = await newPartner(harness);
-      for (const other of [colleague, stranger]) {
+      expect((await send(requests.right, key)).status).toBe(successOf(operation));
+      for (const other of [await newClient(harness, partner.tenantId), await newPartner(harness)]) {
         const answer = await send(requests.right, key, other);
         expect(isReplayed(answer)).toBe(false);
         expect(answer.body?.code).not.toBe('idempotency_key_reused');
       }
     }));
 
-  it('lets 401, 403 and 400 go before the key', () =>
+  it('answers 401, 403 and 400 before looking at the key', () =>
     everyOperation(async (operation, requests) => {
       const key = newKey();
-      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+      expect((await send(requests.right, key)).status).toBe(successOf(operation));
       const { target } = requests.right;
-      const { security, requestBody } = operation;
+      const { scopes, requestBody } = operation;
       const malformed = requestBody ? target : `${target}?nonsense=1`;
       expectProblem(await send({ target: malformed, json: { nonsense: 1 } }, key), 400, 'validation_failed');
-      const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
-      if (security.length === 1) {
-        const token = await tokenWithout(harness, partner, lacking as Permission);
-        const answer = await call(harness, target, { token, json: {}, headers: { 'Idempotency-Key': key } });
-        expectProblem(answer, 403, 'insufficient_permission');
+      const asked = { json: {}, headers: { 'Idempotency-Key': key } };
+      if (scopes.length === 1) {
+        const token = await tokenWithout(harness, partner, scopes[0] as Permission);
+        expectProblem(await call(harness, target, { token, ...asked }), 403, 'insufficient_permission');
       }
-      expectProblem(
-        await call(harness, target, { json: {}, headers: { 'Idempotency-Key': key } }),
-        401,
-        'token_missing',
-      );
+      expectProblem(await call(harness, target, asked), 401, 'token_missing');
     }));
 
   it('refuses a key that is empty or too long', () =>
-    everyOperation(async (_operation, requests) => {
-      const before = await effects();
-      for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) {
-        expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [
-          { parameter: 'idempotency-key' },
-        ]);
-      }
-      expect(await effects()).toBe(before);
-    }));
+    everyOperation((_operation, { right }) =>
+      withoutEffect(async () => {
+        for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) expectInvalidKey(await send(right, key));
+      }),
+    ));
 });
 
-it('no stored response holds the secret of a webhook endpoint, which only the first response shows', () =>
+it('shows the secret of a webhook endpoint only in the first response, and never stores it', () =>
   everyCase(['createWebhookEndpoint', 'rotateWebhookSecret'], String, async (operationId) => {
     const key = newKey();
     const { right } = await requestsOf(operationId);
@@ -185,27 +172,23 @@ describe('a key', () => {
     });
   });
 
-  it('cannot be anything else', () =>
-    everyCase(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '], String, async (key) => {
-      const before = await effects();
-      expectProblem(await send(patient(), key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
-      expect(await effects()).toBe(before);
-    }));
+  it('is refused when it is empty, too long or not printable ASCII', () =>
+    everyCase(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '], String, (key) =>
+      withoutEffect(async () => expectInvalidKey(await send(patient(), key))),
+    ));
 
-  it('is taken as it is written: its letters have a case', async () => {
+  it('is case-sensitive', async () => {
     const asked = patient();
     const [lower, upper] = [newKey(), newKey().toUpperCase()];
     expect((await send(asked, lower)).status).toBe(201);
     expectProblem(await send(asked, upper), 409, 'patient_email_taken');
   });
 
-  it('belongs to one operation: another one may have the same', async () => {
+  it('belongs to one operation, so each operation may use it', async () => {
     const key = newKey();
     for (const { operationId } of keyed) {
-      const { right } = await requestsOf(operationId);
-      const answer = await send(right, key);
-      expect(answer.status).toBeLessThan(300);
-      expect(isReplayed(answer)).toBe(false);
+      const answer = await send((await requestsOf(operationId)).right, key);
+      expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
     }
   });
 
@@ -213,21 +196,19 @@ describe('a key', () => {
     const json = await encounterBody(harness, partner);
     const key = newKey();
     expect((await send({ target: 'POST /encounters', json }, key)).status).toBe(201);
-    const before = await effects();
-    const elsewhere = { ...json, clinicId: await newClinic(harness, partner) };
-    expectProblem(await send({ target: 'POST /encounters', json: elsewhere }, key), 400, 'idempotency_key_reused');
-    expect(await effects()).toBe(before);
+    const elsewhere = { target: 'POST /encounters', json: { ...json, clinicId: await newClinic(harness, partner) } };
+    await withoutEffect(async () => expectProblem(await send(elsewhere, key), 400, 'idempotency_key_reused'));
   });
 
   it('is required where money is recorded', async () => {
     const { right } = await requestsOf('recordPayment');
-    const before = await effects();
-    const answer = await send(right, undefined);
-    expectProblem(answer, 400, 'idempotency_key_required', [{ parameter: 'idempotency-key', code: 'required' }]);
-    expect(await effects()).toBe(before);
+    await withoutEffect(async () => {
+      const fault = { parameter: 'idempotency-key', code: 'required' };
+      expectProblem(await send(right, undefined), 400, 'idempotency_key_required', [fault]);
+    });
   });
 
-  it('means nothing to operations that take none', async () => {
+  it('is ignored by an operation that takes none', async () => {
     const json = await encounterBody(harness, partner);
     const key = newKey();
     for (const other of [json, { ...json, reviewType: 'synchronous' }]) {
@@ -236,7 +217,7 @@ describe('a key', () => {
     }
   });
 
-  it('replays before what has changed since can refuse', async () => {
+  it('replays the first answer even if a later change would refuse the request', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
@@ -246,11 +227,11 @@ describe('a key', () => {
     });
     expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
     expect((await send(asked, key)).body).toEqual(first.body);
-    const other = { ...asked, json: { ...asked.json, patientId: nobody } };
+    const other = { ...asked, json: { ...asked.json, patientId: unknownId } };
     expectProblem(await send(other, key), 400, 'idempotency_key_reused');
   });
 
-  it('is kept for 24 hours of the real world, whatever the tenant’s time is; then it is free', async () => {
+  it('is kept for 24 hours of real time, not of tenant time, and is then free', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
@@ -270,15 +251,13 @@ describe('a key', () => {
     expect([later.body, isReplayed(later)]).toEqual([second.body, true]);
   });
 
-  it('is not logged, nor is the answer', async () => {
+  it('does not appear in the log, nor does the answer', async () => {
     const key = `secret-${newKey()}`;
     const { right, failing } = await requestsOf('createPatient');
-    await send(failing, key);
-    await send(right, key);
-    await send(right, key);
+    for (const asked of [failing, right, right]) await send(asked, key);
     const log = JSON.stringify(harness.logged);
     for (const secret of [key, 'Miller', '1990-06-30']) expect(log).not.toContain(secret);
   });
 });
 
-it('each request had its one row of the audit before its response left, replays too', () => audit.expectOneRowEach());
+it('records one row of the audit before each response, including replays', () => audit.expectOneRowEach());

@@ -162,20 +162,20 @@ const roomOf = (path: string): string | undefined => /^src\/domain\/([^/]+)\//.e
 const floorOf = (path: string): number => floors.findIndex((rooms) => rooms.includes(roomOf(path) ?? ''));
 
 describe('imports', () => {
-  it('has a rule for every place, and no rule for a place that is gone', () => {
+  it('have a rule for every place in src, and no rule for a removed place', () => {
     expect([...new Set(sources.map(({ path }) => layerOf(path)))].sort()).toEqual(Object.keys(rules).sort());
     const rooms = new Set(sources.flatMap(({ path }) => (layerOf(path) === 'domain' ? [roomOf(path)] : [])));
     expect([...rooms].sort()).toEqual(floors.flat().sort());
   });
 
-  it('stay within rooms that are few and can be taken in at a glance', () => {
+  it('stay within 15 rooms of at most 10 files', () => {
     const rooms = floors.flat();
     const filesIn = (room: string) => sources.filter(({ path }) => dirname(path) === `src/domain/${room}`).length;
     expect(rooms.length).toBeLessThanOrEqual(15);
     expect(rooms.filter((room) => filesIn(room) > 10)).toEqual([]);
   });
 
-  it('flow down: main → app → http → operations → domain, operations → views', () => {
+  it('flow down from main to app, http, operations and domain, and from operations to views', () => {
     expect(sources.flatMap(strayImports)).toEqual([]);
   });
 
@@ -189,7 +189,7 @@ describe('imports', () => {
     expect(up).toEqual([]);
   });
 
-  it('bring only types of the adapters into the domain, and what errors of the database mean', () => {
+  it('bring only types of the adapters into the domain, and the meaning of database errors', () => {
     const run = sources
       .filter(({ path }) => ['domain', 'operations', 'views'].includes(layerOf(path)))
       .flatMap(({ path, imports }) =>
@@ -200,7 +200,7 @@ describe('imports', () => {
     expect(run).toEqual([]);
   });
 
-  it('of packages stay where they belong', () => {
+  it('name a package only where it belongs', () => {
     const strays = sources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target in packages && !within(packages[target], path))
@@ -209,7 +209,7 @@ describe('imports', () => {
     expect(strays).toEqual([]);
   });
 
-  it('of the generated types of the contract are made by contract.ts alone', () => {
+  it('name the generated types of the contract only in contract.ts', () => {
     const readers = sources.filter(({ imports }) => imports.some(({ target }) => target === 'generated/openapi.d.ts'));
     expect(readers.map(({ path }) => path)).toEqual(['src/contract.ts']);
   });
@@ -235,7 +235,7 @@ describe('files', () => {
   it.each([
     ['operations', 40],
     ['', 300],
-  ])('of src/%s have at most %i lines', (folder, most) => {
+  ])('of src/%s do not exceed %i lines', (folder, most) => {
     const tooLong = sources
       .filter(({ path }) => path.startsWith(`src/${folder}`))
       .map(({ path, tree }) => ({ path, lines: tree.text.split('\n').length - 1 }))
@@ -267,7 +267,7 @@ describe('the outside world', () => {
     return found;
   };
 
-  it('hands the environment to config, which is the only one to read it', () => {
+  it('hands the environment to config, and only three programs read it', () => {
     const readers = sources.filter((source) => uses(source, (text) => text === 'process.env')).map(({ path }) => path);
     expect(readers.sort()).toEqual(environmentReaders);
   });

@@ -8,39 +8,21 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
-import { newWebhooks, webhookProbes } from '../support/webhooks.js';
+import { newWebhooks } from '../support/webhooks.js';
 
 type Values = Readonly<Record<string, unknown>>;
-
-/** One of each thing that an id can mean. */
-interface Things {
-  readonly clinicId: string;
-  readonly patientId: string;
-  readonly email: string;
-  readonly treatmentIds: readonly string[];
-  readonly documentIds: readonly string[];
-  readonly categoryId: string;
-  readonly encounter_id: number;
-  readonly gfe_no: string;
-  readonly order_no: string;
-  readonly payment_id: string;
-  readonly endpoint_id: string;
-  /** One that is deleted. */
-  readonly spareEndpointId: string;
-  readonly delivery_id: string;
-  /** What creates an encounter of them. */
-  readonly encounter: Values;
-}
+/** One record of each kind that an id can name. */
+type Records = Awaited<ReturnType<typeof newRecords>>;
 
 const uuid = '01a05c32-5e80-7fff-bfff-ffffffffffff';
-const unknown: Things = {
+const unknown: Omit<Records, 'encounter'> = {
   clinicId: uuid,
   patientId: uuid,
-  email: 'nobody@example.com',
+  email: 'unknown@example.com',
   treatmentIds: [uuid],
   documentIds: [uuid],
   categoryId: uuid,
@@ -51,151 +33,67 @@ const unknown: Things = {
   endpoint_id: uuid,
   spareEndpointId: uuid,
   delivery_id: uuid,
-  encounter: {},
 };
 
-/** How an operation is asked about a thing. */
-interface Probe {
-  /** The rest of the request, from the caller's own things. */
-  readonly request: (own: Things) => Values;
-  /** Every input that names a thing, with the thing; null where it is of no tenant. */
-  readonly inputs: Readonly<Record<string, keyof Things | null>>;
-}
-
-/** Every operation with an id among its inputs must stand here, with all of them. */
-const probes: Readonly<Record<string, Probe>> = {
-  findPatients: { request: () => ({}), inputs: { email: 'email' } },
-  getPatient: { request: () => ({}), inputs: { id: 'patientId' } },
-  createPatient: {
-    request: () => ({
-      firstName: 'Jane',
-      lastName: 'Miller',
-      email: 'taken@example.com',
-      dateOfBirth: '1990-06-30',
-      countryCode: '+1',
-      phone: '5125550142',
-    }),
-    // That the e-mail is free in each tenant shows in tests/operations.
-    inputs: { email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
-  },
-  updatePatient: {
-    request: () => ({ notes: 'x' }),
-    // That the e-mail is free in each tenant shows in tests/operations.
-    inputs: { id: 'patientId', email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
-  },
-  simulateVerification: { request: () => ({ status: 'INVITED' }), inputs: { id: 'patientId' } },
-  uploadPatientDocument: { request: () => ({ url: 'https://127.0.0.1/file.pdf' }), inputs: { id: 'patientId' } },
-  listProducts: {
-    request: () => ({
-      page: 1,
-      limit: 20,
-      search: undefined,
-      isActive: undefined,
-      categoryId: undefined,
-      clinicId: undefined,
-    }),
-    inputs: { categoryId: 'categoryId', clinicId: 'clinicId' },
-  },
-  createEncounter: {
-    request: ({ encounter, documentIds }) => ({ ...encounter, documentIds }),
-    inputs: { clinicId: 'clinicId', patientId: 'patientId', treatmentIds: 'treatmentIds', documentIds: 'documentIds' },
-  },
-  previewEncounter: {
-    request: ({ encounter, documentIds }) => ({ ...encounter, documentIds }),
-    inputs: { clinicId: 'clinicId', patientId: 'patientId', treatmentIds: 'treatmentIds', documentIds: 'documentIds' },
-  },
-  listEncounters: {
-    request: () => ({
-      status: undefined,
-      patientId: undefined,
-      clinicId: undefined,
-      created_after: undefined,
-      cursor: undefined,
-    }),
-    inputs: { patientId: 'patientId', clinicId: 'clinicId' },
-  },
-  listAuditEvents: {
-    request: () => ({ clientId: undefined, operationId: undefined, after: undefined }),
-    // The others only leave rows of the own tenant out.
-    inputs: { patientId: 'patientId', clientId: null, operationId: null },
-  },
-  // Only leaves requests of the own tenant out.
-  listRequests: { request: () => ({}), inputs: { operationId: null } },
-  getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
-  claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
-  releaseEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
-  submitReview: {
-    request: () => ({
-      reviewerRef: 'NPI-1',
-      decisions: [{ categoryId: uuid, subcategoryId: uuid, decision: 'approved' }],
-    }),
-    inputs: { encounter_id: 'encounter_id' },
-  },
-  revokeApprovals: {
-    request: () => ({ reviewerRef: 'NPI-1', items: [{ categoryId: uuid, subcategoryId: uuid }], reason: 'Audit.' }),
-    inputs: { encounter_id: 'encounter_id' },
-  },
-  getCertificate: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
-  getChart: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
-  addAddendum: {
-    request: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
-    inputs: { encounter_id: 'encounter_id' },
-  },
-  rescheduleEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
-  requestInformation: {
-    request: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
-    inputs: { encounter_id: 'encounter_id' },
-  },
-  provideInformation: {
-    request: ({ encounter_id, documentIds }) => ({ encounter_id, documentIds }),
-    inputs: { encounter_id: 'encounter_id', documentIds: 'documentIds' },
-  },
-  cancelEncounter: { request: () => ({ reason: 'other' }), inputs: { encounter_id: 'encounter_id' } },
-  getEncounterStatus: {
-    request: () => ({}),
-    inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
-  },
-  getOrder: { request: () => ({}), inputs: { order_no: 'order_no' } },
-  listOrders: {
-    request: () => ({
-      status: undefined,
-      pharmacyId: undefined,
-      clinicId: undefined,
-      created_after: undefined,
-      cursor: undefined,
-    }),
-    // A pharmacy is of no tenant.
-    inputs: { clinicId: 'clinicId', pharmacyId: null },
-  },
-  cancelOrder: { request: () => ({ reason: 'x' }), inputs: { order_no: 'order_no' } },
-  refundPayment: {
-    request: ({ order_no, payment_id }) => ({ order_no, payment_id, amount: '9999.00', reason: 'x' }),
-    inputs: { order_no: 'order_no', payment_id: 'payment_id' },
-  },
-  recordFulfilment: {
-    request: () => ({ pharmacyId: uuid, status: 'delivered' }),
-    inputs: { order_no: 'order_no', pharmacyId: null },
-  },
-  recordPayment: { request: () => ({ amount: '1.00' }), inputs: { order_no: 'order_no' } },
-  ...webhookProbes,
-  simulateEncounter: { request: () => ({ outcome: 'claim' }), inputs: { encounter_id: 'encounter_id' } },
+/** The record that an input names, by input or by operation and input; null if the input names no record of a tenant. */
+const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
+  ...(Object.fromEntries(Object.keys(unknown).map((name) => [name, name])) as { [K in keyof typeof unknown]: K }),
+  id: 'patientId',
+  // Deleting it must not break the other cases.
+  'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
+  // tests/operations shows that tenants may use the same e-mail.
+  'createPatient email': null,
+  'updatePatient email': null,
+  cityId: null,
+  stateId: null,
+  countryId: null,
+  gfeStateId: null,
+  pharmacyId: null,
+  // These only filter rows of the own tenant.
+  clientId: null,
+  operationId: null,
 };
 
-let harness: Harness;
+const item = { categoryId: uuid, subcategoryId: uuid };
+const withEncounter = ({ encounter, documentIds }: Records): Values => ({ ...encounter, documentIds });
+/** Inputs that an operation needs apart from its path, made from the caller's own records. */
+const requests: Readonly<Record<string, (own: Records) => Values>> = {
+  updatePatient: () => ({ notes: 'x' }),
+  simulateVerification: () => ({ status: 'INVITED' }),
+  uploadPatientDocument: () => ({ url: 'https://127.0.0.1/file.pdf' }),
+  createEncounter: withEncounter,
+  previewEncounter: withEncounter,
+  claimEncounter: () => ({ reviewerRef: 'NPI-1' }),
+  releaseEncounter: () => ({ reviewerRef: 'NPI-1' }),
+  submitReview: () => ({ reviewerRef: 'NPI-1', decisions: [{ ...item, decision: 'approved' }] }),
+  revokeApprovals: () => ({ reviewerRef: 'NPI-1', items: [item], reason: 'Audit.' }),
+  getChart: () => ({ reviewerRef: 'NPI-1' }),
+  addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
+  requestInformation: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
+  provideInformation: ({ documentIds }) => ({ documentIds }),
+  cancelEncounter: () => ({ reason: 'other' }),
+  cancelOrder: () => ({ reason: 'x' }),
+  refundPayment: ({ payment_id }) => ({ payment_id, amount: '9999.00', reason: 'x' }),
+  recordFulfilment: () => ({ pharmacyId: uuid, status: 'delivered' }),
+  recordPayment: () => ({ amount: '1.00' }),
+  updateWebhookEndpoint: () => ({ description: 'x' }),
+  replayWebhookEvents: () => ({ after: '2026-01-01T00:00:00Z' }),
+  simulateEncounter: () => ({ outcome: 'claim' }),
+};
+
+const harness = useHarness();
 let partner: Partner;
-let own: Things;
-let foreign: Things;
+let own: Records;
+let foreign: Records;
 beforeAll(async () => {
-  harness = await startHarness();
   // Sandboxes have every operation.
   partner = await newPartner(harness, 'sandbox');
-  own = await newThings(partner);
-  foreign = await newThings(await newPartner(harness, 'sandbox'));
+  own = await newRecords(partner);
+  foreign = await newRecords(await newPartner(harness, 'sandbox'));
   await addCheckpoints(harness.domain);
 });
-afterAll(() => harness.close());
 
-async function newThings(owner: Partner): Promise<Things> {
+async function newRecords(owner: Partner) {
   const { tenantId } = owner;
   const encounter = await encounterBody(harness, owner);
   const { clinicId, patientId, treatmentIds } = encounter;
@@ -207,20 +105,24 @@ async function newThings(owner: Partner): Promise<Things> {
     email,
     treatmentIds,
     documentIds: [await newDocument(harness, owner, patientId)],
-    categoryId: gfe_data[0].categoryId,
-    encounter_id,
-    gfe_no,
-    order_no,
-    payment_id: (await pay(harness, owner, order_no, { amount: '1.00' })).body.payments[0].id,
+    categoryId: gfe_data[0].categoryId as string,
+    encounter_id: encounter_id as number,
+    gfe_no: gfe_no as string,
+    order_no: order_no as string,
+    payment_id: (await pay(harness, owner, order_no, { amount: '1.00' })).body.payments[0].id as string,
     ...(await newWebhooks(harness, owner)),
-    encounter: { ...encounter },
+    encounter,
   };
 }
 
+function recordOf({ operationId }: ContractOperation, input: string): keyof typeof unknown | null | undefined {
+  const exception = `${operationId} ${input}`;
+  return namedBy[exception in namedBy ? exception : input];
+}
 const bodySchema = ({ requestBody }: ContractOperation): Schema | undefined =>
   requestBody?.content['application/json']?.schema;
 
-/** Inputs that name a thing: by their form, or by their name. */
+/** Inputs whose format or name says that they name a record. */
 function namingInputs(operation: ContractOperation): string[] {
   const inputs: [string, Schema][] = [
     ...operation.parameters.map(({ name, schema }): [string, Schema] => [name, schema]),
@@ -231,64 +133,72 @@ function namingInputs(operation: ContractOperation): string[] {
   return inputs.filter(([name, schema]) => naming(schema) || /(_id|_no|[a-z]Ids?)$/.test(name)).map(([name]) => name);
 }
 
-function ask(operation: ContractOperation, probe: Probe, input: string, { [input]: thing }: Values): Promise<Answer> {
-  const values = { ...probe.request(own), [input]: thing };
-  const inUrl = new Set(operation.parameters.map(({ name }) => name));
-  const part = (wanted: boolean): Values =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => inUrl.has(name) === wanted));
-  return call(harness, targetOf(operation, part(true)), {
+function ask(operation: ContractOperation, input: string, value: unknown): Promise<Answer> {
+  const [inUrl, inBody]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
+  const { parameters, operationId } = operation;
+  // Only the own path and no query; targetOf adds examples such as the type of a document.
+  for (const { name, in: place } of parameters) {
+    const record = recordOf(operation, name);
+    if (place === 'query') inUrl[name] = undefined;
+    else if (place === 'path' && record) inUrl[name] = own[record];
+  }
+  for (const [name, given] of Object.entries({ ...requests[operationId]?.(own), [input]: value })) {
+    (parameters.some((parameter) => parameter.name === name) ? inUrl : inBody)[name] = given;
+  }
+  return call(harness, targetOf(operation, inUrl), {
     token: partner.token,
-    // The same for all answers, so that they can be compared byte for byte.
+    // All requests share it, so that answers can be compared byte for byte.
     headers: { ...requiredHeaders(operation), 'X-Request-Id': uuid },
-    ...(bodySchema(operation) ? { json: part(false) } : {}),
+    ...(bodySchema(operation) ? { json: inBody } : {}),
   });
 }
 
-/** All of an answer but the time. */
+/** The whole answer except its time. */
 function everything({ status, headers, text }: Answer): object {
   const { date, ...rest } = Object.fromEntries(headers);
   expect(date).toBeDefined();
   return { status, headers: rest, text };
 }
 
-const cases = securedOperations.flatMap((operation) => {
-  const probe = probes[operation.operationId];
-  return Object.entries(probe?.inputs ?? {}).flatMap(([input, thing]) =>
-    probe && thing ? [{ operation, probe, input, thing }] : [],
-  );
-});
+const cases = securedOperations.flatMap((operation) =>
+  namingInputs(operation).flatMap((input) => {
+    const record = recordOf(operation, input);
+    return record ? [{ operation, input, record }] : [];
+  }),
+);
+type Case = (typeof cases)[number];
 
-/** The response to a request about one of these things. */
-const answerTo = ({ operation, probe, input, thing }: (typeof cases)[number], things: Things): Promise<Answer> =>
-  ask(operation, probe, input, { [input]: things[thing] });
+/** The answer of the case about these records. */
+const answerTo = ({ operation, input, record }: Case, records: typeof unknown): Promise<Answer> =>
+  ask(operation, input, records[record]);
 
-const titleOf = ({ operation, input }: (typeof cases)[number]): string => `${operation.operationId} by ${input}`;
+const titleOf = ({ operation, input }: Case): string => `${operation.operationId} by ${input}`;
 
-it('everything that names a thing is looked at here', () =>
+it('knows every input that names a record', () =>
   everyCase(
     securedOperations,
     ({ operationId }) => operationId,
     (operation) => {
-      expect(Object.keys(probes[operation.operationId]?.inputs ?? {}).sort()).toEqual(namingInputs(operation).sort());
+      expect(namingInputs(operation).filter((input) => recordOf(operation, input) === undefined)).toEqual([]);
     },
   ));
 
-it('every operation answers for what another tenant has exactly as for what nobody has', () =>
-  everyCase(cases, titleOf, async (one) => {
-    const [ofNobody, ofOther] = [await answerTo(one, unknown), await answerTo(one, foreign)];
-    expect(everything(ofOther)).toEqual(everything(ofNobody));
+it('every operation answers for a record of another tenant exactly as for an unknown one', () =>
+  everyCase(cases, titleOf, async (probed) => {
+    const [ofUnknown, ofOther] = [await answerTo(probed, unknown), await answerTo(probed, foreign)];
+    expect(everything(ofOther)).toEqual(everything(ofUnknown));
   }));
 
-it('every operation answers otherwise for the tenant’s own, or the comparison would mean nothing', () =>
-  everyCase(cases, titleOf, async (one) => {
-    const [ofNobody, ofOwn] = [await answerTo(one, unknown), await answerTo(one, own)];
+it('every operation answers differently for a record of the caller, so the comparison above is meaningful', () =>
+  everyCase(cases, titleOf, async (probed) => {
+    const [ofUnknown, ofOwn] = [await answerTo(probed, unknown), await answerTo(probed, own)];
     expect(ofOwn.status < 500).toBe(true);
-    expect([ofOwn.status, ofOwn.text]).not.toEqual([ofNobody.status, ofNobody.text]);
+    expect([ofOwn.status, ofOwn.text]).not.toEqual([ofUnknown.status, ofUnknown.text]);
   }));
 
-it('does not tell by a second identifier whose an encounter is', async () => {
+it('does not reveal by a second identifier which tenant has an encounter', async () => {
   const { token } = partner;
-  const askWith = (other: Things): Promise<Answer> =>
+  const askWith = (other: typeof unknown): Promise<Answer> =>
     call(harness, 'POST /encounters/status', {
       token,
       json: { encounter_id: own.encounter_id, gfe_no: other.gfe_no },

@@ -10,15 +10,15 @@ interface Linking {
   readonly links?: Readonly<Record<string, Link>>;
 }
 
-/** The links of each response, with the operation and status that they are of. */
+/** Every link, with the operation and status of its response. */
 const links = operations.flatMap((operation) =>
   Object.entries(operation.responses).flatMap(([status, response]) =>
     Object.values((response as Linking).links ?? {}).map((link) => ({ operation, status, link })),
   ),
 );
 
-/** The values that a body has at the JSON pointer of an expression, by its examples; it may be null there. */
-function found(expression: string, { requestBody, responses }: ContractOperation, status: string): unknown[] {
+/** Values in the examples of a body at the JSON pointer of the expression, including null. */
+function exampleValues(expression: string, { requestBody, responses }: ContractOperation, status: string): unknown[] {
   const [, part, pointer = ''] = /^\$(request|response)\.body#(\/.+)$/.exec(expression) ?? [];
   const content = (part === 'request' ? requestBody : responses[status])?.content ?? {};
   const examples = Object.values(Object.values(content)[0]?.examples ?? {});
@@ -30,7 +30,7 @@ function found(expression: string, { requestBody, responses }: ContractOperation
   return examples.map(({ value }) => at(value)).filter((value) => value !== undefined);
 }
 
-it('each link leads to an operation, sets what that has, and takes it from where it is', () => {
+it('each link names an existing operation and its inputs, and takes their values from existing members', () => {
   expect(links.length).toBeGreaterThan(10);
   for (const { operation, status, link } of links) {
     const target = operationOf(link.operationId);
@@ -40,7 +40,7 @@ it('each link leads to an operation, sets what that has, and takes it from where
     const properties = Object.keys((body?.schema as { properties?: object } | undefined)?.properties ?? {});
     expect(properties).toEqual(expect.arrayContaining(Object.keys(requestBody)));
     for (const expression of [...Object.values(parameters), ...Object.values(requestBody)].flat()) {
-      const values = found(String(expression), operation, status);
+      const values = exampleValues(String(expression), operation, status);
       expect([operation.operationId, expression, values.length > 0]).toEqual([operation.operationId, expression, true]);
     }
   }

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../support/postgres.js';
 
 afterEach(dropDatabases);
 
-/** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
+/** A database of 1.0.0 with three encounters and all records that belong to them. */
 async function databaseOf100(): Promise<string> {
   const url = await databaseWith(migrationNames.slice(0, 1));
   await rowsOf(url, rowsOf100);
@@ -49,40 +49,24 @@ const rowsOf100 = `
   ${encounterOf100(30, `'synchronous', NULL, NULL, NULL`)}`;
 
 const tablesOf100 = [
-  'tenant',
-  'api_client',
-  'clinic',
-  'client',
-  'category',
-  'subcategory',
-  'product',
-  'document',
-  'encounter',
-  'encounter_treatment',
-  'encounter_document',
-  'gfe_item',
+  ...['tenant', 'api_client', 'clinic', 'client', 'category', 'subcategory', 'product', 'document'],
+  ...['encounter', 'encounter_treatment', 'encounter_document', 'gfe_item'],
 ];
-const contentOf = (url: string): Promise<Record<string, unknown>[]> =>
-  rowsOf(
-    url,
-    tablesOf100
-      .map(
-        (table) =>
-          `SELECT * FROM (SELECT '${table}' AS table, to_jsonb(t) AS row FROM ${table} t ORDER BY t) AS ordered`,
-      )
-      .join(' UNION ALL '),
-  );
+const contentOf = (url: string): Promise<Record<string, unknown>[]> => {
+  const rows = (table: string) => `SELECT '${table}' AS table, to_jsonb(t) AS row FROM ${table} t ORDER BY t`;
+  return rowsOf(url, tablesOf100.map((table) => `SELECT * FROM (${rows(table)}) AS ordered`).join(' UNION ALL '));
+};
 
 describe('the migration of reviews, orders and events', () => {
   const later = migrationNames.slice(1);
+  const numberOf = (sequence: string) => `nextval('${sequence}_seq')::int`;
   const nextNumbers = (url: string): Promise<Record<string, unknown>[]> =>
     rowsOf(
       url,
-      `
-    SELECT nextval('encounter_encounter_no_seq')::int AS encounter, nextval('order_order_sequence_seq')::int AS order`,
+      `SELECT ${numberOf('encounter_encounter_no')} AS encounter, ${numberOf('order_order_sequence')} AS order`,
     );
 
-  it('keeps what 1.0.0 stored, and every row satisfies what is new', async () => {
+  it('keeps every row of 1.0.0, and validates the new constraints', async () => {
     const url = await databaseOf100();
     expect(await checkSchema(url)).toEqual({ state: 'behind', pending: later });
     const before = await contentOf(url);
@@ -92,7 +76,7 @@ describe('the migration of reviews, orders and events', () => {
     expect(await rowsOf(url, 'SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
   });
 
-  it('computes the new columns as for a new encounter', async () => {
+  it('fills the new columns as a new encounter does', async () => {
     const url = await databaseOf100();
     await migrate(url);
     expect(await rowsOf(url, 'SELECT claimable_from FROM encounter ORDER BY encounter_no')).toEqual([
@@ -108,12 +92,10 @@ describe('the migration of reviews, orders and events', () => {
     ]);
   });
 
-  it('continues behind the reserved numbers, and never goes back', async () => {
+  it('continues after the reserved numbers, and never decreases a sequence', async () => {
     const [few, many] = [await databaseOf100(), await databaseOf100()];
-    await rowsOf(
-      many,
-      `SELECT setval('encounter_encounter_no_seq', 250000), setval('order_order_sequence_seq', 250001)`,
-    );
+    await rowsOf(many, `SELECT setval('encounter_encounter_no_seq', 250000)`);
+    await rowsOf(many, `SELECT setval('order_order_sequence_seq', 250001)`);
     await Promise.all([migrate(few), migrate(many)]);
     expect(await nextNumbers(few)).toEqual([{ encounter: 101_000, order: 101_000 }]);
     expect(await nextNumbers(many)).toEqual([{ encounter: 250_001, order: 250_002 }]);
@@ -122,7 +104,7 @@ describe('the migration of reviews, orders and events', () => {
 });
 
 describe('the migration of the event counter', () => {
-  it('gives the events of each tenant positions in the order that its feed had', async () => {
+  it('numbers the events of each tenant in the previous order of its feed', async () => {
     const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261122120000_event_counter')));
     const events = [
       ['a', 3, 9, 1],
@@ -130,23 +112,19 @@ describe('the migration of the event counter', () => {
       ['b', 5, 6, 1],
       ['b', 6, 5, 7],
     ] as const;
-    for (const [tenant, number, xid, sequence] of events) {
-      await rowsOf(
-        url,
-        `
-        INSERT INTO event (id, tenant_id, type, data, timestamp, xid, sequence) OVERRIDING SYSTEM VALUE
-        VALUES ('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`,
-      );
-    }
-    await migrate(url);
-    expect(await rowsOf(url, 'SELECT id, position::int FROM event ORDER BY tenant_id, position')).toEqual(
-      [
-        [3, 1],
-        [4, 1],
-        [6, 2],
-        [5, 3],
-      ].map(([number = 0, position]) => ({ id: id(number), position })),
+    const values = events.map(
+      ([tenant, number, xid, sequence]) =>
+        `('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`,
     );
+    const columns = 'id, tenant_id, type, data, timestamp, xid, sequence';
+    await rowsOf(url, `INSERT INTO event (${columns}) OVERRIDING SYSTEM VALUE VALUES ${values.join()}`);
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT id, position::int FROM event ORDER BY tenant_id, position')).toEqual([
+      { id: id(3), position: 1 },
+      { id: id(4), position: 1 },
+      { id: id(6), position: 2 },
+      { id: id(5), position: 3 },
+    ]);
     expect(await rowsOf(url, 'SELECT tenant_id, position::int FROM event_counter ORDER BY tenant_id')).toEqual([
       { tenant_id: 'a', position: 1 },
       { tenant_id: 'b', position: 3 },

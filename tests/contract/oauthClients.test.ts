@@ -2,22 +2,20 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 
-/** Both libraries ask for https unless told that it is loopback; nothing else is set for this service. */
+/** Both libraries demand https unless told otherwise; the tests set no other option for this service. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let issuer: URL;
 beforeAll(async () => {
-  harness = await startHarness();
-  // The libraries look at the real time when they check a token.
+  // The libraries check tokens against the real time.
   harness.clock.now = new Date();
   partner = await newPartner(harness);
   issuer = new URL(harness.baseUrl);
 });
-afterAll(() => harness.close());
 
 const listClinics = async (token: string): Promise<number> =>
   (await fetch(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } })).status;
@@ -36,10 +34,10 @@ describe('oauth4webapi', () => {
     server: oauth.AuthorizationServer,
     parameters: Record<string, string> = {},
     method: (secret: string) => oauth.ClientAuth = oauth.ClientSecretBasic,
+    secret = partner.clientSecret,
   ): Promise<oauth.TokenEndpointResponse> {
     const client = { client_id: partner.clientId };
-    const auth = method(partner.clientSecret);
-    const response = await oauth.clientCredentialsGrantRequest(server, client, auth, parameters, overHttp);
+    const response = await oauth.clientCredentialsGrantRequest(server, client, method(secret), parameters, overHttp);
     return oauth.processClientCredentialsResponse(server, client, response);
   }
   const validate = (server: oauth.AuthorizationServer, token: string) =>
@@ -50,13 +48,9 @@ describe('oauth4webapi', () => {
       overHttp,
     );
 
-  it('discovers the endpoints by RFC 8414', async () => {
-    const { baseUrl } = harness;
-    expect(await discover()).toMatchObject({ issuer: baseUrl, token_endpoint: `${baseUrl}/oauth/token` });
-  });
-
-  it.each(methods)('logs in and renews by %s', async (_name, method) => {
+  it.each(methods)('discovers by RFC 8414, logs in and renews by %s', async (_name, method) => {
     const server = await discover();
+    expect(server).toMatchObject({ issuer: harness.baseUrl, token_endpoint: `${harness.baseUrl}/oauth/token` });
     const tokens = await logIn(server, {}, method);
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 25_200, refresh_token: expect.any(String) });
     expect(await listClinics(tokens.access_token)).toBe(200);
@@ -75,7 +69,7 @@ describe('oauth4webapi', () => {
     expect(await listClinics(token)).toBe(403);
   });
 
-  it('finds access tokens in order by the published keys (RFC 9068), before and after a rotation', async () => {
+  it('validates access tokens by the published keys (RFC 9068), before and after a rotation', async () => {
     const server = await discover();
     const before = (await logIn(server)).access_token;
     const { clientId, tenantId } = partner;
@@ -86,12 +80,12 @@ describe('oauth4webapi', () => {
     const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: false };
     await rotateSigningKeys(services.config.signingKeysFile, options);
     const after = (await logIn(server)).access_token;
-    // What has been discovered anew has no keys in memory.
+    // A new discovery has no cached keys.
     const fresh = await discover();
     for (const token of [before, after]) expect(await validate(fresh, token)).toMatchObject(claims);
   });
 
-  it('finds a refresh token not to be an access token', async () => {
+  it('rejects a refresh token as an access token', async () => {
     const server = await discover();
     const { refresh_token: token = '' } = await logIn(server);
     await expect(validate(server, token)).rejects.toThrow(oauth.OperationProcessingError);
@@ -99,21 +93,19 @@ describe('oauth4webapi', () => {
 
   it.each(methods)('understands refused credentials by %s', async (_name, method) => {
     const server = await discover();
-    const client = { client_id: partner.clientId };
-    const response = await oauth.clientCredentialsGrantRequest(server, client, method('wrong'), {}, overHttp);
-    // A challenge, if there is one, is what the library reads first.
+    // The library reads a challenge first, if there is one.
     const expected =
       method === oauth.ClientSecretBasic
         ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
         : { code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_client', status: 401 };
-    await expect(oauth.processClientCredentialsResponse(server, client, response)).rejects.toMatchObject(expected);
+    await expect(logIn(server, {}, method, 'wrong')).rejects.toMatchObject(expected);
   });
 });
 
 describe('openid-client', () => {
-  /** Without a method it sends the secret in the body. */
+  /** By default the library sends the secret in the body. */
   const methods = [
-    ['its default', undefined],
+    ['the default method', undefined],
     ['client_secret_basic', openid.ClientSecretBasic],
     ['client_secret_post', openid.ClientSecretPost],
   ] as const;
@@ -137,7 +129,7 @@ describe('openid-client', () => {
     expect((await openid.fetchProtectedResource(config, renewed.access_token, url, 'GET')).status).toBe(200);
   });
 
-  it('narrows the scope, also when it renews', async () => {
+  it('narrows the scope at login and at renewal', async () => {
     const config = await discover();
     const narrow = { scope: 'read:client admin:clinic' };
     const { refresh_token: token = '', scope } = await openid.clientCredentialsGrant(config, narrow);
@@ -145,15 +137,10 @@ describe('openid-client', () => {
     expect((await openid.refreshTokenGrant(config, token, { scope: 'read:client' })).scope).toBe('read:client');
   });
 
-  it('understands a refused refresh token', async () => {
-    await expect(openid.refreshTokenGrant(await discover(), 'garbage')).rejects.toMatchObject({
-      error: 'invalid_grant',
-      status: 401,
-    });
-  });
-
-  it('understands a refused access token', async () => {
+  it('understands a refused refresh token and a refused access token', async () => {
     const config = await discover();
+    const refused = { error: 'invalid_grant', status: 401 };
+    await expect(openid.refreshTokenGrant(config, 'garbage')).rejects.toMatchObject(refused);
     const url = new URL('/clinics', issuer);
     await expect(openid.fetchProtectedResource(config, 'garbage', url, 'GET')).rejects.toMatchObject({
       code: oauth.WWW_AUTHENTICATE_CHALLENGE,

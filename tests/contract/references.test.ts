@@ -8,7 +8,7 @@ const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 
 const all = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n');
 
-/** Every text that people write here; migrations stay as they were applied. */
+/** Hand-written texts; applied migrations must not change. */
 const files = all
   .filter((file) => /\.(ts|js|md|yaml|prisma)$|^Makefile$/.test(file))
   .filter((file) => !file.startsWith('generated/') && file !== 'tests/contract/references.test.ts');
@@ -20,11 +20,8 @@ const definitions = [
 ];
 const defined = new Set(definitions);
 
-it('a number belongs to one rule or one decision', () => {
+it('every R-nn and D-nn in a text is defined once', () => {
   expect(definitions.filter((id, index) => definitions.indexOf(id) !== index)).toEqual([]);
-});
-
-it('every R-nn and D-nn names a rule or a decision of this repository', () => {
   const unknown = files.flatMap((file) =>
     [...read(file).matchAll(/(?<![A-Z])\b[RD]-\d{2,3}\b/g)]
       .filter(([id]) => !defined.has(id))
@@ -34,7 +31,7 @@ it('every R-nn and D-nn names a rule or a decision of this repository', () => {
   expect(defined.size).toBeGreaterThan(150);
 });
 
-it('nothing refers to documents that are not here', () => {
+it('no text refers to documents outside of the repository', () => {
   const strays = files.flatMap((file) =>
     [...read(file).matchAll(/[Dd]omain rules? "|\binterface §/g)].map(([text]) => `${file}: ${text}`),
   );
@@ -49,7 +46,7 @@ it('every relative link of a document leads to a file', () => {
   const broken = files
     .filter((file) => file.endsWith('.md'))
     .flatMap((file) =>
-      // What begins with a slash is an address of the service, which artifacts.test.ts follows.
+      // A leading slash is an address of the service, which artifacts.test.ts checks.
       [...read(file).matchAll(/\]\((?!https?:|#|\/)([^)#]+)(?:#[^)]*)?\)/g)]
         .map(([, target = '']) => new URL(target, new URL(file, packageRoot)))
         .filter((url) => !all.some((known) => known.startsWith(fileURLToPath(url).slice(root.length))))

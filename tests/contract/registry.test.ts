@@ -10,8 +10,8 @@ import { contract, failureExamples, operations, type ContractOperation } from '.
 import { everyCase } from '../support/everyCase.js';
 
 /**
- * Covered for every operation by tests/contract: security (401, 403), exampleErrors (these and 413, 500, 503). A file
- * of tests/operations has a block for one of them only where there is more to say.
+ * Statuses that tests/contract covers for every operation: security (401, 403), exampleErrors (these and 413, 429, 500,
+ * 503). A file of tests/operations repeats one only for a case that those lack.
  */
 const enumerated = ['401', '403', '413', '429', '500', '503'];
 
@@ -37,67 +37,53 @@ function describesOf(file: string): string[] {
   });
 }
 
-describe('one name for each operation', () => {
-  it('names no two operations alike', () => {
+describe('the name of an operation', () => {
+  it('differs from the others, has one file in src/operations and is registered', () => {
     expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it('has one file in src/operations for each, and registers it', () => {
     const shared = ['encounterChange', 'index', 'operation', 'withIdempotency'];
     expect(names('src/operations', '.ts').filter((name) => !shared.includes(name))).toEqual(ids);
     expect(Object.keys(registered).sort()).toEqual(ids);
   });
 
-  it('has no tests of an operation that is gone', () => {
+  it('names one test file, with one block for each status that tests/contract does not cover', async () => {
     expect(ids).toEqual(expect.arrayContaining(names('tests/operations', '.test.ts')));
-  });
-
-  it('has tests of each, with one block for each status that no enumeration of the contract covers', () =>
-    everyCase(operations, nameOf, ({ operationId, statuses }) => {
+    await everyCase(operations, nameOf, ({ operationId, statuses }) => {
       const blocks = describesOf(join(root, 'tests/operations', `${operationId}.test.ts`));
       const declared = statuses.map(String);
       expect(declared).toEqual(expect.arrayContaining(blocks));
       expect(blocks).toEqual(expect.arrayContaining(declared.filter((status) => !enumerated.includes(status))));
       expect(new Set(blocks).size).toBe(blocks.length);
-    }));
-});
-
-describe('the version', () => {
-  it('is the same in the contract and in the example of its header, which the mock sends', () => {
-    const examples = operations.flatMap(({ responses }) =>
-      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
-    );
-    expect([...new Set(examples)]).toEqual([contract.info.version]);
+    });
   });
 });
 
+it('shows the version of the contract in every example of API-Version, which the mock sends', () => {
+  const examples = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
+  );
+  expect([...new Set(examples)]).toEqual([contract.info.version]);
+});
+
 describe('statuses', () => {
-  it('403 is declared by exactly those operations that need a token', () =>
-    everyCase(operations, nameOf, ({ scopes, security, statuses }) => {
-      // The compiler takes 403 for the sign of a secured operation (src/contract.ts): only these get a caller.
+  it('include 403 exactly at operations that need a token, 413 exactly at those with a body, 400 and never 422', () =>
+    everyCase(operations, nameOf, ({ scopes, security, statuses, requestBody }) => {
+      // The types derive the caller of an operation from its 403 (src/contract.ts).
       expect(statuses.includes(403)).toBe(security.length > 0);
-      // Several are alternatives, each of one permission.
+      // Several requirements are alternatives with one permission each.
       expect(scopes.length).toBe(security.length);
       expect(permissions).toEqual(expect.arrayContaining([...scopes]));
       if (security.length > 0) expect(statuses).toContain(401);
-    }));
-
-  it('400 is declared by every operation, and never 422, which the mock would prefer to it', () =>
-    everyCase(operations, nameOf, ({ statuses }) => {
-      expect(statuses).toContain(400);
-      expect(statuses).not.toContain(422);
-    }));
-
-  it('413 is declared by exactly those operations that have a body', () =>
-    everyCase(operations, nameOf, ({ requestBody, statuses }) => {
       expect(statuses.includes(413)).toBe(requestBody !== undefined);
+      expect(statuses).toContain(400);
+      // The mock would prefer 422 to 400.
+      expect(statuses).not.toContain(422);
     }));
 });
 
 describe('codes', () => {
   const vocabulary = (schema: string, property?: string): string[] => {
-    const { [schema]: found } = contract.components.schemas;
-    return [...((property ? found?.properties?.[property] : found)?.['x-extensible-enum'] ?? [])].sort();
+    const { [schema]: declared } = contract.components.schemas;
+    return [...((property ? declared?.properties?.[property] : declared)?.['x-extensible-enum'] ?? [])].sort();
   };
   const statusOf = new Map<unknown, number>([
     ...Object.entries(problems).map(([code, { status }]) => [code, status] as const),
@@ -108,26 +94,24 @@ describe('codes', () => {
     expect(vocabulary('OAuthError', 'error')).toEqual(Object.keys(oauthStatuses).sort());
   });
 
-  it('have a heading each in the guide, with their status, a cause and what to do', () => {
+  it('each have a heading in the guide with status, cause and remedy', () => {
     const guide = readFileSync(new URL('openapi/info.md', packageRoot), 'utf8');
     const [, section = ''] = /\n## Problem codes\n([\s\S]*?)\n## /.exec(guide) ?? [];
-    const told = [...section.matchAll(/^### (\w+)\n\n\*\*(\d+)\.\*\* \S[^#]*? \*\*→\*\* \S/gm)];
+    const described = [...section.matchAll(/^### (\w+)\n\n\*\*(\d+)\.\*\* \S[^#]*? \*\*→\*\* \S/gm)];
     const known = Object.entries(problems).map(([code, { status }]) => [code, String(status)]);
-    expect(told.map(([, code, status]) => [code, status]).sort()).toEqual(known.sort());
+    expect(described.map(([, code, status]) => [code, status]).sort()).toEqual(known.sort());
   });
 
-  it('have an example each, named after them, apart from those that come before an operation', () => {
+  it('each have an example of their name and status, except those that occur outside of operations', () => {
     const shown = new Set<unknown>(failureExamples.map(({ code }) => code));
     const before = ['route_not_found', 'method_not_allowed', 'request_timeout'];
     expect([...statusOf.keys()].filter((code) => !shown.has(code))).toEqual(before);
-    expect(failureExamples.filter(({ name, code }) => name !== code)).toEqual([]);
+    const isOther = ({ name, code, status }: (typeof failureExamples)[number]): boolean =>
+      name !== code || statusOf.get(code) !== status;
+    expect(failureExamples.filter(isOther)).toEqual([]);
   });
 
-  it('stand under the status that the service gives them', () => {
-    expect(failureExamples.filter(({ code, status }) => statusOf.get(code) !== status)).toEqual([]);
-  });
-
-  it('are explained by their examples as by the service', () => {
+  it('have the title and detail of the service in their examples', () => {
     const shown = failureExamples.filter(
       ({ mediaType, example }) => mediaType === 'application/json' && 'code' in example,
     );
@@ -136,11 +120,10 @@ describe('codes', () => {
       ({ title }) => title,
       ({ name, example }) => {
         const { status, title, detail } = Object(problems)[name];
+        const { requestId: request_id } = cast;
+        const request = { request_id, instance: `urn:uuid:${request_id}`, doc_url: `/docs#/section/errors/${name}` };
         const type = `urn:clinical-encounter:problem:${name}`;
-        const { requestId } = cast;
-        const request = { request_id: requestId, instance: `urn:uuid:${requestId}` };
-        const doc_url = `/docs#/section/errors/${name}`;
-        expect(example).toMatchObject({ type, code: name, doc_url, status, title, detail, ...request });
+        expect(example).toMatchObject({ type, code: name, status, title, detail, ...request });
       },
     );
   });

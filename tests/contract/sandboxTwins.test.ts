@@ -2,21 +2,19 @@ import { resetCast, seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import type { Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { newSandbox, thingsOf } from '../support/sandbox.js';
 
-// Sandboxes share the ids of their fixtures: a statement that forgot its tenant would change those of all.
+// Sandboxes share the ids of their fixtures: a statement without its tenant would change the fixtures of all.
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let twin: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
   twin = await newSandbox(harness);
 });
-afterAll(() => harness.close());
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
 const requests = changing.flatMap((operation) => {
@@ -24,11 +22,11 @@ const requests = changing.flatMap((operation) => {
   return Object.entries(examples).map(([name, { value }]) => ({ operation, name, json: value }));
 });
 
-/** Some only read, and a reset sandbox cannot be told from one that is reset again. */
+/** Two operations only read, and a second reset leaves the same state. */
 const hasEffect = ({ operationId }: ContractOperation): boolean =>
   !['previewEncounter', 'getEncounterStatus', 'resetSandbox'].includes(operationId);
 
-it('no request changes anything of another sandbox, whose fixtures have the same ids', () => {
+it('no request changes another sandbox, whose fixtures have the same ids', () => {
   const titleOf = ({ operation, name }: (typeof requests)[number]): string => `${operation.operationId} (${name})`;
   return everyCase(requests, titleOf, async ({ operation, json }) => {
     await resetCast(harness, partner);

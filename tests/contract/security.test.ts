@@ -3,17 +3,12 @@ import type { Permission, ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/access/apiClients.js';
 import { isPermission, permissions } from '../../src/domain/access/permissions.js';
 import { seedCast } from '../support/cast.js';
-import {
-  operations,
-  requiredHeaders,
-  securedOperations,
-  targetOf,
-  type ContractOperation,
-} from '../support/contract.js';
+import { operations, requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
+import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
-import { call, type Answer } from '../support/http.js';
+import { useHarness } from '../support/harness.js';
+import { call, jsonType, type Answer } from '../support/http.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
@@ -22,54 +17,50 @@ import { basicAuth, es256, login, makeToken, readToken } from '../support/tokens
 const realm = 'Bearer realm="clinical-encounter"';
 const foreignKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await seedCast(harness);
 });
-afterAll(() => harness.close());
 
-/** A request that is wrong in every place where it can be wrong. */
-function sendWrong(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
+type Authorization = string | undefined;
+
+/** Sends a request with a wrong path, query and body. */
+function sendWrong(operation: ContractOperation, authorization: Authorization): Promise<Answer> {
   const path = operation.path.replaceAll(/\{\w+\}/g, '!');
   return send(operation, `${operation.method} ${path}?nonsense=1`, authorization, '{"');
 }
 
-/** A request as the contract's examples have it, which would succeed. */
-function sendRight(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
+/** Sends the contract's example, which a valid token would make succeed. */
+function sendRight(operation: ContractOperation, authorization: Authorization): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
 }
 
-function send(
-  operation: ContractOperation,
-  target: string,
-  authorization: string | undefined,
-  raw: string,
-): Promise<Answer> {
-  const headers = {
-    ...requiredHeaders(operation),
-    ...(authorization === undefined ? {} : { Authorization: authorization }),
-  };
-  const json = { 'Content-Type': 'application/json' };
-  return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
+function send(operation: ContractOperation, target: string, value: Authorization, raw: string): Promise<Answer> {
+  const headers = { ...requiredHeaders(operation), ...(value === undefined ? {} : { Authorization: value }) };
+  return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...jsonType } } : { headers });
 }
 
-/** The partner's own token with changes, signed by another key or in another way. */
-function forged(changes: { header?: object; payload?: object }, signature: (input: Buffer) => Buffer): string {
+interface Changes {
+  readonly header?: object;
+  readonly payload?: object;
+}
+
+/** The partner's token with changes and another signature. */
+function forged(changes: Changes, signature: (input: Buffer) => Buffer): string {
   const { header, payload } = readToken(partner.token);
   const parts = { header: { ...header, ...changes.header }, payload: { ...payload, ...changes.payload } };
   return `Bearer ${makeToken(parts, signature)}`;
 }
 
-const signed = async (changes: { header?: object; payload?: object }): Promise<string> => {
+const signed = async (changes: Changes): Promise<string> => {
   const [{ privateKey }] = await harness.services.keys.current();
   return forged(changes, es256(privateKey));
 };
 
-/** Refused tokens: what they are, their Authorization header, the code that they get. */
-const refused: [string, () => string | undefined | Promise<string | undefined>, ProblemCode][] = [
+/** Refused tokens: title, Authorization header, code of the refusal. */
+const refused: [string, () => Authorization | Promise<Authorization>, ProblemCode][] = [
   ['no token', () => undefined, 'token_missing'],
   ['credentials of the token endpoint', () => basicAuth(partner), 'token_missing'],
   ['an empty token', () => 'Bearer', 'token_invalid'],
@@ -131,16 +122,17 @@ const refused: [string, () => string | undefined | Promise<string | undefined>, 
 
 const tokenOnce = oncePerName<string>();
 
-/** A token of a client with just these permissions; several operations need the same. */
+/** A token of a client with only these permissions; operations with equal permissions share it. */
 const tokenWith = (held: readonly Permission[]): Promise<string> =>
   tokenOnce(held.join(' '), async () => (await newClient(harness, partner.tenantId, held)).token);
 
 const needed = ({ scopes }: ContractOperation): Permission[] => scopes.filter(isPermission);
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
-/** How many requests are under way at once. */
-const AT_ONCE = 4;
+/** Checks every operation that needs a token, four at a time. */
+const everyOperation = (check: (operation: ContractOperation) => Promise<void>): Promise<void> =>
+  everyCase(securedOperations, nameOf, check, 4);
 
-it('says which token is right, or the refusals below would mean nothing', () =>
+it('accepts a valid token with the permission of the operation, so the refusals below are meaningful', () =>
   everyCase(securedOperations, nameOf, async (operation) => {
     const token = await tokenWith(needed(operation));
     expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
@@ -148,7 +140,7 @@ it('says which token is right, or the refusals below would mean nothing', () =>
   }));
 
 describe('every operation', () => {
-  /** All that the partner has but its clients, which the tests make. */
+  /** All records of the partner except its clients, which the tests create. */
   async function things(): Promise<object> {
     const { api_client: _clients, api_client_secret: _secrets, ...others } = await thingsOf(harness, partner.tenantId);
     return others;
@@ -161,68 +153,59 @@ describe('every operation', () => {
     expect(await things()).toEqual(before);
   });
 
-  it('refuses a token that is none, whatever else is wrong with the request', async () => {
+  async function expectRefused(
+    operation: ContractOperation,
+    header: Authorization,
+    [status, code]: [number, ProblemCode],
+    challenge: string,
+  ): Promise<void> {
+    for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
+      expectProblem(answer, status, code);
+      expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
+    }
+  }
+
+  it('answers 401 to a missing or invalid token before it validates the request', async () => {
     const headers = await Promise.all(
-      refused.map(async ([what, make, code]) => ({ what, header: await make(), code })),
+      refused.map(async ([kind, make, code]) => ({ kind, header: await make(), code })),
     );
-    const cases = securedOperations.flatMap((operation) => headers.map((one) => ({ ...one, operation })));
-    const titleOf = ({ operation, what }: (typeof cases)[number]): string => `${nameOf(operation)}: ${what}`;
+    const cases = securedOperations.flatMap((operation) => headers.map((refusal) => ({ ...refusal, operation })));
+    const titleOf = ({ operation, kind }: (typeof cases)[number]): string => `${nameOf(operation)}: ${kind}`;
     await everyCase(
       cases,
       titleOf,
-      async ({ operation, header, code }) => {
+      ({ operation, header, code }) => {
         const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
-        for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-          expectProblem(answer, 401, code);
-          expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-        }
+        return expectRefused(operation, header, [401, code], challenge);
       },
-      AT_ONCE,
+      4,
     );
   }, 120_000);
 
-  it('refuses a token without its permission, whatever else is wrong with the request', () =>
-    everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-        const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
-        const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
-        for (const header of [`Bearer ${await tokenWith(held)}`, `Bearer ${narrowed}`]) {
-          for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-            expectProblem(answer, 403, 'insufficient_permission');
-            expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-          }
-        }
-      },
-      AT_ONCE,
-    ));
+  it('answers 403 to a token without its permission before it validates the request', () =>
+    everyOperation(async (operation) => {
+      const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+      const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
+      const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
+      for (const token of [await tokenWith(held), narrowed]) {
+        await expectRefused(operation, `Bearer ${token}`, [403, 'insufficient_permission'], challenge);
+      }
+    }));
 
-  it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
+  it('answers 401 client_inactive within 30 seconds of the deactivation of a client in use', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
-      },
-      AT_ONCE,
-    );
+    await everyOperation(async (operation) => {
+      expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
+    });
     await deactivateApiClient(harness.domain, clientId);
     harness.clock.advance(30);
-    await everyCase(
-      securedOperations,
-      nameOf,
-      async (operation) => {
-        expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
-      },
-      AT_ONCE,
+    await everyOperation(async (operation) =>
+      expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive'),
     );
   });
 });
 
-it('an operation without security answers everybody, and does not look at a token', () => {
+it('an operation without security ignores a missing, invalid or valid token', () => {
   const others = operations.filter(({ security, method }) => security.length === 0 && method === 'GET');
   return everyCase(others, nameOf, async (operation) => {
     for (const header of [undefined, 'Bearer garbage', `Bearer ${await newToken(harness, partner)}`]) {

@@ -1,11 +1,7 @@
 import { Client } from 'pg';
 import type { EncounterState, EventType } from '../../src/contract.js';
-import {
-  encounterTransitions,
-  nextState,
-  type EncounterActor,
-  type EncounterEvent,
-} from '../../src/domain/encounters/states.js';
+import { encounterTransitions, nextState } from '../../src/domain/encounters/states.js';
+import type { EncounterActor, EncounterEvent } from '../../src/domain/encounters/states.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
 import { contract, eventSchemas } from '../support/contract.js';
@@ -30,17 +26,17 @@ async function stored(type: string): Promise<string[]> {
   return rows.map(({ name }) => name).sort();
 }
 
-describe('states and events have the same names everywhere', () => {
+describe('names of states and events', () => {
   it.each([
     ['encounter_status', 'Encounter', 'status'],
     ['gfe_item_status', 'GfeItem', 'status'],
     ['order_status', 'Order', 'order_status'],
-  ])('%s of the database is what the contract lists', async (type, schema, property) => {
+  ])('are the same in %s of the database and in the contract', async (type, schema, property) => {
     expect(listed(schema, property)).not.toEqual([]);
     expect(await stored(type)).toEqual(listed(schema, property));
   });
 
-  it('events: the schemas, named after their types, the webhooks, the types to ask for, and the database', async () => {
+  it('are the same in the schemas of events, the webhooks, the event filter and the database', async () => {
     const types = Object.keys(eventSchemas).sort();
     const { schemas } = contract.components;
     expect(types.length).toBeGreaterThan(20);
@@ -54,46 +50,48 @@ describe('states and events have the same names everywhere', () => {
     expect(await stored('event_type')).toEqual(types);
   });
 
-  it('the table of transitions has every state that the contract lists', () => {
+  it('are the same in the table of transitions and in the contract', () => {
     expect(Object.keys(encounterTransitions).sort()).toEqual(listed('Encounter', 'status'));
   });
 });
 
+interface Transition {
+  readonly to: EncounterState;
+  readonly by: readonly EncounterActor[];
+}
+
 /**
- * Compiled and never run: each marked line must fail to compile, or the compiler reports the mark. So a state or an
- * event that the contract does not list cannot be written down.
+ * Compiled, never run: the compiler reports a mark whose line compiles. This proves that code cannot name a state or an
+ * event that the contract does not list.
  */
 export function doesNotCompile(context: TransactionContext): void {
   const place = { tenantId: '', clinicId: null };
   const numbers = { encounter_id: 1, gfe_no: '' };
   // @ts-expect-error not a state of an encounter
   const state: EncounterState = 'finished';
-  // @ts-expect-error no event of the feed
+  // @ts-expect-error not an event of the feed
   const type: EventType = 'encounter.finished';
   // @ts-expect-error not a state of an encounter
   nextState('finished', 'claim', 'provider');
-  // @ts-expect-error nothing that can happen
+  // @ts-expect-error not an event of an encounter
   nextState('in_review', 'finish', 'claimant');
-  // @ts-expect-error nobody who may do anything
+  // @ts-expect-error not an actor
   nextState('in_review', 'approve', 'doctor');
   // @ts-expect-error a state is missing
   const missing: Record<EncounterState, object> = { pending_review: {}, in_review: {}, completed: {}, denied: {} };
   const withUnknown = {
     ...encounterTransitions,
-    // @ts-expect-error leads to no state
+    // @ts-expect-error the target is not a state
     in_review: { approve: { to: 'finished', by: ['claimant'] } },
-  } satisfies Record<
-    EncounterState,
-    Partial<Record<EncounterEvent, { to: EncounterState; by: readonly EncounterActor[] }>>
-  >;
-  // @ts-expect-error no event of the feed
+  } satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
+  // @ts-expect-error not an event of the feed
   recordEvent(context, place, 'encounter.finished', numbers);
-  // @ts-expect-error less than the event tells
+  // @ts-expect-error a member is missing
   recordEvent(context, place, 'encounter.cancelled', numbers);
-  // @ts-expect-error more than the event may tell
+  // @ts-expect-error an excess member
   recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
   const named = { ...numbers, firstName: 'Jane' };
-  // @ts-expect-error more than the event may tell, from elsewhere
+  // @ts-expect-error a variable with an excess member
   recordEvent(context, place, 'encounter.released', named);
   // @ts-expect-error the data of another event
   recordEvent(context, place, 'gfe.expired', numbers);

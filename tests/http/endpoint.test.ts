@@ -9,7 +9,7 @@ import { ownStatementsOf } from '../support/statements.js';
 
 let database: TestDatabase;
 let harness: Harness;
-/** Another server of the same service, with keys of its own. */
+/** A second server on the same database, with separate signing keys. */
 let other: Harness;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('answers a request in every form of its target alike, with the same headers', async () => {
+it('gives a target with a fragment and one in absolute form the response and headers of the plain target', async () => {
   const { token } = await newPartner(harness);
   const targets = ['/clinics?limit=7', '/clinics?limit=7#top', 'http://localhost/clinics?limit=7'];
   const headers = [
@@ -42,7 +42,7 @@ it('answers a request in every form of its target alike, with the same headers',
   expect(others).toEqual([first, first]);
 });
 
-it('asks the database no more for a sandbox than for a live tenant once it knows the caller', async () => {
+it('sends one statement for a read of a known caller, in a sandbox as for a live tenant', async () => {
   const counts = await Promise.all([newPartner(harness), newSandbox(harness)]).then(async (partners) => {
     const sent: number[] = [];
     for (const partner of partners) {
@@ -56,10 +56,10 @@ it('asks the database no more for a sandbox than for a live tenant once it knows
   expect(counts).toEqual([1, 1]);
 });
 
-it('counts a move of the clock for the next request, and on another server within a second', async () => {
+it('applies a move of the sandbox clock to the next request, and on another server within a second', async () => {
   const sandbox = await newSandbox(harness);
   const elsewhere = { token: await newToken(other, sandbox) };
-  // What is shown of an approval depends on nothing but the time of the read.
+  // The status of an approval depends only on the time of the read.
   const shownOn = async (server: Harness, { token }: { readonly token: string }): Promise<string[]> => {
     const { body } = await call(server, `GET /encounters/${cast.encounters.completed.encounter_id}`, { token });
     return body.gfe_data.map((item: { status: string }) => item.status);

@@ -2,43 +2,42 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exampleBody, operationOf, targetOf } from '../support/contract.js';
 import { patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { openConnection, requestBytes } from '../support/rawHttp.js';
+import { jsonHeaders, openConnection, requestBytes } from '../support/rawHttp.js';
 import { newSandbox } from '../support/sandbox.js';
 
-let harness: Harness;
+const harness = useHarness();
 let sandbox: Partner;
-/** To a stored document. */
+/** Path of a stored document. */
 let link: string;
-/** What would end the process. */
+/** Errors that would end the process. */
 const uncaught: unknown[] = [];
 const note = (error: unknown): void => void uncaught.push(error);
 
 beforeAll(async () => {
   process.on('uncaughtException', note);
-  harness = await startHarness();
   sandbox = await newSandbox(harness);
   const upload = operationOf('uploadPatientDocument');
   const { body } = await call(harness, targetOf(upload), { token: sandbox.token, json: exampleBody(upload) });
   link = new URL(body.userDocument.fileUrl).pathname;
 });
-afterAll(async () => {
-  await harness.close();
-  process.off('uncaughtException', note);
-});
+afterAll(() => void process.off('uncaughtException', note));
 
-it.each(['identity', 'gzip', 'br'])('survives a reader of /docs who hangs up in the body (%s)', async (encoding) => {
-  const closed = new Promise((resolve) => harness.server.once('request', (_req, res) => res.once('close', resolve)));
-  const { socket } = await openConnection(harness);
-  socket.write(requestBytes({ target: '/docs', headers: [['Accept-Encoding', encoding]] }));
-  await new Promise((resolve) => socket.once('data', resolve));
-  socket.pause().resetAndDestroy();
-  await closed;
-  // After everything that the end of the response has set off.
-  expect((await call(harness, 'GET /healthz')).status).toBe(200);
-  expect(uncaught).toEqual([]);
-});
+it.each(['identity', 'gzip', 'br'])(
+  'keeps running when a reader of /docs hangs up in the body (%s)',
+  async (encoding) => {
+    const closed = new Promise((resolve) => harness.server.once('request', (_req, res) => res.once('close', resolve)));
+    const { socket } = await openConnection(harness);
+    socket.write(requestBytes({ target: '/docs', headers: [['Accept-Encoding', encoding]] }));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.pause().resetAndDestroy();
+    await closed;
+    // One more request, so that the handlers of the hang-up have run.
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect(uncaught).toEqual([]);
+  },
+);
 
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
@@ -62,16 +61,13 @@ it.each(['/', '/docs', '/openapi.json', '/docs/guide.md', '/nowhere', 'a link to
 
 const count = () => harness.domain.db.prisma.patient.count({ where: { tenantId: sandbox.tenantId } });
 
-it('does nothing for requests whose callers hang up while they wait for a slot, and runs the others', async () => {
+it('drops queued requests whose callers hang up, and runs the remaining ones', async () => {
   const before = await count();
   const create = () =>
     requestBytes({
       method: 'POST',
       target: '/clients',
-      headers: [
-        ['Authorization', `Bearer ${sandbox.token}`],
-        ['Content-Type', 'application/json'],
-      ],
+      headers: jsonHeaders(sandbox.token),
       body: JSON.stringify(patientBody()),
     });
   const queued = async () => {
@@ -85,7 +81,7 @@ it('does nothing for requests whose callers hang up while they wait for a slot, 
   const lines = () => harness.logged.slice(logged).filter(({ operationId }) => operationId === 'createPatient');
   const { stays, first } = await harness.domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-    // A sandbox has one slot, which the first one takes; it has begun and goes on.
+    // A sandbox has one slot. The first request holds it and completes although its caller hangs up.
     const first = await queued();
     await untilLocked(1);
     const gone = [await queued(), await queued(), await queued()];
@@ -103,7 +99,7 @@ it('does nothing for requests whose callers hang up while they wait for a slot, 
   stays.socket.destroy();
 });
 
-/** Waits until so many sessions wait for an advisory lock. */
+/** Resolves when this many sessions wait for an advisory lock. */
 async function untilLocked(sessions: number): Promise<void> {
   for (;;) {
     const [row] = await harness.domain.db.prisma.$queryRaw<{ count: number }[]>`

@@ -3,19 +3,19 @@ import { operations, targetOf, type ContractOperation } from '../support/contrac
 import { call } from '../support/http.js';
 import { expectRawProblem, rawCall } from '../support/rawHttp.js';
 
-// Methods, targets and parameters. What is in a head besides: hostileHeaders.test.ts.
+// Methods, targets and parameters; hostileHeaders.test.ts covers headers.
 
 const service = attackedService();
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
 
-/** A target or a header as a title, shortened. */
+/** A target, shortened to a title. */
 const titleOf = (value: string): string => JSON.stringify(value).slice(0, 60);
 const bearer = () => ['Authorization', `Bearer ${service.partner.token}`] as const;
 
 const pathOf = (operation: ContractOperation): string => targetOf(operation).split(' ')[1] ?? '';
 const paths = [...new Set(operations.map((operation) => pathOf(operation).split('?')[0] ?? ''))];
 
-/** The methods of the template that the path fits, concrete ones first: /encounters/status is no encounter's. */
+/** Methods of the path template that matches; a concrete path wins, because /encounters/status is not an encounter. */
 function methodsOf(path: string): string[] {
   const fits = ({ path: template }: ContractOperation) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
@@ -23,23 +23,20 @@ function methodsOf(path: string): string[] {
   return (concrete.length > 0 ? concrete : operations.filter(fits)).map(({ method }) => method).sort();
 }
 
-describe('a method that a path does not have', () => {
-  const methods = ['HEAD', 'OPTIONS', 'TRACE', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
-  const others = (path: string) => methods.filter((method) => !methodsOf(path).includes(method));
+const methods = ['HEAD', 'OPTIONS', 'TRACE', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
 
-  it('is refused with the methods that the path has', () =>
-    service.everyCase(paths, titleOf, async (path) => {
-      for (const method of others(path)) {
-        const answer = await rawCall(service.harness, { method, target: path });
-        expect({ method, status: answer.status }).toEqual({ method, status: 405 });
-        expect(answer.headers['allow']?.split(', ').sort()).toEqual(methodsOf(path));
-        if (method === 'HEAD') expect(answer.text).toBe('');
-        else expectRawProblem(answer, 405, 'method_not_allowed');
-      }
-    }));
-});
+it('answers 405 with the methods that a path has to any other method', () =>
+  service.everyCase(paths, titleOf, async (path) => {
+    for (const method of methods.filter((candidate) => !methodsOf(path).includes(candidate))) {
+      const answer = await rawCall(service.harness, { method, target: path });
+      expect({ method, status: answer.status }).toEqual({ method, status: 405 });
+      expect(answer.headers['allow']?.split(', ').sort()).toEqual(methodsOf(path));
+      if (method === 'HEAD') expect(answer.text).toBe('');
+      else expectRawProblem(answer, 405, 'method_not_allowed');
+    }
+  }));
 
-it('no condition in a request makes an operation return a status that the contract does not declare', () => {
+it('returns only declared statuses to conditional and range requests', () => {
   const read = operations.filter(({ method }) => method === 'GET');
   return service.everyCase(read, nameOf, async (operation) => {
     const conditions = [
@@ -54,45 +51,23 @@ it('no condition in a request makes an operation return a status that the contra
   });
 });
 
-describe('a target that is no path of the contract', () => {
+describe('a request target', () => {
   const unknown = [
-    '/index.html',
-    '/nowhere',
-    '/clinics/',
-    '/clinics//',
-    '//clinics',
-    '/CLINICS',
-    '/clients/../clinics',
-    '/clinics;x=1',
-    '/clinics%2F',
-    '/clinics%00',
-    '/%zz',
-    '/%',
-    '/%00',
-    '/%2e%2e/%2e%2e/etc/passwd',
-    '/clinics%E0%A4%A',
-    '*',
-    '/__proto__',
-    '/constructor',
-    '/files',
-    '/files/a/b',
-    '/encounters/1/2',
-    `/${'a'.repeat(15_000)}`,
-    'http://other.example/nowhere',
+    ...['/index.html', '/nowhere', '/files', '/files/a/b', '/encounters/1/2', '/__proto__', '/constructor', '*'],
+    ...['/clinics/', '/clinics//', '//clinics', '/CLINICS', '/clients/../clinics', '/clinics;x=1', '/clinics%2F'],
+    ...['/clinics%00', '/clinics%E0%A4%A', '/%zz', '/%', '/%00', '/%2e%2e/%2e%2e/etc/passwd'],
+    ...[`/${'a'.repeat(15_000)}`, 'http://other.example/nowhere'],
   ];
 
-  it('is not found', () =>
+  it('gets 404 route_not_found when the contract has no such path', () =>
     service.everyCase(unknown, titleOf, async (target) => {
       for (const method of ['GET', 'POST']) {
-        expectRawProblem(
-          await rawCall(service.harness, { method, target, headers: [bearer()] }),
-          404,
-          'route_not_found',
-        );
+        const answer = await rawCall(service.harness, { method, target, headers: [bearer()] });
+        expectRawProblem(answer, 404, 'route_not_found');
       }
     }));
 
-  it('is taken by its path when it is in absolute form', () => {
+  it('selects the operation by its path alone when it is in absolute form', () => {
     const absolute = ['http://other.example/clinics', 'https://user:secret@other.example:1/clinics'];
     return service.everyCase(absolute, titleOf, async (target) => {
       const { status, text } = await rawCall(service.harness, { target, headers: [bearer()] });
@@ -102,37 +77,30 @@ describe('a target that is no path of the contract', () => {
   });
 
   const malformed = [
-    `/clinics?search=${'a'.repeat(20_000)}`,
-    '/caf\u00e9',
-    '/clinics?search=caf\u00e9',
-    '/a\u0000b',
-    '/a b',
-    'clinics',
+    ...[`/clinics?search=${'a'.repeat(20_000)}`, '/clinics?search=caf\u00e9', '/caf\u00e9'],
+    ...['/a\u0000b', '/a b', 'clinics'],
   ];
 
-  it('is refused when it is too long or malformed', () =>
+  it('gets 400 when it is too long or malformed', () =>
     service.everyCase(malformed, titleOf, async (target) => {
       expectRawProblem(await rawCall(service.harness, { target }), 400, 'validation_failed');
     }));
 
   const links = ['/files/%zz', '/files/%00', '/files/x', `/files/${'a'.repeat(10_000)}`];
 
-  it('is no link to a file', () =>
+  it('gets 403 when it is a file link without a valid signature', () =>
     service.everyCase(links, titleOf, async (target) => {
       expect((await rawCall(service.harness, { target })).status).toBe(403);
     }));
 
-  it('of a page that does not meet a condition is answered so', async () => {
-    for (const [name, value, status] of [
-      ['Range', 'bytes=99999999-', 416],
-      ['If-Match', '"other"', 412],
-    ] as const) {
-      expect((await rawCall(service.harness, { target: '/docs', headers: [[name, value]] })).status).toBe(status);
-    }
+  it('gets 416 or 412 when it is a page that does not meet the condition', async () => {
+    const statusFor = async (name: string, value: string): Promise<number> =>
+      (await rawCall(service.harness, { target: '/docs', headers: [[name, value]] })).status;
+    expect([await statusFor('Range', 'bytes=99999999-'), await statusFor('If-Match', '"other"')]).toEqual([416, 412]);
   });
 });
 
-/** Each parameter of each operation. */
+/** Every path or query parameter of every operation. */
 const parametersIn = (place: 'path' | 'query') =>
   operations.flatMap((operation) =>
     operation.parameters
@@ -142,37 +110,23 @@ const parametersIn = (place: 'path' | 'query') =>
 const parameterName = ({ operation, name }: { operation: ContractOperation; name: string }): string =>
   `${nameOf(operation)} ${name}`;
 
-describe('a path parameter', () => {
-  const values = [
-    '%zz',
-    '%',
-    '%00',
-    '%E0%A4%A',
-    '%ED%A0%80',
-    '..%2F..%2Fx',
-    '%20',
-    '%27%20OR%201=1',
-    '1e400',
-    '-1',
-    '9007199254740993',
-    'NaN',
-    '__proto__',
-    'a'.repeat(8_000),
-  ];
+const malformedIds = [
+  ...['%zz', '%', '%00', '%E0%A4%A', '%ED%A0%80', '..%2F..%2Fx', '%20', '%27%20OR%201=1'],
+  ...['1e400', '-1', '9007199254740993', 'NaN', '__proto__', 'a'.repeat(8_000)],
+];
 
-  it('that is not valid is named', () =>
-    service.everyCase(parametersIn('path'), parameterName, async ({ operation, name }) => {
-      for (const value of values) {
-        // As it is, not encoded.
-        const [, target = ''] = targetOf(operation, { [name]: 'MARK' })
-          .replace('MARK', value)
-          .split(' ');
-        const answer = await rawCall(service.harness, { method: operation.method, target, headers: [bearer()] });
-        expectRawProblem(answer, 400, 'validation_failed');
-        expect(JSON.parse(answer.text).errors).toContainEqual(expect.objectContaining({ parameter: name }));
-      }
-    }));
-});
+it('answers 400 with its name to an invalid path parameter', () =>
+  service.everyCase(parametersIn('path'), parameterName, async ({ operation, name }) => {
+    for (const value of malformedIds) {
+      // Insert the value without encoding it.
+      const [, target = ''] = targetOf(operation, { [name]: 'MARK' })
+        .replace('MARK', value)
+        .split(' ');
+      const answer = await rawCall(service.harness, { method: operation.method, target, headers: [bearer()] });
+      expectRawProblem(answer, 400, 'validation_failed');
+      expect(JSON.parse(answer.text).errors).toContainEqual(expect.objectContaining({ parameter: name }));
+    }
+  }));
 
 describe('a query', () => {
   const expectFault = async (
@@ -181,12 +135,9 @@ describe('a query', () => {
     fault: object,
     code = 'validation_failed',
   ): Promise<void> => {
-    const target = `${pathOf(operation).split('?')[0]}?${query}`;
-    const raw = operation.method === 'POST' ? { headers: { 'Content-Type': 'application/json' }, raw: '{}' } : {};
-    const { status, body } = await call(service.harness, `${operation.method} ${target}`, {
-      token: service.partner.token,
-      ...raw,
-    });
+    const target = `${operation.method} ${pathOf(operation).split('?')[0]}?${query}`;
+    const sent = operation.method === 'POST' ? { json: {} } : {};
+    const { status, body } = await call(service.harness, target, { token: service.partner.token, ...sent });
     expect({ query, status }).toEqual({ query, status: 400 });
     if (operation.operationId === 'issueToken') {
       expect(body.error_description).toBe(`The query parameter ${query.split('=')[0]} is not known here.`);
@@ -196,21 +147,19 @@ describe('a query', () => {
     expect(body.errors).toContainEqual(expect.objectContaining(fault));
   };
 
-  it('with an unknown parameter is refused by every operation', () =>
+  it('gets 400 for an unknown parameter, at every operation', () =>
     service.everyCase(operations, nameOf, async (operation) => {
-      await expectFault(operation, 'unknown=1', { parameter: 'unknown' });
-      await expectFault(operation, 'constructor=1', { parameter: 'constructor' });
-      await expectFault(operation, '__proto__=1', { parameter: '__proto__' });
+      for (const parameter of ['unknown', 'constructor', '__proto__'])
+        await expectFault(operation, `${parameter}=1`, { parameter });
     }));
 
   const numbers = ['', 'x', '1.5', '-1', '0', '1e400', 'NaN', 'Infinity', '2147483648', '9007199254740993', '%zz'];
 
-  it('that repeats or misuses a parameter is refused', () =>
-    service.everyCase(parametersIn('query'), parameterName, async (one) => {
-      const { operation, name, example, schema } = one;
+  it('gets 400 for a repeated or malformed parameter', () =>
+    service.everyCase(parametersIn('query'), parameterName, async ({ operation, name, example, schema }) => {
       const sent = `${name}=${encodeURIComponent(String(example))}`;
       await expectFault(operation, `${sent}&${sent}`, { parameter: name });
-      // A name that is no property's is not repeated to the caller.
+      // The error does not repeat a name that is not an identifier.
       await expectFault(operation, `${name}%5B%5D=1&${sent}`, { code: 'additionalProperties' });
       await expectFault(operation, `${name}=a%00b`, { parameter: name }, schema['x-problem-codes']?.['pattern']);
       if (schema.type !== 'integer') return;

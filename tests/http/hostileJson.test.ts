@@ -1,16 +1,17 @@
-import { exampleBody, type ContractOperation, type Schema } from '../support/contract.js';
+import { exampleBody, operationOf, type ContractOperation, type Schema } from '../support/contract.js';
 import { patientBody } from '../support/factories.js';
-import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/hostileBodies.js';
-import { call, type Answer } from '../support/http.js';
+import { bodiesUnderAttack, expectRefusal, sampleFor } from '../support/hostileBodies.js';
+import type { Answer } from '../support/http.js';
 
-// What is in a body. Its size and its headers: hostileBodies.test.ts.
+// Content of bodies; hostileBodies.test.ts covers their size and headers.
 
 const service = bodiesUnderAttack();
+const createPatient = (raw: string): Promise<Answer> => service.sendText(operationOf('createPatient'), raw);
 
 const propertiesOf = (operation: ContractOperation): [string, Schema][] =>
   Object.entries(operation.requestBody?.content['application/json']?.schema.properties ?? {});
 
-/** An operation lists all faults of a body, which are sent at once; the token endpoint names one. */
+/** An operation lists all faults of a body, so one request tests all names; the token endpoint names one fault. */
 const sentTogether = ({ operationId }: ContractOperation, names: readonly string[]): (readonly string[])[] =>
   operationId === 'issueToken' ? names.map((name) => [name]) : [names].filter(({ length }) => length > 0);
 
@@ -22,69 +23,50 @@ function expectNamed({ operationId }: ContractOperation, { body, text }: Answer,
   expect(names.filter((name) => !isNamed(name))).toEqual([]);
 }
 
-/** The example of the request with this JSON as the value of the named properties. */
+/** The request example with the named properties set to this JSON. */
 function exampleWith(operation: ContractOperation, names: readonly string[], value: string): string {
   const marked = Object.fromEntries(names.map((name) => [name, 'MARK']));
   return JSON.stringify({ ...exampleBody(operation), ...marked }).replaceAll('"MARK"', () => value);
 }
 
-describe('text that is not JSON in UTF-8', () => {
+describe('the text of a body', () => {
   const bytes = (...parts: (string | number[])[]) =>
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const texts: (string | Uint8Array<ArrayBuffer>)[] = [
-    '  ',
-    '{"a":',
-    '{"a":1,}',
-    "{'a':1}",
-    '{}{}',
-    '{"a":NaN}',
-    '{/* */}',
-    '{"a":"\u0000"}',
-    '{"a":"\n"}',
+    ...['  ', '{"a":', '{"a":1,}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}'],
     // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
     bytes('{"a":"', [0xff], '"}'),
     bytes('{"a":"', [0xc0, 0xaf], '"}'),
     bytes('{"a":"', [0xe2, 0x82], '"}'),
     bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'),
     new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
-    // Half of a surrogate pair, in a text, in a name and deep inside.
-    '{"a":"\\ud800"}',
-    '{"a":"x\\uDC00y"}',
-    '{"a":"\\udc00\\ud800"}',
-    '{"\\ud800":1}',
-    '{"a":[{"b":["\\uD83D"]}]}',
+    // Half a surrogate pair in a string, in a name and nested.
+    ...['{"a":"\\ud800"}', '{"a":"x\\uDC00y"}', '{"a":"\\udc00\\ud800"}', '{"\\ud800":1}', '{"a":[{"b":["\\uD83D"]}]}'],
     `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`,
     '['.repeat(deep),
   ];
 
-  it('is malformed to every operation', () =>
+  it('gets malformed_json unless it is JSON in UTF-8, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const text of sampleFor(operation, texts))
         expectRefusal(operation, await service.sendText(operation, text), 'malformed_json');
     }));
 
-  it('is not what a byte order mark makes of JSON', async () => {
-    const raw = `\ufeff${JSON.stringify(patientBody())}`;
-    expect(
-      (await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json })).status,
-    ).toBe(201);
+  it('may begin with a byte order mark', async () => {
+    expect(await createPatient(`\ufeff${JSON.stringify(patientBody())}`)).toMatchObject({ status: 201 });
   });
 
-  it('is not what whole surrogate pairs make of JSON', async () => {
+  it('may escape whole surrogate pairs', async () => {
     const raw = JSON.stringify(patientBody({ firstName: 'X' })).replace('"X"', '"\\ud83d\\ude00 \\\\ud800"');
-    const { status, body } = await call(service.harness, 'POST /clients', {
-      token: service.partner.token,
-      raw,
-      headers: json,
-    });
+    const { status, body } = await createPatient(raw);
     expect([status, body.firstName]).toEqual([201, '\u{1f600} \\ud800']);
   });
 });
 
 const nested = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
 
-describe('JSON of more than 32 levels', () => {
+describe('the depth of JSON', () => {
   const deep = [
     nested('[', ']', 33),
     nested('{"a":', '}', 33),
@@ -93,66 +75,51 @@ describe('JSON of more than 32 levels', () => {
     nested('{"a":', '}', 40_000),
   ];
 
-  it('is malformed to every operation, as a body and as a value', () =>
+  it('gets malformed_json over 32 levels, in a body and in a value, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const value of sampleFor(operation, deep)) {
         expectRefusal(operation, await service.sendText(operation, value), 'malformed_json');
         const [[name] = ['a']] = propertiesOf(operation);
-        const within = exampleWith(operation, [name], value);
-        const answer = await service.sendText(operation, within);
+        const answer = await service.sendText(operation, exampleWith(operation, [name], value));
         expectRefusal(operation, answer, 'malformed_json');
         expect(answer.text).toContain('nested deeper than 32 levels');
       }
     }));
 
-  it('is malformed as metadata of a patient, however deep it is', async () => {
-    const { body } = await call(service.harness, 'POST /clients', {
-      token: service.partner.token,
-      json: patientBody(),
-    });
+  it('gets malformed_json over 32 levels in metadata when a patient is created or updated', async () => {
+    const { body } = await createPatient(JSON.stringify(patientBody()));
     for (const levels of [5_000, 33]) {
-      for (const target of ['POST /clients', `PATCH /clients/${body.user_id}`]) {
-        const deepest = nested('{"a":', '}', levels);
-        const sent = target.startsWith('PATCH') ? { metadata: 'MARK' } : patientBody({ metadata: 'MARK' });
-        const raw = JSON.stringify(sent).replace('"MARK"', deepest);
-        const headers = { ...json, 'Idempotency-Key': 'deep' };
-        const answer = await call(service.harness, target, { token: service.partner.token, raw, headers });
-        expect([target, answer.status, answer.body.code]).toEqual([target, 400, 'malformed_json']);
+      const withMetadata = (sent: object): string =>
+        JSON.stringify({ ...sent, metadata: 'MARK' }).replace('"MARK"', nested('{"a":', '}', levels));
+      const update = { ...operationOf('updatePatient'), path: `/clients/${body.user_id}` };
+      for (const answer of [
+        await createPatient(withMetadata(patientBody())),
+        await service.sendText(update, withMetadata({}), { 'Idempotency-Key': 'deep' }),
+      ]) {
+        expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
       }
     }
   });
 
-  it('is not what 32 levels are, nor brackets in texts', async () => {
+  it('may be 32 levels, and does not count brackets in strings', async () => {
     const texts = patientBody({ firstName: '[{"['.repeat(8), metadata: { a: '['.repeat(1_000) } });
-    const shallow = { token: service.partner.token, json: texts };
-    expect((await call(service.harness, 'POST /clients', shallow)).status).toBe(201);
-    const raw = `{"metadata":${nested('{"a":', '}', 31)}}`;
-    const answer = await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json });
-    expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
+    expect(await createPatient(JSON.stringify(texts))).toMatchObject({ status: 201 });
+    const { status, body } = await createPatient(`{"metadata":${nested('{"a":', '}', 31)}}`);
+    expect([status, body.code]).toEqual([400, 'validation_failed']);
   });
 });
 
-describe('JSON that is not what the contract says', () => {
-  it('is refused by every operation when it is no object', () =>
+describe('JSON that breaks the contract', () => {
+  it('gets validation_failed when it is not an object, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation));
-      for (const raw of sampleFor(operation, [
-        '',
-        'null',
-        'true',
-        '0',
-        '1e400',
-        '""',
-        '"text"',
-        JSON.stringify(example),
-        '[]',
-        `[${example}]`,
-      ])) {
+      const values = ['', 'null', 'true', '0', '1e400', '""', '"text"', '[]', JSON.stringify(example), `[${example}]`];
+      for (const raw of sampleFor(operation, values)) {
         expectRefusal(operation, await service.sendText(operation, raw), 'validation_failed');
       }
     }));
 
-  it('is refused by every operation for every property of another type', () => {
+  it('gets a fault for every property of a wrong type, at every operation', () => {
     const others = [
       ['null', 'null'],
       ['boolean', 'true'],
@@ -177,34 +144,31 @@ describe('JSON that is not what the contract says', () => {
     });
   });
 
-  it('is refused by every operation for a NUL character in any text', () =>
+  it('gets a fault for every string with a NUL character, at every operation', () =>
     service.everyOperation(async (operation) => {
       const texts = propertiesOf(operation).flatMap(([name, { type }]) => (type === 'string' ? [name] : []));
       for (const wrong of sentTogether(operation, texts)) {
-        const raw = exampleWith(operation, wrong, String.raw`"a\u0000b"`);
-        const answer = await service.sendText(operation, raw);
+        const answer = await service.sendText(operation, exampleWith(operation, wrong, String.raw`"a\u0000b"`));
         expect({ wrong, status: answer.status }).toEqual({ wrong, status: 400 });
         if (operation.operationId !== 'issueToken') expectNamed(operation, answer, wrong);
       }
     }));
 
-  it('is neither a prototype nor a constructor to any operation', () =>
+  it('cannot pollute a prototype by names such as __proto__, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation)).slice(1);
       const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
       for (const name of sampleFor(operation, names)) {
-        const answer = await service.sendText(
-          operation,
-          `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`,
-        );
-        // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example names no existing client.
+        const polluting = `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`;
+        const answer = await service.sendText(operation, polluting);
+        // The token endpoint ignores unknown parameters (RFC 6749 §3.2), and its example names no existing client.
         if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
         else expectRefusal(operation, answer, 'validation_failed');
       }
       expectRefusal(operation, await service.sendText(operation, `{"__proto__":{${example}}`), 'validation_failed');
     }));
 
-  it('is refused by every operation with a bounded list of faults', () =>
+  it('gets a list of only the first 50 faults, at every operation', () =>
     service.everyOperation(async (operation) => {
       if (operation.operationId === 'issueToken') return;
       const size = operation.operationId === 'createPatient' ? 25_000 : 1_000;
@@ -215,21 +179,18 @@ describe('JSON that is not what the contract says', () => {
       expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
     }));
 
-  it('is never repeated, not even where a name should be', () =>
+  it('never returns in an error, not even an unknown property name, at every operation', () =>
     service.everyOperation(async (operation) => {
       const json = { 'Jane Miller, HIV positive': 1, '512-555-0142': 1, [`x${'a'.repeat(200)}`]: 1 };
       expect((await service.send(operation, { json })).text).not.toMatch(/Miller|HIV|555-0142|xaaa/);
     }));
 
-  it('as an encounter_id is refused if it is none, and else finds nothing', () => {
+  it('gets 400 as an encounter_id that is not a positive safe integer, and 404 as an unknown one', () => {
     const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
     return service.everyCase([...none, ...fine], String, async (number) => {
-      const { status, body } = await call(service.harness, 'POST /encounters/status', {
-        token: service.partner.token,
-        raw: `{"encounter_id":${number}}`,
-        headers: json,
-      });
+      const raw = `{"encounter_id":${number}}`;
+      const { status, body } = await service.sendText(operationOf('getEncounterStatus'), raw);
       const expected = none.includes(number) ? [400, 'validation_failed'] : [404, 'encounter_not_found'];
       expect([status, body.code]).toEqual(expected);
     });

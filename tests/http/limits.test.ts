@@ -3,41 +3,32 @@ import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/listener/callerAddress.js';
-import { requiredHeaders, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import { requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { withLimits } from '../support/limits.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-// Limits are by the real clock, a minute long: what a test uses up stays used up while it lasts.
+// Limits use the real clock and last a minute: quota that a test uses stays used.
 
-let harness: Harness;
+const settings = { REQUESTS: 4, BURST: 1000, UPLOADS: 1, BULK: 1, TOKENS: 3, TOKEN_FAILURES: 2 };
+const variables = Object.entries(settings).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
+const harness = useHarness({
+  environment: { RATE_LIMIT: 'on', TRUSTED_PROXIES: '1', ...Object.fromEntries(variables) },
+});
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness({
-    environment: {
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_REQUESTS: '4',
-      RATE_LIMIT_BURST: '1000',
-      RATE_LIMIT_UPLOADS: '1',
-      RATE_LIMIT_BULK: '1',
-      RATE_LIMIT_TOKENS: '3',
-      RATE_LIMIT_TOKEN_FAILURES: '2',
-      TRUSTED_PROXIES: '1',
-    },
-  });
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 const get = (path: string, token?: string): Promise<Answer> => call(harness, `GET ${path}`, { token });
 const policyOf = ({ headers }: Answer): string | null => headers.get('RateLimit-Policy');
 const leftOf = ({ headers }: Answer): string | undefined => headers.get('RateLimit')?.replace(/;t=\d+$/, '');
 
-/** A minute has not been over for longer than it takes. */
+/** Retry-After is within the minute of the limit, and RateLimit repeats it. */
 function expectWait({ headers }: Answer): void {
   const seconds = Number(headers.get('Retry-After'));
   expect(seconds).toBeGreaterThanOrEqual(1);
@@ -46,14 +37,11 @@ function expectWait({ headers }: Answer): void {
 }
 
 describe('the requests of a client', () => {
-  it('count whatever comes of them; each response says what is left, and what is too much is refused', async () => {
+  it('count when they succeed and when they fail, return the remaining quota, and get 429 over the limit', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
-    const answers = [
-      await get('/clinics', token),
-      await get('/clinics?nonsense=1', token),
-      await get('/tenants/products', token),
-      await get('/clinics?limit=1', token),
-    ];
+    const answers: Answer[] = [];
+    for (const path of ['/clinics', '/clinics?nonsense=1', '/tenants/products', '/clinics?limit=1'])
+      answers.push(await get(path, token));
     expect(answers.map((answer) => [answer.status, leftOf(answer)])).toEqual([
       [200, '"default";r=3'],
       [400, '"default";r=2'],
@@ -68,10 +56,10 @@ describe('the requests of a client', () => {
     expect(await get('/clinics', other.token)).toMatchObject({ status: 200 });
   });
 
-  it('count against the limit that the contract names for the operation, before the permission is looked at', () =>
+  it('count against the x-rate-limit of the operation before their permission is checked', () =>
     everyCase(
       securedOperations,
-      ({ operationId }: ContractOperation) => operationId,
+      ({ operationId }) => operationId,
       async (operation) => {
         const limit = (operation as { 'x-rate-limit'?: string })['x-rate-limit'] ?? 'default';
         const { clientId, clientSecret } = await createApiClient(harness.domain, {
@@ -88,7 +76,7 @@ describe('the requests of a client', () => {
       },
     ));
 
-  it('are not known without a token that is good, so that it says nothing of a limit', async () => {
+  it('get no RateLimit headers without a valid token', async () => {
     for (const token of [undefined, 'garbage']) {
       const { status, headers } = await get('/clinics', token);
       expect([status, headers.get('RateLimit'), headers.get('RateLimit-Policy')]).toEqual([401, null, null]);
@@ -96,7 +84,7 @@ describe('the requests of a client', () => {
     expect(policyOf(await get('/healthz'))).toBeNull();
   });
 
-  it('have a limit of the client’s own, which running servers learn of', async () => {
+  it('follow the limit of their client, and its removal within 30 seconds', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await limitApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
@@ -107,7 +95,7 @@ describe('the requests of a client', () => {
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=4;w=60');
   });
 
-  it('may not come all at once', async () => {
+  it('get 429 when they come in a burst', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await limitApiClient(harness.domain, clientId, { requestsPerMinute: 1_000_000 });
     const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
@@ -137,8 +125,10 @@ describe('the token endpoint', () => {
     expectWait(answer);
   }
 
-  it('has a limit for each client', async () => {
-    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+  const newLogin = () => createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+
+  it('limits the requests of each client', async () => {
+    const client = await newLogin();
     const answers = [await login(client), await login(client), await login(client)];
     expect(answers.map((answer) => [answer.status, leftOf(answer)])).toEqual([
       [200, '"token";r=2'],
@@ -149,8 +139,8 @@ describe('the token endpoint', () => {
     expect((await login(partner)).status).toBe(200);
   });
 
-  it('refuses a client at an address after some failures, with the right secret too, and nobody else', async () => {
-    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+  it('answers 429 to a client at an address after two failures, even with the right secret, and serves it elsewhere', async () => {
+    const client = await newLogin();
     const failed = [await login({ ...client, ...wrong }), await login({ ...client, ...wrong })];
     expect(failed.map((answer) => [answer.status, answer.body.error, leftOf(answer)])).toEqual([
       [401, 'invalid_client', '"token-failures";r=1'],
@@ -159,33 +149,28 @@ describe('the token endpoint', () => {
     expectTooMany(await login({ ...client, ...wrong }), '"token-failures";q=2;w=60');
     expectTooMany(await login(client), '"token-failures";q=2;w=60');
     const elsewhere = await login(client, '192.0.2.2');
-    // What others got wrong is not taken from what the client may do.
+    // Failures do not use the quota of the client, so others cannot exhaust it.
     expect([elsewhere.status, leftOf(elsewhere)]).toEqual([200, '"token";r=2']);
   });
 
-  it('counts failures of clients that do not exist, also when they come all at once', async () => {
-    const nobody = { clientId: 'ces_aaaaaaaaaaaaaaaaaaaa', ...wrong };
-    const answers = await Promise.all(Array.from({ length: 12 }, () => login(nobody)));
+  it('counts failures of unknown clients, including concurrent ones', async () => {
+    const unknown = { clientId: 'ces_aaaaaaaaaaaaaaaaaaaa', ...wrong };
+    const answers = await Promise.all(Array.from({ length: 12 }, () => login(unknown)));
     expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, ...Array<number>(10).fill(429)]);
   });
 
-  it('counts failures with text that is no client id by the address alone', async () => {
+  it('counts failures without a well-formed client id by the address alone', async () => {
     const address = '192.0.2.77';
-    const tried = ['a', 'b', 'x'.repeat(100)].map((clientId) => ({ clientId, ...wrong }));
-    const answers = [];
-    for (const credentials of tried) answers.push(await login(credentials, address));
-    expect(answers.map((answer) => [answer.status, policyOf(answer)])).toEqual([
-      [401, '"token-failures";q=2;w=60'],
-      [401, '"token-failures";q=2;w=60'],
-      [429, '"token-failures";q=2;w=60'],
-    ]);
+    const answers: Answer[] = [];
+    for (const clientId of ['a', 'b', 'x'.repeat(100)]) answers.push(await login({ clientId, ...wrong }, address));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 429]);
+    expect(answers.map(policyOf)).toEqual(Array(3).fill('"token-failures";q=2;w=60'));
     expect((await login({ clientId: 'a', ...wrong }, '192.0.2.78')).status).toBe(401);
-    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
-    expect((await login(client, address)).status).toBe(200);
+    expect((await login(await newLogin(), address)).status).toBe(200);
   });
 
   it('counts failures from IPv6 by the /64 network', async () => {
-    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+    const client = await newLogin();
     const statuses = [];
     for (const address of ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:1::3', '2001:db8:0:2::1']) {
       statuses.push((await login({ ...client, ...wrong }, address)).status);
@@ -193,7 +178,7 @@ describe('the token endpoint', () => {
     expect(statuses).toEqual([401, 401, 429, 401]);
   });
 
-  it('believes of X-Forwarded-For only what the trusted proxies have added', () => {
+  it('trusts only the X-Forwarded-For entries that trusted proxies added', () => {
     const socket = { remoteAddress: '::ffff:192.0.2.9' };
     const from = (forwarded: string | undefined, proxies: number) =>
       callerAddress({ headers: { 'x-forwarded-for': forwarded }, socket }, proxies);
@@ -205,7 +190,7 @@ describe('the token endpoint', () => {
   });
 });
 
-it('remembers a bounded number of keys, and forgets the key used least recently', async () => {
+it('remembers a bounded number of keys, and evicts the least recently used one', async () => {
   const quotas = { default: 9, burst: 9, uploads: 9, bulk: 9, token: 9, 'token-failures': 9 };
   const limits = await openLimits(quotas, null, harness.services.log);
   const take = (key: string | number) => limits.take('token-failures', `${key}`);
@@ -219,7 +204,7 @@ it('remembers a bounded number of keys, and forgets the key used least recently'
   expect([await left('first'), await left('used again'), await left(String(MAX_KEYS - 2))]).toEqual([9, 7, 8]);
 });
 
-it('without limits nothing is said of them', async () => {
+it('sends no RateLimit headers when limits are off', async () => {
   const { limits } = harness.services;
   Object.assign(harness.services, { limits: null });
   const { status, headers } = await get('/clinics', partner.token);

@@ -9,8 +9,8 @@ import { loginBody } from '../support/tokens.js';
 
 const describeIfRedis = hasRedis() ? describe : describe.skip;
 const LIMIT = 100;
-const AWAY = 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
-const BACK = 'RATE_LIMIT_REDIS_URL answers again; limits are those of all servers';
+const DOWN = 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
+const UP = 'RATE_LIMIT_REDIS_URL answers again; limits are those of all servers';
 
 describeIfRedis('servers with one Redis', () => {
   let redis: RedisServer;
@@ -30,35 +30,39 @@ describeIfRedis('servers with one Redis', () => {
     servers = [first, await startHarness({ environment, databaseUrl: database.url })];
     partner = await newPartner(first);
   });
+  /** A third server, with default limits. */
+  const startLate = (): Promise<Harness> =>
+    startHarness({ environment: { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url }, databaseUrl: database.url });
+  async function stop(server: Harness): Promise<void> {
+    server.services.limits?.close();
+    await server.close();
+  }
   afterAll(async () => {
-    for (const server of servers) {
-      server.services.limits?.close();
-      await server.close();
-    }
+    for (const server of servers) await stop(server);
     await redis.kill();
     await database.drop();
   });
 
-  /** How many of so many requests, which both servers get in turn, had which status. */
+  /** Sends requests to the servers in turn; returns how many got each status. */
   async function ask(client: Credentials, count: number): Promise<Record<number, number>> {
     const tokens = await Promise.all(servers.map((server) => newToken(server, client)));
+    const answers = Array.from({ length: count }, (_, index) =>
+      call(servers[index % 2] ?? first, 'GET /clinics?limit=1', { token: tokens[index % 2] }),
+    );
     const seen: Record<number, number> = {};
-    const one = async (index: number): Promise<void> => {
-      const { status } = await call(servers[index % 2] ?? first, 'GET /clinics?limit=1', { token: tokens[index % 2] });
-      seen[status] = (seen[status] ?? 0) + 1;
-    };
-    await Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+    for (const { status } of await Promise.all(answers)) seen[status] = (seen[status] ?? 0) + 1;
     return seen;
   }
 
-  const told = ({ logged }: Harness): unknown[] =>
-    logged.map(({ msg }) => msg).filter((msg) => [AWAY, BACK].includes(String(msg)));
+  /** Logged changes between counting alone and together. */
+  const changesOf = ({ logged }: Harness): unknown[] =>
+    logged.map(({ msg }) => msg).filter((msg) => [DOWN, UP].includes(String(msg)));
 
-  it('count together, exactly', async () => {
+  it('share one limit exactly', async () => {
     expect(await ask(partner, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
   });
 
-  it('keep only hashes there, each of which expires', async () => {
+  it('store only hashed keys, which expire within a minute', async () => {
     const credentials = { clientId: 'no client id', clientSecret: 'wrong' };
     expect((await call(first, 'POST /oauth/token', { json: loginBody(credentials) })).status).toBe(401);
     const client = new Redis(redis.url);
@@ -70,54 +74,47 @@ describeIfRedis('servers with one Redis', () => {
     expect(lifetimes.filter((milliseconds) => milliseconds <= 0 || milliseconds > 60_000)).toEqual([]);
   });
 
-  it('count alone while it is away and together when it is back, say each once, and never fail', async () => {
+  it('count alone while Redis is down and together when it is back, log each change once, and never fail', async () => {
     const client = (): Promise<Partner> => newClient(first, partner.tenantId);
     const [before, during, after] = [await client(), await client(), await client()];
     const asked = ask(before, 4 * LIMIT);
     await redis.kill();
     expect(Object.keys(await asked).filter((status) => !['200', '429'].includes(status))).toEqual([]);
     expect(await ask(during, 4 * LIMIT)).toEqual({ 200: 2 * LIMIT, 429: 2 * LIMIT });
-    expect(servers.map(told)).toEqual([[AWAY], [AWAY]]);
+    expect(servers.map(changesOf)).toEqual([[DOWN], [DOWN]]);
 
     await redis.start();
-    while (servers.some((server) => told(server).length < 2)) await delay(20);
+    while (servers.some((server) => changesOf(server).length < 2)) await delay(20);
     expect(await ask(after, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
-    expect(servers.map(told)).toEqual([
-      [AWAY, BACK],
-      [AWAY, BACK],
+    expect(servers.map(changesOf)).toEqual([
+      [DOWN, UP],
+      [DOWN, UP],
     ]);
   }, 60_000);
 
-  it('count alone while it is silent, within a second or so, and start beside it', async () => {
+  it('count alone while Redis hangs, and start without waiting for it', async () => {
     const [during, later] = [await newClient(first, partner.tenantId), await newClient(first, partner.tenantId)];
-    const toldBefore = servers.map((server) => told(server).length);
+    const changesBefore = servers.map((server) => changesOf(server).length);
     const heard = (more: number): boolean =>
-      servers.every((server, index) => told(server).length >= (toldBefore[index] ?? 0) + more);
+      servers.every((server, index) => changesOf(server).length >= (changesBefore[index] ?? 0) + more);
     redis.hang();
     const asked = ask(during, 4 * LIMIT);
-    const late = startHarness({
-      environment: { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url },
-      databaseUrl: database.url,
-    });
-    // Each request has its response, however long the store is silent; those before it counted as away may go to either.
+    const late = startLate();
+    // Every request gets a response while Redis hangs; until a server counts it as down, 200 and 429 are both possible.
     expect(Object.keys(await asked).filter((status) => !['200', '429'].includes(status))).toEqual([]);
     expect(heard(1)).toBe(true);
     expect(await ask(later, 4 * LIMIT)).toEqual({ 200: 2 * LIMIT, 429: 2 * LIMIT });
-    const { services, close } = await late;
-    expect(told(await late)).toEqual([AWAY]);
-    services.limits?.close();
-    await close();
+    expect(changesOf(await late)).toEqual([DOWN]);
+    await stop(await late);
     redis.wake();
     while (!heard(2)) await delay(20);
   }, 60_000);
 
-  it('start while it is away', async () => {
+  it('start while Redis is down', async () => {
     await redis.kill();
-    const environment = { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url };
-    const late = await startHarness({ environment, databaseUrl: database.url });
+    const late = await startLate();
     expect((await call(late, 'GET /clinics', { token: (await newPartner(late)).token })).status).toBe(200);
-    expect(told(late)).toEqual([AWAY]);
-    late.services.limits?.close();
-    await late.close();
+    expect(changesOf(late)).toEqual([DOWN]);
+    await stop(late);
   });
 });

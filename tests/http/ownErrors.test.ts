@@ -1,17 +1,17 @@
 import type { Services } from '../../src/context.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 
-let harness: Harness;
-/** The member of the services whose use throws. */
+const harness = useHarness({ change: breakable });
+/** Name of the service that throws when it is used. */
 let broken: string | undefined;
-/** What would end the process. */
+/** Errors that would end the process. */
 const uncaught: unknown[] = [];
 const note = (error: unknown): void => void uncaught.push(error);
 
-/** The services with one broken member: neither its methods nor the member itself can be used. */
+/** The services, of which the broken one throws on access. */
 function breakable(services: Services): Services {
   return new Proxy(services, {
     get(target, name, receiver): unknown {
@@ -21,16 +21,10 @@ function breakable(services: Services): Services {
   });
 }
 
-beforeAll(async () => {
-  process.on('uncaughtException', note).on('unhandledRejection', note);
-  harness = await startHarness({ change: breakable });
-});
-afterAll(async () => {
-  await harness.close();
-  process.off('uncaughtException', note).off('unhandledRejection', note);
-});
+beforeAll(() => void process.on('uncaughtException', note).on('unhandledRejection', note));
+afterAll(() => void process.off('uncaughtException', note).off('unhandledRejection', note));
 
-it('answers 500 or 503, or closes the connection, when a part of the service throws in a request, and lives', async () => {
+it('answers 500 or 503, or closes the connection, when a part of the service throws in a request, and keeps running', async () => {
   const partner = await newPartner(harness);
   const { token } = partner;
   const requests = (): [string, CallOptions?][] => [
@@ -41,7 +35,7 @@ it('answers 500 or 503, or closes the connection, when a part of the service thr
     ['POST /clients', { token, json: patientBody() }],
     ['POST /oauth/token', { json: {} }],
   ];
-  // Without an id or a log there is no response.
+  // Without ids or a log the service cannot respond: it closes the connection.
   const ask = (): Promise<number>[] =>
     requests().map(([target, options]) =>
       call(harness, target, options).then(
@@ -53,7 +47,7 @@ it('answers 500 or 503, or closes the connection, when a part of the service thr
     broken = name;
     const statuses = await Promise.all(ask()).finally(() => (broken = undefined));
     expect([200, 201, 400, 403, 500, 503]).toEqual(expect.arrayContaining(statuses));
-    // After everything that the responses have set off.
+    // One more request, so that the handlers of the others have run.
     expect((await call(harness, 'GET /healthz')).status).toBe(200);
     expect(uncaught.splice(0)).toEqual([]);
   });

@@ -1,76 +1,43 @@
 import fc from 'fast-check';
 import { operations, targetOf, type ContractOperation } from '../support/contract.js';
 import { encounterBody, newPartner, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
+import { loginBody } from '../support/tokens.js';
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
-/** Bodies that would succeed, so that what is put into them gets as far as the database. */
+/** Valid bodies, so that random values in them reach the database. */
 let bodies: Record<string, Record<string, unknown>>;
-
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
   const encounter = await encounterBody(harness, partner);
+  const schedule = { scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London' };
   bodies = {
-    issueToken: { grant_type: 'client_credentials', client_id: partner.clientId, client_secret: partner.clientSecret },
+    issueToken: loginBody(partner),
     createPatient: patientBody({ isHomeAddressSameAsShipping: true, gender: 'female', notes: '' }),
-    createEncounter: {
-      ...encounter,
-      scheduledDay: '2027-03-01',
-      scheduledTime: '10:00:00',
-      scheduledTimeZone: 'Europe/London',
-    },
+    createEncounter: { ...encounter, ...schedule },
     getEncounterStatus: { encounter_id: 100_001, gfe_no: 'GFE-100001' },
     uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
   };
 });
 
-afterAll(() => harness.close());
-
-/** Text of any kind: none of it is a lone surrogate, which `fetch` would replace. */
+/** Any text without lone surrogates, which `fetch` would replace. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
   fc.constantFrom(
-    '',
-    ' ',
-    '%',
-    '_%\\',
-    "' OR 1=1 --",
-    '\u0000',
-    '\r\n',
-    '\u202e',
-    '\ufeff',
-    '2027-02-30',
-    '2027-03-14',
-    '24:00:00',
-    'Z',
-    '+05:30',
-    'GMT+5',
-    'America/New_York',
-    '../../etc/passwd',
-    'GFE-999999999999999999',
-    'a@b.c',
-    'É@example.com',
-    '-1',
-    '1e400',
-    '9007199254740993',
-    'true',
-    'null',
-    '[object Object]',
-    'https://user:x@host',
-    'http://[::1]:1/',
-    'data:,',
-    '{"a":1}',
+    ...['', ' ', '%', '_%\\', "' OR 1=1 --", '\u0000', '\r\n', '\u202e', '\ufeff', '../../etc/passwd', '{"a":1}'],
+    ...['2027-02-30', '2027-03-14', '24:00:00', 'Z', '+05:30', 'GMT+5', 'America/New_York', 'GFE-999999999999999999'],
+    ...['a@b.c', 'É@example.com', 'https://user:x@host', 'http://[::1]:1/', 'data:,', '[object Object]'],
+    ...['-1', '1e400', '9007199254740993', 'true', 'null'],
   ),
   fc.string({ minLength: 250, maxLength: 300 }),
   fc.uuid(),
 );
 const anything = fc.oneof(text, fc.jsonValue(), fc.integer(), fc.double(), fc.array(text, { maxLength: 25 }));
 
-/** A valid body with some properties replaced, left out or added, or JSON of any kind. */
+/** A valid body with properties replaced, removed or added, or any JSON. */
 const bodyFor = ({ operationId }: ContractOperation) => {
   const names = Object.keys(bodies[operationId] ?? {});
   const changes = fc.dictionary(
@@ -91,12 +58,12 @@ const queryFor = ({ parameters }: ContractOperation) => {
 const requests = (operation: ContractOperation) =>
   fc.record({
     operation: fc.constant(operation),
-    path: fc.dictionary(fc.constantFrom('id', 'documentType', 'encounter_id', 'nobody'), text, { maxKeys: 2 }),
+    path: fc.dictionary(fc.constantFrom('id', 'documentType', 'encounter_id', 'absent'), text, { maxKeys: 2 }),
     query: operation.requestBody ? fc.constant([]) : queryFor(operation),
     body: operation.requestBody ? bodyFor(operation) : fc.constant(undefined),
   });
 
-it('no request whatever gets an undocumented answer or makes the service fail', async () => {
+it('answers every random request with a documented status below 500', async () => {
   const seen = new Set<string>();
   const any = fc.constantFrom(...operations).chain(requests);
   await fc.assert(
@@ -114,22 +81,11 @@ it('no request whatever gets an undocumented answer or makes the service fail', 
     { numRuns: 13 * operations.length, seed: 20_261_120 },
   );
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
-  // It was worth it only if some of it was accepted and some was not.
-  for (const answer of [
-    'issueToken 200',
-    'createPatient 201',
-    'createPatient 400',
-    'createEncounter 201',
-    'createEncounter 400',
-    'listClinics 200',
-    'listClinics 400',
-    'findPatients 400',
-    'listProducts 200',
-    'listProducts 400',
-    'getPatient 404',
-    'getEncounterStatus 400',
-    'uploadPatientDocument 400',
-  ]) {
-    expect([...seen]).toContain(answer);
-  }
+  // The run proves something only if it had both successes and refusals.
+  const expected = [
+    ...['issueToken 200', 'createPatient 201', 'createPatient 400', 'createEncounter 201', 'createEncounter 400'],
+    ...['listClinics 200', 'listClinics 400', 'findPatients 400', 'listProducts 200', 'listProducts 400'],
+    ...['getPatient 404', 'getEncounterStatus 400', 'uploadPatientDocument 400'],
+  ];
+  expect([...seen]).toEqual(expect.arrayContaining(expected));
 });

@@ -1,16 +1,12 @@
 import { newPartner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { withoutTable } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = useHarness();
 
-/** What has been logged by a piece of work. */
+/** The lines that the work logs. */
 async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
   const before = harness.logged.length;
   await work();
@@ -19,7 +15,7 @@ async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unk
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-it('a request with a well-formed traceparent has its trace_id in the log, any other has none', async () => {
+it('logs the trace_id of a well-formed traceparent, and none for a malformed one', async () => {
   const parents: readonly [string, string | undefined][] = [
     [`00-${trace}-00f067aa0ba902b7-01`, trace],
     [`cc-${trace}-00f067aa0ba902b7-01-more`, trace],
@@ -37,14 +33,12 @@ it('a request with a well-formed traceparent has its trace_id in the log, any ot
   }
 });
 
-it('a failure of the database is logged with its SQLSTATE, in the trace of its request', async () => {
+it('logs a database error with its SQLSTATE and the trace_id of its request', async () => {
   const { token } = await newPartner(harness);
   const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
-  const statements = ['GET /clients?email=a@example.com', 'GET /orders/ORD-1'];
-  for (const [index, table] of ['client', 'order'].entries()) {
-    const lines = await linesOf(() =>
-      withoutTable(harness, table, () => call(harness, statements[index] ?? '', { token, headers })),
-    );
+  const targets = { client: 'GET /clients?email=a@example.com', order: 'GET /orders/ORD-1' };
+  for (const [table, target] of Object.entries(targets)) {
+    const lines = await linesOf(() => withoutTable(harness, table, () => call(harness, target, { token, headers })));
     expect(lines).toMatchObject([
       { msg: 'request failed', sqlstate: '42P01', trace_id: trace },
       { msg: 'request', status: 500, trace_id: trace },
@@ -52,18 +46,15 @@ it('a failure of the database is logged with its SQLSTATE, in the trace of its r
   }
 });
 
-it('a failed login is logged with the client_id, if it has the form of one, and the address', async () => {
+it('logs a failed login with its address, and with its client_id if that is well-formed', async () => {
   const partner = await newPartner(harness);
-  const clientIds = [partner.clientId, 'jane.miller@example.com'];
-  const tries = clientIds.map((client_id) => async () => {
-    const json = loginBody(partner, { client_id, client_secret: 'wrong' });
-    expect((await call(harness, 'POST /oauth/token', { json })).status).toBe(401);
-  });
-  for (const [index, attempt] of tries.entries()) {
-    const [line] = await linesOf(attempt);
-    const clientId = index === 0 ? partner.clientId : undefined;
+  for (const client_id of [partner.clientId, 'jane.miller@example.com']) {
+    const [line] = await linesOf(async () => {
+      const json = loginBody(partner, { client_id, client_secret: 'wrong' });
+      expect((await call(harness, 'POST /oauth/token', { json })).status).toBe(401);
+    });
     expect(line).toMatchObject({ level: 40, msg: 'login failed', address: expect.stringContaining('127.0.0.1') });
-    expect(line?.['clientId']).toBe(clientId);
+    expect(line?.['clientId']).toBe(client_id === partner.clientId ? client_id : undefined);
   }
   expect(JSON.stringify(harness.logged)).not.toContain('jane.miller');
 });

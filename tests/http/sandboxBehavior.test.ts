@@ -2,47 +2,32 @@ import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
 import { sandboxBehavior } from '../../src/http/endpoint/sandboxBehavior.js';
 import { startTelemetry } from '../../src/telemetry.js';
 import { cast, seedCast } from '../support/cast.js';
-import {
-  contractFaults,
-  exampleBody,
-  failureExamples,
-  operationOf,
-  requiredHeaders,
-  securedOperations,
-  targetOf,
-  type ContractOperation,
-} from '../support/contract.js';
+import { contractFaults, exampleBody, failureExamples, operationOf, requiredHeaders } from '../support/contract.js';
+import { securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { callerContext } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
 
 const metrics = createMetrics();
+startTelemetry({ metrics });
 
-let harness: Harness;
+const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
+// Four connections give a sandbox one slot.
+const harness = useHarness({
+  environment: { DATABASE_POOL_SIZE: '4', RATE_LIMIT: 'on', ...Object.fromEntries(limits) },
+});
 let partner: Partner;
 let live: Partner;
 beforeAll(async () => {
-  startTelemetry({ metrics });
-  harness = await startHarness({
-    environment: {
-      // A sandbox has a place for one request at a time.
-      DATABASE_POOL_SIZE: '4',
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_REQUESTS: '100000',
-      RATE_LIMIT_BURST: '100000',
-      RATE_LIMIT_UPLOADS: '100000',
-      RATE_LIMIT_BULK: '100000',
-    },
-  });
   partner = await seedCast(harness);
   live = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
-/** The example of the operation, with the header. */
+/** Sends the example of the operation with the Sandbox-Behavior header. */
 function send(operation: ContractOperation, behavior: string, { token } = partner): Promise<Answer> {
   const keyed = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
   return call(harness, targetOf(operation), {
@@ -57,18 +42,18 @@ function send(operation: ContractOperation, behavior: string, { token } = partne
   });
 }
 
-// An example is named after its code.
+// Examples are named after their codes.
 const documented = failureExamples.filter(
   ({ mediaType, operationId }) =>
     mediaType === 'application/problem+json' && securedOperations.includes(operationOf(operationId)),
 );
-/** Requests that the service has counted so far. */
+/** Requests in the metrics so far. */
 const countOf = async (): Promise<number> =>
   (await metrics.requests.get()).values
     .filter(({ metricName }) => metricName?.endsWith('_count'))
     .reduce((sum, { value }) => sum + value, 0);
 
-it('every operation has every problem that it documents on demand, and does nothing', async () => {
+it('returns every documented problem of every operation on demand, without effects', async () => {
   const before = await thingsOf(harness, cast.tenantId);
   const requests = await countOf();
   await everyCase(
@@ -98,45 +83,33 @@ it('every operation has every problem that it documents on demand, and does noth
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
 }, 120_000);
 
-it('is documented at every operation that needs a token, and at no other', () => {
+it('the contract documents Sandbox-Behavior at every operation that needs a token, and not at issueToken', () => {
   const parameter = expect.objectContaining({ name: 'Sandbox-Behavior', in: 'header' });
   for (const { parameters } of securedOperations) expect(parameters).toContainEqual(parameter);
   expect(operationOf('issueToken').parameters).toEqual([]);
 });
 
-it('a live tenant is refused, and nothing is done', async () => {
+it('refuses a live tenant with sandbox_only, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
+  const fault = { parameter: 'sandbox-behavior', code: 'sandbox_only' };
   await everyCase(
     securedOperations,
     ({ operationId }) => operationId,
-    async (operation) => {
-      const answer = await send(operation, 'delay=0', live);
-      expectProblem(answer, 400, 'validation_failed', [{ parameter: 'sandbox-behavior', code: 'sandbox_only' }]);
-    },
+    async (operation) => expectProblem(await send(operation, 'delay=0', live), 400, 'validation_failed', [fault]),
   );
   expect(await thingsOf(harness, live.tenantId)).toEqual(before);
 });
 
-it('what is malformed is refused, and so is a problem that the operation does not have', () =>
+it('answers 400 to a malformed value and to a problem that the operation does not document', () =>
   everyCase(
-    [
-      ['', 'format'],
-      ['error', 'format'],
-      ['error=', 'format'],
-      ['rate_limited', 'format'],
-      ['Error=rate_limited', 'format'],
-      ['delay=10;error=rate_limited', 'format'],
-      ['delay=10,', 'format'],
-      ['delay=10, delay=20', 'format'],
-      ['delay=-1', 'format'],
-      ['delay=1.5', 'format'],
-      ['delay=1e3', 'range'],
-      ['delay=30001', 'range'],
-      ['delay=999999999999', 'range'],
-      ['error=not_due', 'enum'],
-      ['error=constructor', 'enum'],
-      ['error=invalid_client', 'enum'],
-    ] as const,
+    Object.entries({
+      format: [
+        ...['', 'error', 'error=', 'rate_limited', 'Error=rate_limited', 'delay=10;error=rate_limited', 'delay=10,'],
+        ...['delay=10, delay=20', 'delay=-1', 'delay=1.5'],
+      ],
+      range: ['delay=1e3', 'delay=30001', 'delay=999999999999'],
+      enum: ['error=not_due', 'error=constructor', 'error=invalid_client'],
+    }).flatMap(([code, headers]) => headers.map((header) => [header, code] as const)),
     ([header]) => header,
     async ([header, code]) => {
       const answer = await send(operationOf('listClinics'), header);
@@ -145,17 +118,13 @@ it('what is malformed is refused, and so is a problem that the operation does no
     },
   ));
 
-it('what is wrong with the request itself goes first', async () => {
+it('reports a fault of the request before the simulated problem', async () => {
   const headers = { 'Sandbox-Behavior': 'error=clinic_inactive' };
-  const json = { clinicId: 'x' };
-  expectProblem(
-    await call(harness, 'POST /encounters', { token: partner.token, json, headers }),
-    400,
-    'validation_failed',
-  );
+  const request = { token: partner.token, json: { clinicId: 'x' }, headers };
+  expectProblem(await call(harness, 'POST /encounters', request), 400, 'validation_failed');
 });
 
-it('a delay keeps nobody waiting but its own request, which then does what it does', async () => {
+it('delays only the request that asks for it, which then succeeds', async () => {
   const order: string[] = [];
   const start = performance.now();
   const create = async (name: string, headers: Record<string, string>): Promise<number> => {
@@ -172,22 +141,14 @@ it('a delay keeps nobody waiting but its own request, which then does what it do
   expectProblem(await failing, 503, 'dependency_unavailable');
 });
 
-it('of one tenant a hundred requests are delayed at the same time, of another as many', async () => {
+it('refuses to delay more than 100 requests of a tenant at a time, and still delays those of another tenant', async () => {
   const behave = sandboxBehavior();
+  const { caller } = await callerContext(harness, partner, harness.domain.now);
   const delayed = (tenantId: string, delayMs: number): Promise<void> =>
-    behave({ delayMs, problem: null }, { ...caller, tenantId }, { requestId: '' });
+    behave({ delayMs, problem: null }, { ...caller, tenantMode: 'sandbox', tenantId }, { requestId: '' });
   const hundred = Array.from({ length: 100 }, () => delayed('one', 20));
   await expect(delayed('one', 20)).rejects.toMatchObject({ code: 'dependency_unavailable' });
   await delayed('other', 20);
   await Promise.all(hundred);
   await delayed('one', 20);
 });
-
-const caller = {
-  tenantMode: 'sandbox' as const,
-  apiClientId: '',
-  clientId: '',
-  permissions: new Set<never>(),
-  allowedClinicIds: null,
-  allowedPharmacyIds: null,
-};

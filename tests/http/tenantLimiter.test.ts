@@ -7,7 +7,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { expectProblem } from '../support/refusals.js';
-import { newSandbox, reset, setClock } from '../support/sandbox.js';
+import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
 
 const POOL = 4;
 const CALLERS = 16;
@@ -34,38 +34,42 @@ const listProducts = ({ token }: Partner): Promise<Answer> =>
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].sort();
 
-describe('however many callers a tenant has', () => {
-  it('another one is served, also while everything of the first waits for a lock', async () => {
-    const { domain } = harness;
-    const json = { outcome: 'claim' };
-    const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
-    const blocked = await domain.db.prisma.$transaction(async (db) => {
-      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-      const waiting = times(CALLERS, () => call(harness, target, { token: sandbox.token, json }));
-      // One connection is this transaction's; the sandbox has one; the others are free.
+/** Does the work while a lock delays this many requests of the sandbox; returns their answers. */
+async function whileWaiting(count: number, work: (waiting: Promise<Answer>[]) => Promise<void>): Promise<Answer[]> {
+  const waiting = await harness.domain.db.prisma.$transaction(async (db) => {
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+    const { encounter_id } = cast.encounters.waiting;
+    const answers = times(count, () => simulate(harness, sandbox, encounter_id, { outcome: 'claim' }));
+    await work(answers);
+    return answers;
+  });
+  return Promise.all(waiting);
+}
+
+describe('a tenant with many callers', () => {
+  it('does not delay another tenant while all its requests wait for a lock', async () => {
+    const answers = await whileWaiting(CALLERS, async () => {
+      // The lock holds one connection and the sandbox another; the other two are free.
       expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);
-      return waiting;
     });
-    expect(statuses(await Promise.all(blocked))).toEqual([200]);
+    expect(statuses(answers)).toEqual([200]);
   });
 
-  it('another one gets only 200 while a sandbox is reset, moved and listed', async () => {
+  it('leaves another tenant only 200 while it resets, moves its clock and lists products', async () => {
     const patient = await newPatient(harness, live);
     const callers = times(CALLERS, async (index) => {
       if (index % 3 === 0) return reset(harness, sandbox);
       return index % 3 === 1 ? setClock(harness, sandbox, 60) : listProducts(sandbox);
     });
     const answers: Answer[] = [];
-    for (const _ of times(20, () => null)) {
-      answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
-    }
+    while (answers.length < 20) answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
     expect(statuses(answers)).toEqual([200]);
-    // It may be too much for the sandbox itself.
+    // The sandbox itself may be refused.
     expect([200, 204, 409, 503]).toEqual(expect.arrayContaining(statuses(await Promise.all(callers))));
   }, 60_000);
 });
 
-it('uploads that wait for their files leave the tenant’s place to its other requests', async () => {
+it('leaves the slots of a tenant to other requests while its uploads wait for their files', async () => {
   const patient = await newPatient(harness, live);
   const held: ServerResponse[] = [];
   let url = '';
@@ -82,10 +86,10 @@ it('uploads that wait for their files leave the tenant’s place to its other re
   expect(statuses(await Promise.all(uploads))).toEqual([200]);
 });
 
-describe('a place', () => {
-  /** Starts work that ends when it is told to; `order` gets the names of those that have begun. */
-  function stage(places: number, longestWait?: number) {
-    const limiter = openTenantLimiter(places, longestWait);
+describe('a slot', () => {
+  /** Starts named work that runs until `end(name)`; `order` lists the names as the work begins. */
+  function stage(slots: number, longestWait?: number) {
+    const limiter = openTenantLimiter(slots, longestWait);
     const order: string[] = [];
     const ends = new Map<string, () => void>();
     const begin = (name: string): Promise<void> =>
@@ -102,17 +106,17 @@ describe('a place', () => {
     return { limiter, order, begin, end };
   }
 
-  it('is given to the tenants in turn, and half of them to one at most', async () => {
+  it('goes to the tenants in turn, and one tenant holds at most half of the slots', async () => {
     const { order, begin, end } = stage(4);
     const begun = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'b2', 'c2', 'c3'].map(begin);
-    await end('nobody');
+    await end('none');
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
     for (const name of ['a1', 'b1', 'a2', 'c1', 'a3', 'b2', 'c2', 'a4', 'c3', 'a5']) await end(name);
     expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'a4', 'c3', 'a5']);
     await Promise.all(begun);
   });
 
-  it('is refused when the wait is too long or too many wait, and nobody else is', async () => {
+  it('is refused when the wait is too long or too many requests of a tenant wait, but not to another tenant', async () => {
     const { order, begin, end } = stage(2, 1);
     const first = begin('a1');
     await expect(begin('a2')).rejects.toMatchObject({ code: 'dependency_unavailable' });
@@ -126,7 +130,7 @@ describe('a place', () => {
     expect(order).toEqual(['a1', 'b1']);
   });
 
-  it('is free again after a failure, and while its work runs without a slot', async () => {
+  it('is free again after a failure, and while its work runs outside of it', async () => {
     const { limiter, order, begin, end } = stage(1);
     const tenant = { tenantId: 'a', tenantMode: 'live' } as const;
     await expect(limiter.run(tenant, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
@@ -146,26 +150,17 @@ describe('a place', () => {
   });
 });
 
-it('what waits in vain is told when to come back', async () => {
-  const { domain } = harness;
-  await domain.db.prisma
-    .$transaction(async (db) => {
-      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-      const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
-      const json = { outcome: 'claim' };
-      const answers = times(250, () => call(harness, target, { token: sandbox.token, json }));
-      const refused = await Promise.race(answers);
-      expectProblem(refused, 503, 'dependency_unavailable');
-      expect(refused.headers.get('Retry-After')).toBe('5');
-      return answers;
-    })
-    .then((answers) => Promise.all(answers));
-});
+it('answers 503 with Retry-After when too many requests of a tenant wait', () =>
+  whileWaiting(250, async (answers) => {
+    const refused = await Promise.race(answers);
+    expectProblem(refused, 503, 'dependency_unavailable');
+    expect(refused.headers.get('Retry-After')).toBe('5');
+  }));
 
-it('refuses a tenant with 503 while its readers leave more than 32 MiB unread, and no other tenant', async () => {
+it('answers 503 to a tenant while its readers leave more than 32 MiB unread, and serves another tenant', async () => {
   const { domain } = harness;
   const patient = await newPatient(harness, live);
-  // More than the buffers of the system take.
+  // Larger than the system's buffers.
   const metadata = { text: 'x'.repeat(12 * 1024 ** 2) };
   await domain.db.prisma.patient.updateMany({ where: { tenantId: live.tenantId, id: patient }, data: { metadata } });
   const readers = await Promise.all(

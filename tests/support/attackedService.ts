@@ -1,22 +1,22 @@
 import { everyCase } from './everyCase.js';
 import { newPartner, type Partner } from './factories.js';
-import { startHarness, type Harness } from './harness.js';
+import { useHarness, type Harness } from './harness.js';
 import { call } from './http.js';
 
 /** A service that hostile requests are sent to, and a partner of it. */
 export interface AttackedService {
   readonly harness: Harness;
   readonly partner: Partner;
-  /** {@link everyCase}, after each of which the service is as it was. */
+  /** {@link everyCase} that also checks after each case that the service is unharmed. */
   everyCase<T>(cases: readonly T[], nameOf: (one: T) => string, check: (one: T) => Promise<void>): Promise<void>;
 }
 
 /**
- * Starts the service for the tests of a file. After each of them it lives, has logged no failure of its own, and the
- * objects of its process are as they were, whatever it was sent.
+ * Starts the service for the tests of a file. After each test it checks that the service responds, has logged no
+ * internal error, and that no prototype is polluted.
  */
 export function attackedService(): AttackedService {
-  let harness: Harness;
+  const harness = useHarness();
   let partner: Partner;
   let logged = 0;
 
@@ -29,16 +29,12 @@ export function attackedService(): AttackedService {
   }
 
   beforeAll(async () => {
-    harness = await startHarness();
     partner = await newPartner(harness);
   });
   afterEach(expectUnharmed);
-  afterAll(() => harness.close());
 
   return {
-    get harness() {
-      return harness;
-    },
+    harness,
     get partner() {
       return partner;
     },

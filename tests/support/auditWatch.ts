@@ -3,19 +3,17 @@ import type { Route } from '../../src/http/endpoint/route.js';
 import { operationOf } from './contract.js';
 import type { Harness } from './harness.js';
 
-/** Refusals by which no API client is known, or whose response does not wait for the row, which may come or not. */
+/** Refusals that identify no API client, or whose response does not wait for the row. */
 const unrecorded = ['token_missing', 'token_invalid', 'token_expired', 'dependency_unavailable'];
-/** Refusals of a token request that come after its client is known. */
+/** Outcomes of a token request that identify its client. */
 const recordedOfTokens = [undefined, 'invalid_client', 'invalid_grant', 'invalid_scope'];
 
 export interface AuditWatch {
-  /** Fails unless each response since the start had its row of the audit before it left, and there are no others. */
+  /** Fails unless the audit has one row, written first, for each response since the start, and no further rows. */
   expectOneRowEach(): Promise<void>;
 }
 
-/**
- * Holds each response of the service until its rows of the audit have been counted.
- */
+/** Holds each response of the service until its rows of the audit are counted. */
 export async function watchAudit({ server, domain: { db } }: Harness): Promise<AuditWatch> {
   const [start] = await db.prisma.$queryRaw<
     { after: bigint }[]
@@ -53,7 +51,7 @@ export async function watchAudit({ server, domain: { db } }: Harness): Promise<A
   };
 }
 
-/** Null: nothing is recorded of it. */
+/** Null if the audit does not record the response. */
 function nameOf(res: ServerResponse & { locals: Record<string, unknown> }, text: string): string | null {
   const { operationId } = (res.locals['route'] ?? {}) as Partial<Route>;
   if (!operationId || (operationId !== 'issueToken' && operationOf(operationId).security.length === 0)) return null;

@@ -2,11 +2,11 @@ import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { exampleBody, operationOf } from './contract.js';
-import { newToken, type Partner } from './factories.js';
+import { missingFile, newToken, patientColumns, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call } from './http.js';
 
-/** The people, places and things that the examples of the contract show, by the same ids. */
+/** The records that the examples of the contract show, with their ids. */
 export const cast = {
   tenantId: 'northwind',
   apiClientId: '01a05c32-5e80-7000-8000-00000000ac01',
@@ -22,14 +22,14 @@ export const cast = {
     semaglutide: '01a05c32-5e80-7000-8000-00000000b202',
     /** Inactive. */
     vitaminB12: '01a05c32-5e80-7000-8000-00000000b203',
-    /** In Phoenix only. */
+    /** Available only in Phoenix. */
     laser: '01a05c32-5e80-7000-8000-00000000b204',
     glutathione: '01a05c32-5e80-7000-8000-00000000b210',
   },
   jane: { id: '01a10caf-a4c0-7000-8000-00000000d001', email: 'jane.miller@example.com' },
   /** Not verified. */
   noah: { id: '01a10caf-a4c0-7000-8000-00000000d003', email: 'noah.reed@example.com' },
-  /** The new patient of the examples, whom the fixtures lack. */
+  /** The new patient of the examples; the fixtures lack her. */
   maria: { id: '01a1f9af-a400-7000-8000-00000000d002', email: 'maria.lopez@example.com' },
   documents: {
     janeIntake: '01a1f9b4-37e0-7000-8000-00000000d0c1',
@@ -49,7 +49,7 @@ export const cast = {
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
   },
-  /** Gets nothing. */
+  /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
   reviewerRef: '1234567893',
   nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',
@@ -61,62 +61,42 @@ export const castTime = new Date('2026-11-20T16:10:00.000Z');
 const { tenantId } = cast;
 
 /**
- * Puts the cast on stage: a sandbox with its fixtures, at the time of the examples. The caller is its API client, with
+ * Creates the sandbox of the examples with its fixtures and sets the clock to their time. The returned API client has
  * the credentials of the examples and every permission.
  */
 export async function seedCast(harness: Harness): Promise<Partner> {
   harness.clock.now = castTime;
   const { domain, services } = harness;
   await createSandbox(domain, { id: tenantId, name: 'Northwind Aesthetics' }, services.objects);
-  const credentials = exampleCredentials();
+  const login = exampleBody(operationOf('issueToken'), 'client_credentials');
+  const [clientId, clientSecret] = [String(login['client_id']), String(login['client_secret'])];
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const { clientId, clientSecret } = credentials;
   const client = { id: cast.apiClientId, tenantId, clientId, name: 'Partner', permissions: [...permissions] };
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
-  return { tenantId, ...credentials, token: await newToken(harness, credentials) };
+  return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
-/** As in the beginning, without webhook endpoints of its own, at the time of the examples. */
+/** Restores the state of {@link seedCast}. */
 export async function resetCast(harness: Harness, { token }: Pick<Partner, 'token'>): Promise<void> {
   harness.clock.now = castTime;
   const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
   if (status !== 204) throw new Error(`no reset: ${text}`);
-  // These a reset leaves.
+  // A reset keeps webhook endpoints.
   await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
-/** The cases that only read before the others: they can share a reset, which costs more than most requests. */
+/** Sorts cases that only read first: they can share a reset, which costs more than most requests. */
 export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolean): T[] {
-  return [...cases.filter(onlyReads), ...cases.filter((one) => !onlyReads(one))];
+  return [...cases.filter(onlyReads), ...cases.filter((value) => !onlyReads(value))];
 }
 
-/** The credentials in the example of a token request. */
-function exampleCredentials(): { clientId: string; clientSecret: string } {
-  const { client_id: clientId, client_secret: clientSecret } = exampleBody(
-    operationOf('issueToken'),
-    'client_credentials',
-  );
-  return { clientId: String(clientId), clientSecret: String(clientSecret) };
-}
-
-/** María, with a document of her own. */
+/** Adds María and her document. */
 export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   const times = { createdAt: castTime, updatedAt: castTime };
   await db.prisma.patient.create({
-    data: {
-      ...cast.maria,
-      tenantId,
-      firstName: 'María',
-      lastName: 'López',
-      dateOfBirth: new Date('1985-02-11'),
-      phone: '5125550177',
-      countryCode: '+1',
-      isVerified: 'NOTVERIFIED',
-      isHomeAddressSameAsShipping: true,
-      ...times,
-    },
+    data: { ...patientColumns, ...cast.maria, tenantId, firstName: 'María', lastName: 'López', ...times },
   });
   await db.prisma.document.create({
     data: {
@@ -124,21 +104,14 @@ export async function addMaria({ domain: { db } }: Harness): Promise<void> {
       tenantId,
       patientId: cast.maria.id,
       docType: 'id-card',
-      storageProvider: 'file',
-      container: 'documents',
-      blobPath: 'id-card.pdf',
-      contentType: 'application/pdf',
-      sizeBytes: 1,
-      checksum: '',
-      fileName: 'id-card.pdf',
-      originalFilename: 'id-card.pdf',
+      ...missingFile,
       uploadedById: cast.apiClientId,
       ...times,
     },
   });
 }
 
-/** The scheduled visit is due and claimed. */
+/** Moves the clock to the scheduled visit and claims it. */
 export async function claimTheVisit(harness: Harness, { token }: { readonly token: string }): Promise<void> {
   const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
   await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });

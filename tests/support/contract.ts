@@ -48,7 +48,7 @@ interface Header {
 
 interface Response {
   readonly headers?: Readonly<Record<string, Header>>;
-  /** None: the answer has no body. */
+  /** Absent if the answer has no body. */
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
@@ -68,7 +68,7 @@ export interface ContractOperation extends Operation {
   readonly method: string;
   /** Path template. */
   readonly path: string;
-  /** Permissions that it needs; none = public. */
+  /** Required permissions; empty for a public operation. */
   readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly statuses: readonly number[];
@@ -120,21 +120,21 @@ export const responseExamples = operations.flatMap(({ operationId, responses }) 
   ),
 );
 
-/** Those of failures. What is none, such as the response of an unready service, has no code. */
+/** Examples of failures. The 503 of an unready service has no code, so it is not among them. */
 export const failureExamples = responseExamples.flatMap(({ value, ...example }) => {
   const shown = Object(value) as Readonly<Record<string, unknown>>;
   const code = shown['code'] ?? shown['error'];
   return code === undefined ? [] : [{ ...example, code, example: shown }];
 });
 
-/** Those that need a token. */
+/** Operations that need a token. */
 export const securedOperations = operations.filter(({ security }) => security.length > 0);
 
 /** One operation by its name. */
 export function operationOf(operationId: string): ContractOperation {
-  const found = operations.find((operation) => operation.operationId === operationId);
-  if (!found) throw new Error(`The contract has no operation ${operationId}`);
-  return found;
+  const operation = operations.find((candidate) => candidate.operationId === operationId);
+  if (!operation) throw new Error(`The contract has no operation ${operationId}`);
+  return operation;
 }
 
 /**
@@ -143,7 +143,7 @@ export function operationOf(operationId: string): ContractOperation {
  */
 export function targetOf(operation: ContractOperation, changes: Readonly<Record<string, unknown>> = {}): string {
   const inUrl = operation.parameters.filter((parameter) => parameter.in !== 'header');
-  // A place in the feed of events is one tenant's own.
+  // A cursor of the feed is valid for one tenant only.
   const shown = inUrl.filter(({ name }) => name !== 'after');
   const values = new Map(shown.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
@@ -185,7 +185,7 @@ export interface SentAnswer {
   readonly body: unknown;
 }
 
-/** Where an answer does not keep to the contract; empty if it does. */
+/** How an answer breaks the contract; empty if it does not. */
 export function contractFaults(operationId: string, { status, contentType, header, body }: SentAnswer): string[] {
   const what = `${operationId} ${status}`;
   const declared = operationOf(operationId).responses[status];
@@ -202,18 +202,18 @@ export function contractFaults(operationId: string, { status, contentType, heade
   const content = declared.content[mediaType];
   if (!content)
     return [...headers, `${what} is declared as ${Object.keys(declared.content).join(', ')}, not ${mediaType}`];
-  // Its schema says no more than its type.
+  // The schema of a PDF only names its type.
   if (mediaType === 'application/pdf') return headers;
   return [...headers, ...schemaFaults(content.schema, body).map((fault) => `${what} breaks its schema: ${fault}`)];
 }
 
-// By their texts: most schemas are those of responses that all operations have.
+// Keyed by text, because all operations share most response schemas.
 const compiled = new Map<string, ValidateFunction>();
 const validators = new WeakMap<Schema, ValidateFunction>();
 const ajv = new Ajv2020({ allErrors: true, strict: false, discriminator: true });
 addFormats.default(ajv);
 
-/** Which rules of the schema the value breaks, and where. */
+/** The rules of the schema that the value breaks, with their places. */
 export function schemaFaults(schema: Schema, value: unknown): string[] {
   const validate = validators.get(schema) ?? compiledOnce(schema);
   validators.set(schema, validate);

@@ -1,6 +1,6 @@
 /**
- * A certificate authority of the tests' own, a server's certificate for `localhost` and a client's, all valid for a
- * hundred years; and another authority, which vouches for neither.
+ * A test certificate authority, its certificates for a server on `localhost` and for a client, and another authority
+ * that signed neither. All are valid for a hundred years.
  */
 export const tlsFiles = {
   'ca.crt': `-----BEGIN CERTIFICATE-----

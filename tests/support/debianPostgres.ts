@@ -17,7 +17,7 @@ export function hasDebianPostgres(): boolean {
   return isThere(version !== undefined, "tests on Debian's PostgreSQL", packages('postgresql'));
 }
 
-/** A server as the package leaves it: its superuser enters by the socket, everyone else with a password. */
+/** A server with the package's defaults: the superuser connects by the socket, others by password. */
 export async function startDebianPostgres() {
   const { dataDir, remove } = await temporaryDataDir();
   const data = join(dataDir, 'postgres/data');

@@ -10,12 +10,12 @@ export async function readAll(file: RemoteFile): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Fetches a URL and reads it; at most 1 MiB. */
+/** Fetches and reads a URL, up to 1 MiB. */
 export function fetchWith(download: Downloader, url: string): Promise<Downloaded<Buffer>> {
   return download(url, { maxBytes: 1024 * 1024 }, readAll);
 }
 
-/** The Problem that an attempt was refused with; rejects when it was not refused, or not by a Problem. */
+/** The Problem that refuses an attempt; rejects when the attempt succeeds or throws another error. */
 export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
   const outcome = await attempt.then(
     () => 'accepted',
@@ -25,12 +25,12 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
   throw new Error(`Not refused by a Problem: ${String(outcome)}`);
 }
 
-/** The code that an attempt was refused with. */
+/** The code of {@link refusalOf}. */
 export async function codeOf(attempt: Promise<unknown>): Promise<string> {
   return (await refusalOf(attempt)).code;
 }
 
-/** Waits for a condition, at most fifteen seconds. */
+/** Waits up to 15 s for a condition. */
 export async function until(condition: () => boolean): Promise<void> {
   const giveUp = performance.now() + 15_000;
   while (!condition()) {
@@ -39,7 +39,7 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-/** Answers with a body that never ends, as fast as the connection takes it. */
+/** Sends an endless body as fast as the connection takes it. */
 export function endless(_request: unknown, response: ServerResponse): void {
   const chunk = Buffer.alloc(65_536, 1);
   const send = () => {

@@ -3,8 +3,7 @@ import type { EventDataOf, EventType } from '../../src/contract.js';
 import { recordEvent, type EventPlace } from '../../src/domain/events/record.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import type { Partner } from './factories.js';
-import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Caller, type Server } from './http.js';
 
 export interface ToldEvent {
   readonly id: string;
@@ -15,27 +14,22 @@ export interface ToldEvent {
 
 /** Reads one page of the feed; throws when it is refused. */
 export async function feedPage(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: Pick<Partner, 'token'>,
+  server: Server,
+  { token }: Caller,
   query: Readonly<Record<string, string | number | undefined>> = {},
 ): Promise<{ data: readonly ToldEvent[]; next_cursor: string; has_more: boolean }> {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
-  const answer: Answer = await call(harness, `GET /events?${given.toString()}`, { token });
-  if (answer.status !== 200) throw new Error(`no events: ${answer.status} ${answer.body?.code}`);
-  return answer.body;
+  const { status, body } = await call(server, `GET /events?${given.toString()}`, { token });
+  if (status !== 200) throw new Error(`no events: ${status} ${body?.code}`);
+  return body;
 }
 
-/** All events of a partner; throws when there are fewer of this type. */
-export async function eventsUpTo(
-  harness: Pick<Harness, 'baseUrl'>,
-  partner: Pick<Partner, 'token'>,
-  type: EventType,
-  times = 1,
-): Promise<ToldEvent[]> {
+/** All events of a partner; throws when fewer than `times` have this type. */
+export async function eventsUpTo(server: Server, caller: Caller, type: EventType, times = 1): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
   for (let after: string | undefined, more = true; more;) {
-    const page = await feedPage(harness, partner, { after, limit: 100 });
+    const page = await feedPage(server, caller, { after, limit: 100 });
     events.push(...page.data);
     [after, more] = [page.next_cursor, page.has_more];
   }
@@ -43,7 +37,7 @@ export async function eventsUpTo(
   throw new Error(`no ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
 }
 
-/** Any type, for tests of the feed itself: its data does not matter. */
+/** Records `order.paid` events for tests of the feed, which ignore their data. */
 export const recordPaid = (
   { domain }: { readonly domain: DomainContext },
   place: EventPlace,
@@ -54,7 +48,7 @@ export const recordPaid = (
     for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
   });
 
-/** What happens to a webhook endpoint. */
+/** Records the events of a webhook endpoint. */
 export async function recordEndpointEvents(
   transaction: Parameters<typeof recordEvent>[0],
   { tenantId }: Pick<Partner, 'tenantId'>,

@@ -1,7 +1,7 @@
 /**
- * Checks every case, and fails with the list of those that do not hold: one that fails does not hide the others.
- * @param nameOf what the list calls a case
- * @param atOnce how many are checked at the same time: more than one only where none changes what another one sees
+ * Checks every case and fails with a list of all failed ones, so that the first failure does not hide the others.
+ * @param nameOf the name of a case in that list
+ * @param atOnce concurrent checks; more than one only if the cases do not influence each other
  */
 export async function everyCase<T>(
   cases: readonly T[],
@@ -9,7 +9,7 @@ export async function everyCase<T>(
   check: (one: T) => unknown,
   atOnce = 1,
 ): Promise<void> {
-  // As with `it.each`: a list that has become empty guards nothing.
+  // Like `it.each`: an empty list would pass without checking anything.
   if (cases.length === 0) throw new Error('there is no case to check');
   const faults = new Map<number, string>();
   const waiting = cases.entries();
@@ -28,7 +28,7 @@ export async function everyCase<T>(
   throw new Error(`${faults.size} of ${cases.length} cases do not hold\n\n${inOrder.join('\n\n')}`);
 }
 
-/** What was expected, and the line of the test that expected it. */
+/** The message of the error and the line of the test that threw it. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const line = error.stack?.split('\n').find((text) => /^ +at .*\.test\.ts/.test(text));

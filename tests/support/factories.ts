@@ -3,11 +3,13 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import type { Permission } from '../../src/contract.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type CallOptions, type Server } from './http.js';
 
-// Names and keys count up, so that a test says only what matters to it.
+// Numbered names and keys are unique, so that a test names only the values it depends on.
 let count = 0;
 const next = (): number => (count += 1);
+
+const timesOf = ({ now }: Harness['domain']) => ({ createdAt: now(), updatedAt: now() });
 
 /** A tenant with an API client that holds a token. */
 export interface Partner extends Credentials {
@@ -26,7 +28,7 @@ export async function newPartner(harness: Harness, mode: 'live' | 'sandbox' = 'l
   return newClient(harness, id);
 }
 
-/** One more client of a tenant, with a token. */
+/** A further client of a tenant, with a token. */
 export async function newClient(
   harness: Harness,
   tenantId: string,
@@ -38,18 +40,20 @@ export async function newClient(
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
-/** An access token by client credentials. */
-export async function newToken(
-  harness: Pick<Harness, 'baseUrl'>,
-  { clientId, clientSecret }: Credentials,
-): Promise<string> {
+/** Gets an access token by client credentials. */
+export async function newToken(server: Server, { clientId, clientSecret }: Credentials): Promise<string> {
   const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-  const { status, body } = await call(harness, 'POST /oauth/token', { json });
-  if (status !== 200) throw new Error(`no token: ${status}`);
-  return body.access_token;
+  return (await create(server, 'POST /oauth/token', { json }, 200)).access_token;
 }
 
-/** A body for POST /clients with an e-mail of its own. */
+/** Sends a request; throws unless it gets this status. */
+async function create(server: Server, target: string, options: CallOptions, expected = 201): Promise<Answer['body']> {
+  const { status, body } = await call(server, target, options);
+  if (status !== expected) throw new Error(`${target}: ${status}`);
+  return body;
+}
+
+/** A body for POST /clients with a unique e-mail. */
 export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     firstName: 'Jane',
@@ -64,9 +68,7 @@ export function patientBody(changes: Record<string, unknown> = {}): Record<strin
 
 /** Creates a patient over HTTP; returns its `user_id`. */
 export async function newPatient(harness: Harness, { token }: Partner, changes = {}): Promise<string> {
-  const { status, body } = await call(harness, 'POST /clients', { token, json: patientBody(changes) });
-  if (status !== 201) throw new Error(`no patient: ${status}`);
-  return body.user_id;
+  return (await create(harness, 'POST /clients', { token, json: patientBody(changes) })).user_id;
 }
 
 export interface ClinicChanges {
@@ -79,15 +81,16 @@ export interface ClinicChanges {
   readonly places?: readonly { readonly state: string; readonly timezone: string | null }[];
 }
 
-/** A clinic in Austin, unless said otherwise; returns its id. */
+const address = { address1: '301 Congress Avenue', city: 'Austin', postal: '78701', country: 'US' };
+
+/** A clinic, by default in Austin; returns its id. */
 export async function newClinic(
   { domain }: Harness,
   { tenantId }: Partner,
-  changes: ClinicChanges = {},
+  { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given }: ClinicChanges = {},
 ): Promise<string> {
-  const { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given } = changes;
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const { id } = await domain.db.prisma.clinic.create({
     data: {
       id: domain.newId(),
@@ -100,15 +103,11 @@ export async function newClinic(
       ...given,
       locations: {
         createMany: {
-          data: places.map(({ state, timezone }, index) => ({
+          data: places.map((place, index) => ({
             id: domain.newId(),
             name: `Place ${index}`,
-            address1: '301 Congress Avenue',
-            city: 'Austin',
-            state,
-            postal: '78701',
-            country: 'US',
-            timezone,
+            ...address,
+            ...place,
             isPrimary: index === 0,
             isActive: true,
             ...times,
@@ -138,14 +137,10 @@ export interface ProductChanges {
 }
 
 /** A category with one subcategory. */
-export async function newCategory(
-  { domain }: Harness,
-  { tenantId }: Partner,
-): Promise<{ categoryId: string; subcategoryId: string }> {
+export async function newCategory({ domain }: Harness, { tenantId }: Partner) {
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const categoryId = domain.newId();
-  const subcategoryId = domain.newId();
+  const times = timesOf(domain);
+  const [categoryId, subcategoryId] = [domain.newId(), domain.newId()];
   await domain.db.prisma.category.create({
     data: {
       id: categoryId,
@@ -160,7 +155,7 @@ export async function newCategory(
   return { categoryId, subcategoryId };
 }
 
-/** A product that is active, available everywhere and in a category of its own, unless said otherwise. */
+/** A product; by default active, available everywhere and in a new category. */
 export async function newProduct(harness: Harness, partner: Partner, changes: ProductChanges = {}): Promise<string> {
   const { domain } = harness;
   const {
@@ -175,7 +170,7 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
   } = changes;
   const group = categoryId && subcategoryId ? { categoryId, subcategoryId } : await newCategory(harness, partner);
   const number = next();
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const times = timesOf(domain);
   const { id } = await domain.db.prisma.product.create({
     data: {
       id: domain.newId(),
@@ -193,24 +188,13 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
       ...group,
     },
   });
-  const owned = { tenantId: partner.tenantId, productId: id, ...times };
-  await domain.db.prisma.productOffer.create({
-    data: {
-      id: domain.newId(),
-      ...owned,
-      price,
-      qty: 10,
-      qtyAlert: 2,
-      shippingType,
-      shippingAmount,
-      vendorCost: '1.00',
-      cogs: '2.00',
-    },
+  const owned = () => ({ id: domain.newId(), tenantId: partner.tenantId, productId: id, ...times });
+  const offer = { price, qty: 10, qtyAlert: 2, shippingType, shippingAmount, vendorCost: '1.00', cogs: '2.00' };
+  await domain.db.prisma.productOffer.create({ data: { ...owned(), ...offer } });
+  await domain.db.prisma.clinicAvailability.createMany({
+    data: availability.map((entry) => ({ ...owned(), ...entry })),
   });
-  for (const entry of availability) {
-    await domain.db.prisma.clinicAvailability.create({ data: { id: domain.newId(), ...owned, ...entry } });
-  }
-  if (isRx) await domain.db.prisma.productRx.create({ data: { id: domain.newId(), ...owned, ...rx(domain.newId()) } });
+  if (isRx) await domain.db.prisma.productRx.create({ data: { ...owned(), ...rx(domain.newId()) } });
   return id;
 }
 
@@ -232,23 +216,26 @@ export interface EncounterBody {
   readonly serviceQueue: string;
 }
 
-/** What an encounter needs, ready to be created. */
+/** Creates the records of an encounter; returns the body that creates it. */
 export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
-  const [clinicId, patientId, treatmentId] = await Promise.all([
-    newClinic(harness, partner),
-    newPatient(harness, partner),
-    newProduct(harness, partner),
-  ]);
-  return {
-    clinicId,
-    patientId,
-    treatmentIds: [treatmentId],
-    reviewType: 'asynchronous',
-    serviceQueue: 'provider_network',
-  };
+  const records = [newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner)] as const;
+  const [clinicId, patientId, treatmentId] = await Promise.all(records);
+  const treatmentIds = [treatmentId];
+  return { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
 }
 
-/** What the row of a document says about its file. */
+/** Required columns of a patient, except ids, e-mail and times. */
+export const patientColumns = {
+  firstName: 'Jane',
+  lastName: 'Miller',
+  dateOfBirth: new Date('1990-06-30'),
+  phone: '5125550142',
+  countryCode: '+1',
+  isVerified: 'NOTVERIFIED',
+  isHomeAddressSameAsShipping: true,
+} as const;
+
+/** Columns of a document about its file, which does not exist. */
 export const missingFile = {
   storageProvider: 'file' as const,
   container: 'documents',
@@ -260,24 +247,13 @@ export const missingFile = {
   originalFilename: 'blood.pdf',
 };
 
-/** The row of an uploaded document of a patient, without its file; returns its id. */
-export async function newDocument(
-  { domain }: Harness,
-  { tenantId, clientId }: Partner,
-  patientId: string,
-): Promise<string> {
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+/** Inserts a document of a patient without its file; returns its id. */
+export async function newDocument({ domain }: Harness, owner: Partner, patientId: string): Promise<string> {
+  const { tenantId, clientId } = owner;
+  const times = timesOf(domain);
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.prisma.document.create({
-    data: {
-      id: domain.newId(),
-      tenantId,
-      patientId,
-      docType: 'lab-results',
-      ...missingFile,
-      uploadedById,
-      ...times,
-    },
+    data: { id: domain.newId(), tenantId, patientId, docType: 'lab-results', ...missingFile, uploadedById, ...times },
   });
   return id;
 }
@@ -285,7 +261,5 @@ export async function newDocument(
 /** Creates an encounter over HTTP; returns the record. */
 export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Answer['body']> {
   const json = { ...(await encounterBody(harness, partner)), ...changes };
-  const { status, body } = await call(harness, 'POST /encounters', { token: partner.token, json });
-  if (status !== 201) throw new Error(`no encounter: ${status}`);
-  return body;
+  return create(harness, 'POST /encounters', { token: partner.token, json });
 }

@@ -1,25 +1,24 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { SocketAddress } from '../../src/config.js';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
-/** The harmless file that every scanner reports (EICAR); in two parts, so that none reports this one. */
+/** The harmless file that every scanner reports (EICAR); split, so that scanners do not report this source. */
 export const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** What a clamd does with each new connection. */
+/** The reaction of a clamd to a new connection. */
 export type Behaviour = (socket: Socket) => void;
 
-/** A server that speaks the part of clamd's protocol that we use (clamd(8)), or pretends to. */
+/** A server that speaks the part of clamd's protocol that the service uses (clamd(8)), or misbehaves. */
 export interface FakeClamd {
   readonly address: SocketAddress;
   /** As CLAMAV_ADDRESS wants it. */
   readonly setting: string;
-  /** Every file that was sent to its end, byte for byte. */
+  /** The content of every file that was sent completely. */
   readonly scanned: readonly Buffer[];
   connections(): number;
   openConnections(): number;
-  /** From now on; `undefined` is what a clamd that works does. */
+  /** Sets the behaviour for new connections; `undefined` restores a working clamd. */
   behave(behaviour: Behaviour | undefined): void;
   close(): Promise<void>;
 }
@@ -31,38 +30,30 @@ export interface FakeClamdOptions {
   readonly maxLength?: number;
 }
 
-/** Starts a clamd that finds EICAR, and nothing else. */
+/** Starts a clamd that finds only EICAR. */
 export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOptions = {}): Promise<FakeClamd> {
   const scanned: Buffer[] = [];
   const open = new Set<Socket>();
-  const working: Behaviour = (socket) => {
-    answerCommand(socket, maxLength, scanned);
-  };
+  const working: Behaviour = (socket) => answerCommand(socket, maxLength, scanned);
   let behaviour = working;
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     open.add(socket);
-    socket
-      .on('error', () => undefined)
-      .on('close', () => {
-        open.delete(socket);
-      });
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
     behaviour(socket);
   });
-  if (path === undefined) server.listen(0, '127.0.0.1');
-  else server.listen(path);
-  await once(server, 'listening');
-  const address = path === undefined ? { host: '127.0.0.1', port: portOf(server.address()) } : { path };
+  const port = path === undefined ? await listenOnLoopback(server) : 0;
+  if (path !== undefined) await once(server.listen(path), 'listening');
   return {
-    address,
-    setting: path ?? `127.0.0.1:${portOf(server.address())}`,
+    address: path === undefined ? { host: '127.0.0.1', port } : { path },
+    setting: path ?? `127.0.0.1:${port}`,
     scanned,
     connections: () => connections,
     openConnections: () => open.size,
     behave(wanted) {
       behaviour = wanted ?? working;
-      // Who does not read does not notice either that the other side has gone.
+      // A paused socket does not notice that the other side has closed.
       for (const socket of open) socket.resume();
     },
     async close() {
@@ -74,7 +65,7 @@ export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOp
   };
 }
 
-/** One command a connection, as clamd has it outside of a session; it hangs up after the answer. */
+/** Answers one command and closes the connection, as clamd does outside of a session. */
 function answerCommand(socket: Socket, maxLength: number, scanned: Buffer[]): void {
   let received = Buffer.alloc(0);
   let inStream = false;
@@ -108,7 +99,7 @@ function answerCommand(socket: Socket, maxLength: number, scanned: Buffer[]): vo
   });
 }
 
-/** Takes a whole file like a clamd, and then does something else than clamd. */
+/** Reads a whole file like clamd, then acts instead of answering. */
 export function afterTheFile(act: Behaviour): Behaviour {
   return (socket) => {
     let last = Buffer.alloc(0);

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener, Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
 
-/** What a path of the host answers: a listener, or a file with its headers. */
+/** The answer at a path: a listener, or a file with its headers. */
 export type Answer =
   RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
 
-/** A server on loopback that documents are fetched from. */
+/** A server on loopback from which the service fetches documents. */
 export interface FileHost {
   /** `host:port`, as DOCUMENT_FETCH_ALLOWED_HOSTS wants it. */
   readonly host: string;
@@ -24,8 +24,8 @@ export interface FileHost {
 }
 
 /**
- * Starts a host on 127.0.0.1 at a free port; with `tls` it speaks https and has the certificate of
- * `tlsHostName`, which only `tlsCertificate` vouches for.
+ * Starts a host on 127.0.0.1 at a free port. With `tls` it speaks https with the self-signed `tlsCertificate` for
+ * `tlsHostName`.
  */
 export async function startFileHost(options: { readonly tls?: boolean } = {}): Promise<FileHost> {
   const answers = new Map<string, Answer>();
@@ -46,15 +46,11 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
   server.on('connection', (socket) => {
     connections += 1;
     open += 1;
-    socket.once('close', () => {
-      open -= 1;
-    });
+    socket.once('close', () => (open -= 1));
   });
-  server.listen(0, '127.0.0.1');
-  // Who fails before closing it must not wait for it.
+  const port = await listenOnLoopback(server);
+  // A test that fails before closing the host must not wait for it.
   server.unref();
-  await once(server, 'listening');
-  const port = portOf(server.address());
   const hostName = options.tls ? tlsHostName : '127.0.0.1';
 
   return {
@@ -66,11 +62,7 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
       answers.set(path, answer);
       return `${options.tls ? 'https' : 'http'}://${hostName}:${port}${path}`;
     },
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeServer(server),
   };
 }
 
@@ -80,21 +72,30 @@ export function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-function pdf(): Buffer {
-  return Buffer.from(
-    [
-      '%PDF-1.4',
-      '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
-      '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
-      '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj',
-      'trailer<</Root 1 0 R>>',
-      '%%EOF',
-      '',
-    ].join('\n'),
-  );
+/** Listens on 127.0.0.1; resolves with the port, by default a free one. */
+export async function listenOnLoopback(server: TcpServer, port = 0): Promise<number> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return portOf(server.address());
 }
 
-/** One black pixel; its directory is at the end of the file, as scanners write it, `gap` bytes after the header. */
+/** Stops a server and its connections; does nothing if it is stopped. */
+export async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+}
+
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj
+trailer<</Root 1 0 R>>
+%%EOF
+`;
+
+/** One black pixel. Its directory follows `gap` bytes after the header, as scanners write it. */
 function tiff(gap: number): Buffer {
   const entries = [
     [256, 3, 1, 1],
@@ -121,7 +122,7 @@ function tiff(gap: number): Buffer {
 
 /** Small files of every type that a document may have. */
 export const sampleFiles = {
-  pdf: pdf(),
+  pdf: Buffer.from(pdf),
   png: Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',
@@ -135,7 +136,7 @@ export const sampleFiles = {
   heic: heic(),
 };
 
-/** The frame of a picture: boxes of its kind, its parts and its data, the last with a length of 64 bits. */
+/** The boxes of a HEIC picture without content; the length of the last one has 64 bits. */
 function heic(): Buffer {
   const box = (type: string, content: Buffer) => {
     const length = Buffer.alloc(4);
@@ -150,7 +151,7 @@ function heic(): Buffer {
 /** The name in the certificate below. */
 export const tlsHostName = 'files.example.com';
 
-/** Made for these tests only; it vouches for itself and is valid from 2020 to 2119. */
+/** Self-signed, for these tests only; valid from 2020 to 2119. */
 export const tlsCertificate = `-----BEGIN CERTIFICATE-----
 MIIBejCCAR+gAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFmaWxlcy5l
 eGFtcGxlLmNvbTAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowHDEa

@@ -17,14 +17,14 @@ async function encounterOf({ domain: { db } }: Harness, { tenantId }: Owner, enc
   return { tenantId, encounterId, reviewerRef: reviewer };
 }
 
-/** Gives an encounter addenda, past the rules. */
+/** Adds addenda to an encounter, bypassing the rules. */
 export async function addAddenda(harness: Harness, owner: Owner, encounterNo: number, count: number, text = 'More.') {
   const { db, newId } = harness.domain;
   const row = { ...(await encounterOf(harness, owner, encounterNo)), addedAt: harness.clock.now, text };
   await db.prisma.encounterAddendum.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
 }
 
-/** Gives an encounter rounds of information that are over, past the rules. */
+/** Adds finished rounds of information to an encounter, bypassing the rules. */
 export async function addRounds(harness: Harness, owner: Owner, encounterNo: number, count: number): Promise<void> {
   const { db, newId } = harness.domain;
   const { now } = harness.clock;
@@ -33,7 +33,7 @@ export async function addRounds(harness: Harness, owner: Owner, encounterNo: num
   await db.prisma.encounterInformation.createMany({ data: times(count, () => ({ id: newId(), ...row, ...at })) });
 }
 
-/** Gives a pending order payments of 0.01 each, past the rules. */
+/** Adds payments of 0.01 to a pending order, bypassing the rules. */
 export async function addPayments(harness: Harness, owner: Owner, orderNo: string, count: number): Promise<void> {
   const { db, newId } = harness.domain;
   const { tenantId } = owner;
@@ -47,7 +47,7 @@ export async function addPayments(harness: Harness, owner: Owner, orderNo: strin
   });
 }
 
-/** Gives a pending order a payment of 10.00 with refunds of 0.01 each, past the rules. */
+/** Adds a payment of 10.00 with refunds of 0.01 to a pending order, bypassing the rules. */
 export async function addRefunds(harness: Harness, owner: Owner, orderNo: string, count: number, reason: string) {
   const { db, newId } = harness.domain;
   const { tenantId } = owner;
@@ -68,7 +68,7 @@ type Body = Readonly<Record<string, unknown>>;
 type Send = (operation: ContractOperation, options?: { query?: Body; body?: Body }) => Promise<Answer>;
 type After = (change: () => Promise<unknown>, provoke: Provocation) => Provocation;
 
-/** How the examples of `too_many_records` and `sandbox_full` come about, in the sandbox of the cast. */
+/** Provokes `too_many_records` and `sandbox_full` in the sandbox of the cast. */
 export function provokedByFullRecords(
   stage: () => { readonly harness: Harness; readonly partner: Owner },
   after: After,

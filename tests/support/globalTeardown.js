@@ -1,4 +1,4 @@
-/** Stops what globalSetup started, in the same process. */
+/** Stops the cluster that globalSetup started in this process. */
 export default async function globalTeardown() {
   await globalThis.stopTestCluster();
 }

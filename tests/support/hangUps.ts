@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { requestBytes, type RawRequest } from './rawHttp.js';
 
-/** Where a caller hangs up: sends its part of the request, and resolves when the exchange has come that far. */
+/** Sends the request up to the point of a hang-up; resolves when the exchange has reached it. */
 type Phase = (socket: Socket, request: RawRequest) => Promise<unknown>;
 
 const framed = (request: RawRequest, header: readonly [string, string], body?: string): RawRequest => ({
@@ -12,9 +12,9 @@ const framed = (request: RawRequest, header: readonly [string, string], body?: s
 });
 const send = (socket: Socket, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve) => socket.write(bytes, () => resolve()));
-/** Whatever has ended the connection: the service may reset it. */
+/** The end of the connection, by either side or by a reset. */
 const over = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve));
-/** The first bytes of the response, or the end. */
+/** The first bytes of the response, or the end of the connection. */
 const answered = (socket: Socket): Promise<unknown> =>
   Promise.race([new Promise((resolve) => socket.once('data', resolve)), over(socket)]);
 const sendAnd = (change: (request: RawRequest) => RawRequest, wait: boolean): Phase =>
@@ -57,7 +57,7 @@ export const phases: Readonly<Record<string, Phase>> = {
   },
 };
 
-/** How a caller hangs up. */
+/** Ways to hang up. */
 export const endings: Readonly<Record<string, (socket: Socket) => unknown>> = {
   FIN: (socket) => socket.destroy(),
   RST: (socket) => socket.resetAndDestroy(),
@@ -73,7 +73,7 @@ export const hangUps: readonly HangUp[] = Object.keys(phases).flatMap((phase) =>
   Object.keys(endings).map((ending) => ({ phase, ending })),
 );
 
-/** Sends a request as far as the phase goes, hangs up, and resolves when the connection has ended. */
+/** Sends a request up to the phase, hangs up, and resolves when the connection has ended. */
 export async function hangUp(origin: string, { phase, ending }: HangUp, request: RawRequest): Promise<void> {
   const { hostname, port } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino, type Logger } from 'pino';
+import { pino } from 'pino';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
@@ -17,18 +17,18 @@ import { openServices } from '../../src/runtime/services.js';
 import { observe } from './observer.js';
 import { createTestDatabase } from './postgres.js';
 
-/** A moment to start from; tests move it, nothing else does. */
+/** Only tests move this clock. */
 export interface Clock {
   now: Date;
   /** Moves the service's time forward. */
   advance(seconds: number): void;
 }
 
-/** The whole service on loopback with a database of its own; only time and log are the test's. */
+/** The whole service on loopback with a new database; tests supply only time and log. */
 export interface Harness {
   readonly baseUrl: string;
   readonly services: Services;
-  /** For provisioning and for looking at the state. */
+  /** To create and to inspect records. */
   readonly domain: BackgroundContext;
   readonly clock: Clock;
   readonly server: Server;
@@ -43,7 +43,7 @@ export interface HarnessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Changes the services before the app is made, for example to break one. */
   readonly change?: (services: Services) => Services;
-  /** Another database than a new test database. */
+  /** Used instead of a new test database. */
   readonly databaseUrl?: string;
 }
 
@@ -51,29 +51,18 @@ export interface HarnessOptions {
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));
-  const config = readConfig({
-    DATA_DIR: dataDir,
-    VALIDATE_RESPONSES: 'true',
-    RATE_LIMIT: 'off',
-    ...options.environment,
-  });
+  const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
+  const config = readConfig({ ...defaults, ...options.environment });
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
   const db = openDatabase(url, { poolSize: config.databasePoolSize });
   const logged: Record<string, unknown>[] = [];
-  const log = recordingLog(logged);
+  const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
   let baseUrl = '';
-  const opened = await openServices({
-    config,
-    domain,
-    databaseUrl: url,
-    log,
-    baseUrl: () => baseUrl,
-    isStopping: () => false,
-    wakeDeliveries: () => undefined,
-  });
-  // A spread would ask for the base URL before it is known.
+  const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
+  const opened = await openServices({ config, domain, databaseUrl: url, log, ...state });
+  // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
   const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()), config);
@@ -99,6 +88,16 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
+/** Starts the service for the tests of a file, which can use it from their first `beforeAll` on. */
+export function useHarness(options: HarnessOptions = {}): Harness {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness(options);
+  });
+  afterAll(() => harness.close());
+  return new Proxy({} as Harness, { get: (_target, name) => Reflect.get(harness, name) as unknown });
+}
+
 function newClock(): Clock {
   return {
     now: new Date('2026-11-20T16:00:00.000Z'),
@@ -106,8 +105,4 @@ function newClock(): Clock {
       this.now = new Date(this.now.getTime() + seconds * 1000);
     },
   };
-}
-
-function recordingLog(logged: Record<string, unknown>[]): Logger {
-  return pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
 }

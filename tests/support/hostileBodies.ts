@@ -8,8 +8,8 @@ export const json = { 'Content-Type': 'application/json' };
 export const bodied = operations.filter(({ requestBody }) => requestBody !== undefined);
 
 /**
- * The values to send to an operation: all of them to one that takes JSON and to the token endpoint, which also takes
- * forms. The others read their bodies with the same code, so they get one each, in turn.
+ * The values to send to an operation: all for createPatient and for the token endpoint, which also takes forms. Others
+ * read bodies with the same code, so each gets one value, in turn.
  */
 export function sampleFor<T>(operation: ContractOperation, values: readonly T[]): readonly T[] {
   if (['createPatient', 'issueToken'].includes(operation.operationId)) return values;
@@ -17,21 +17,18 @@ export function sampleFor<T>(operation: ContractOperation, values: readonly T[])
   return values.slice(turn, turn + 1);
 }
 
-/** The token endpoint has one code for all that is wrong with a request (RFC 6749 §5.2). */
-export function expectRefusal(
-  operation: ContractOperation,
-  { status, body, text }: Answer,
-  code: string | RegExp,
-): void {
+/** The token endpoint has one code for all faults of a request (RFC 6749 §5.2). */
+export function expectRefusal({ operationId }: ContractOperation, answer: Answer, code: string | RegExp): void {
+  const { status, body, text } = answer;
   expect({ text: text.slice(0, 200), status }).toEqual({ text: text.slice(0, 200), status: 400 });
-  if (operation.operationId === 'issueToken') expect(body.error).toBe('invalid_request');
+  if (operationId === 'issueToken') expect(body.error).toBe('invalid_request');
   else expect(body.code).toMatch(code);
 }
 
-/** An attacked service, and how a hostile body is sent to one of its operations. */
+/** An attacked service with functions that send hostile bodies to it. */
 export interface BodiesUnderAttack extends AttackedService {
   send(operation: ContractOperation, options: CallOptions): Promise<Answer>;
-  /** As JSON, unless the headers say something else. */
+  /** Sends the body as JSON unless the headers name another type. */
   sendText(operation: ContractOperation, raw: string | Uint8Array<ArrayBuffer>, headers?: object): Promise<Answer>;
   /** Checks every operation that takes a body. */
   everyOperation(check: (operation: ContractOperation) => Promise<void>): Promise<void>;

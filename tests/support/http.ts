@@ -4,13 +4,19 @@ import type { Harness } from './harness.js';
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON, or undefined when there is none. */
+  /** Parsed JSON, or undefined if the text is not JSON. */
   readonly body: any;
   readonly text: string;
 }
 
-export interface CallOptions {
+export type Server = Pick<Harness, 'baseUrl'>;
+
+/** A caller with a token, or without one. */
+export interface Caller {
   readonly token?: string | undefined;
+}
+
+export interface CallOptions extends Caller {
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as it is. */
@@ -18,12 +24,12 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The header of a body that is sent as it is, but said to be JSON. */
+/** Declares a raw body to be JSON. */
 export const jsonType = { 'Content-Type': 'application/json' };
 
 /** One HTTP request to the service; `target` is `METHOD /path?query`. */
 export async function call(
-  { baseUrl }: Pick<Harness, 'baseUrl'>,
+  { baseUrl }: Server,
   target: string,
   { token, json, raw, headers = {} }: CallOptions = {},
 ): Promise<Answer> {
@@ -43,7 +49,8 @@ export async function call(
   return { status: response.status, headers: response.headers, body: parsed(text), text };
 }
 
-function parsed(text: string): unknown {
+/** The parsed JSON, or undefined if the text is not JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

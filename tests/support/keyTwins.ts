@@ -3,7 +3,7 @@ import type { ContractOperation } from './contract.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
 
-/** Whose key it is, and of which operation. */
+/** A key with its owner and operation. */
 export interface TakenKey {
   readonly tenantId: string;
   readonly apiClientId: string;
@@ -11,15 +11,15 @@ export interface TakenKey {
   readonly key: string;
 }
 
-/** A key as another request would have left it. */
+/** Stores a key as another request would. */
 export async function takeKey(db: PrismaQueries, taken: TakenKey): Promise<void> {
   const left = { fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } };
   await db.idempotencyKey.create({ data: { ...taken, ...left } });
 }
 
 /**
- * What each operation answers while a request with the same key is under way, by operationId. They wait at the same
- * time, because the wait is long: the pool needs a connection for each, one for the twin and one to spare.
+ * The answer of each operation, by operationId, while another request with its key is in progress. The requests wait
+ * concurrently, because each wait is long: the pool needs a connection for each, one for the twin and one to spare.
  */
 export function behindTwins(
   { domain }: Pick<Harness, 'domain'>,

@@ -2,7 +2,7 @@ import type { OperationId } from '../../src/contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 
-/** Does the work while a request with this key, which will fail, is under way: its row is there, but not committed. */
+/** Does the work while a request with this key, which will fail, is in progress: its row is not committed. */
 export async function whileKeyIsUsed<T>(
   { domain }: Harness,
   { tenantId, clientId }: Partner,

@@ -1,6 +1,6 @@
-// What is wrong in one way each, with a mark where it is wrong.
+// Inputs with one fault each, and a mark at the fault.
 
-/** Bodies that are no JSON, or not what any operation takes. */
+/** Bodies that are not JSON, or that no operation accepts. */
 export const bodies = (mark: string): string[] => [
   `{"firstName":"${mark}`,
   `{"firstName":${mark}}`,
@@ -11,7 +11,7 @@ export const bodies = (mark: string): string[] => [
   `{"a":"${mark}\u0007"}`,
 ];
 
-/** Addresses that no document can be fetched from. */
+/** Addresses from which no document can be fetched. */
 export const documentUrls = (mark: string, host: string): string[] => [
   `https://${mark}.invalid/x`,
   `https://${mark}:${mark}@host/x`,

@@ -10,14 +10,14 @@ export const migrationNames = readdirSync(new URL('../../prisma/migrations/', im
   .sort();
 const databases: TestDatabase[] = [];
 
-/** A database that goes with the test. */
+/** A database that {@link dropDatabases} drops. */
 export async function database(create: () => Promise<TestDatabase>): Promise<string> {
   const made = await create();
   databases.push(made);
   return made.url;
 }
 
-/** A database with these migrations and no others. */
+/** A database with only these migrations. */
 export async function databaseWith(applied: readonly string[]): Promise<string> {
   const url = await database(createEmptyDatabase);
   await rowsOf(
@@ -30,12 +30,9 @@ export async function databaseWith(applied: readonly string[]): Promise<string> 
   for (const name of applied) {
     const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
     await rowsOf(url, sql);
-    await rowsOf(
-      url,
-      `
-      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
-    );
+    const checksum = createHash('sha256').update(sql).digest('hex');
+    const values = `'${name.slice(0, 14)}', '${checksum}', now(), '${name}'`;
+    await rowsOf(url, `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name) VALUES (${values})`);
   }
   return url;
 }
@@ -45,7 +42,7 @@ export async function dropDatabases(): Promise<void> {
   await Promise.all(databases.splice(0).map(({ drop }) => drop()));
 }
 
-/** What a statement returns. */
+/** The rows that a statement returns. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

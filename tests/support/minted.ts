@@ -1,4 +1,4 @@
-/** Members of examples, by operation or by operation and example: what is new in every answer, and the place of the storage. */
+/** Members that differ in every answer or by object store, by operation or by operation and example. */
 export const minted: Readonly<Record<string, readonly string[]>> = {
   issueToken: ['access_token', 'refresh_token'],
   createPatient: ['user_id'],
@@ -32,7 +32,7 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
 
 /** The value with its minted members reduced to their types. */
 export function reduced(value: unknown, names: readonly string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((one) => reduced(one, names));
+  if (Array.isArray(value)) return value.map((element) => reduced(element, names));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [

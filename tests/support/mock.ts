@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
-/** The mock of the contract in a process of its own. */
+/** The mock of the contract in a child process. */
 export interface Mock {
   readonly baseUrl: string;
   stop(): Promise<void>;
@@ -39,12 +39,10 @@ export async function startMock(...options: string[]): Promise<Mock> {
   };
 }
 
-/** A port that nothing listens on at the moment. */
+/** A port that is free at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server.address());
+  const port = await listenOnLoopback(server);
   server.close();
   await once(server, 'close');
   return port;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
@@ -9,12 +8,14 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { fileRoutes } from '../../src/http/pages/files.js';
 import { Problem } from '../../src/problem.js';
-import { portOf } from './fileHost.js';
+import { closeServer, listenOnLoopback } from './fileHost.js';
 
-/** A store under test, with what the tests may look at from outside. */
+export { closeServer };
+
+/** A store under test, and its content as seen from outside. */
 export interface Subject {
   readonly store: ObjectStore;
-  /** Everything that is stored or was left behind. */
+  /** All stored and leftover objects. */
   leftovers(): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -29,7 +30,7 @@ export async function openFileSubject(dataDir: string, now = () => new Date()): 
   const app = express();
   const { server, origin } = await listen(app);
   const opened = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
-  // Stands for the rows of documents, from which the service takes name and type.
+  // Replaces the rows of documents, from which the service takes name and type.
   const linked = new Map<string, { readonly fileName: string; readonly contentType: string }>();
   const link: ObjectStore['link'] = (key, object, ...rest) => {
     linked.set(key, object);
@@ -50,17 +51,8 @@ export async function openFileSubject(dataDir: string, now = () => new Date()): 
 
 /** Starts an HTTP server on loopback. */
 export async function listen(listener: RequestListener): Promise<{ server: Server; origin: string }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, origin: `http://127.0.0.1:${portOf(server.address())}` };
-}
-
-/** Stops a server with its connections; once more is no error. */
-export async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  server.closeAllConnections();
-  server.close();
-  await once(server, 'close');
+  const server = createServer(listener);
+  return { server, origin: `http://127.0.0.1:${await listenOnLoopback(server)}` };
 }
 
 /** The names of all files below a folder. */
@@ -74,7 +66,7 @@ export function bodyOf(...chunks: (Uint8Array | string)[]): AsyncIterable<Uint8A
   return Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
 }
 
-/** The code of the Problem that an attempt ended with, else its error, else 'accepted'. */
+/** The code of the Problem that an attempt throws, or its other error, or 'accepted'. */
 export async function outcomeOf(attempt: Promise<unknown>): Promise<unknown> {
   const outcome = await attempt.then(
     () => 'accepted',

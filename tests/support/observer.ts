@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Route } from '../../src/http/endpoint/route.js';
 import { contractFaults } from './contract.js';
+import { parsed } from './http.js';
 import { noteStatus } from './statuses.js';
 
 /**
- * Looks at an answer of an operation as it leaves the service, from the operation, the validation or the error handler: it must
- * be what the contract declares, with its headers.
- * @param faults gets what is wrong
+ * Checks an answer of an operation, with its headers, against the contract as it leaves the service, whether the
+ * operation, the validation or the error handler sends it.
+ * @param faults collects the differences
  */
 export function observe(res: ServerResponse, faults: string[]): void {
   let text = '';
@@ -17,7 +18,7 @@ export function observe(res: ServerResponse, faults: string[]): void {
       return Reflect.apply(end, self, args);
     },
   });
-  // Headers that are written at once with the status are not among those that `getHeader` knows.
+  // `getHeader` does not return headers that `writeHead` sends with the status.
   let written: Record<string, unknown> = {};
   res.writeHead = new Proxy(res.writeHead, {
     apply(writeHead, self, args: unknown[]) {
@@ -33,21 +34,8 @@ export function observe(res: ServerResponse, faults: string[]): void {
     const { route } = ('locals' in res ? res.locals : {}) as { route?: Route };
     if (!route) return;
     noteStatus(route.operationId, res.statusCode);
-    faults.push(
-      ...contractFaults(route.operationId, {
-        status: res.statusCode,
-        contentType: String(headerOf('Content-Type')),
-        header: headerOf,
-        body: parsed(text),
-      }),
-    );
+    const contentType = String(headerOf('Content-Type'));
+    const sent = { status: res.statusCode, contentType, header: headerOf, body: parsed(text) };
+    faults.push(...contractFaults(route.operationId, sent));
   });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

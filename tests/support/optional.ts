@@ -1,7 +1,7 @@
 /**
- * Whether something is there that is optional for people; says plainly on standard error when it is not.
- * @param what tests that are skipped without it
- * @throws Error when it is not there and REQUIRE_ALL is set, as in CI: nothing may be skipped there
+ * Whether an optional tool is installed; if not, prints on standard error which tests are skipped.
+ * @param what the tests that are skipped without it
+ * @throws Error if it is missing and REQUIRE_ALL is set, as in CI, which must not skip tests
  */
 export function isThere(found: boolean, what: string, advice: string): boolean {
   if (found) return true;

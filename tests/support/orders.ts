@@ -1,34 +1,30 @@
 import type { EventType } from '../../src/contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller, type Server } from './http.js';
 
 let payments = 0;
 
-/** Asks for an order. */
-export function getOrder(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: { readonly token: string | undefined },
-  orderNo: string,
-): Promise<Answer> {
-  return call(harness, `GET /orders/${orderNo}`, { token });
+/** GET /orders/{order_no} */
+export function getOrder(server: Server, { token }: Caller, orderNo: string): Promise<Answer> {
+  return call(server, `GET /orders/${orderNo}`, { token });
 }
 
-/** Records a payment with a key of its own, unless said otherwise. */
+/** Records a payment, by default with a new key. */
 export function pay(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: { readonly token: string | undefined },
+  server: Server,
+  { token }: Caller,
   orderNo: string,
   json: unknown,
   key = `payment-${(payments += 1)}`,
 ): Promise<Answer> {
-  return call(harness, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
+  return call(server, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
 }
 
-/** What is told of an order; `encounter.completed` names it, too. */
+/** The events of an order; `encounter.completed` names it, too. */
 export const orderEvents = ['order.created', 'order.updated', 'order.paid', 'order.cancelled'] as const;
 
-/** Events of a tenant about a thing, in the order in which they were written: type and data. */
+/** Events of a tenant about an order or encounter, in the order of the feed. */
 export async function eventsAbout(
   { domain }: Pick<Harness, 'domain'>,
   { tenantId }: Pick<Partner, 'tenantId'>,

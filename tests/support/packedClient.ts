@@ -8,7 +8,7 @@ import { packageRoot } from '../../src/packageRoot.js';
 const run = promisify(execFile);
 const root = fileURLToPath(packageRoot);
 
-/** Packs the TypeScript client and installs it in a folder, as partners do; returns where it is. */
+/** Packs the TypeScript client and installs it in a folder, as partners do; returns its folder. */
 export async function installClient(folder: string): Promise<string> {
   const packed = join(folder, 'packed');
   await run(process.execPath, ['--import', 'tsx', 'scripts/client.ts', packed], { cwd: root });
@@ -18,7 +18,7 @@ export async function installClient(folder: string): Promise<string> {
   const installed = join(modules, 'clinical-encounter-client');
   await mkdir(installed, { recursive: true });
   await run('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
-  // Its one dependency, and what code is compiled with.
+  // Its only dependency, and the types to compile with.
   for (const name of ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types']) {
     await symlink(join(root, 'node_modules', name), join(modules, name));
   }

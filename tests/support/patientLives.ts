@@ -2,13 +2,13 @@ import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
-import { missingFile, type Partner } from './factories.js';
+import { missingFile, patientColumns, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { withoutRequest } from './withoutRequest.js';
 
-// For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
+// For tests with many patients: calls of the service without HTTP, and rows without dependants.
 
-/** What an operation of an API client of the tenant gets, at a time of the test's. */
+/** The context of an operation of the tenant's API client, with the clock of the test. */
 export async function callerContext(
   { services, domain }: Harness,
   { tenantId }: Pick<Partner, 'tenantId'>,
@@ -33,21 +33,15 @@ export async function callerContext(
   };
 }
 
-/** A patient without its event; returns its id. */
+/** Inserts a patient without its event; returns its id. */
 export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
   const [id, at] = [domain.newId(), domain.now()];
   await domain.db.prisma.patient.create({
     data: {
       id,
       tenantId,
-      firstName: 'Jane',
-      lastName: 'Miller',
+      ...patientColumns,
       email: `${id}@example.com`,
-      phone: '5125550142',
-      countryCode: '+1',
-      dateOfBirth: new Date('1990-06-30'),
-      isVerified: 'NOTVERIFIED',
-      isHomeAddressSameAsShipping: true,
       createdAt: at,
       updatedAt: at,
     },
@@ -55,16 +49,12 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
   return id;
 }
 
-/** A document as an upload stores it, without its file; returns its id. */
+/** Inserts a document as an upload does, without its file; returns its id. */
 export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
   const { id } = await inCallerTransaction(context, async (transaction) => {
     await lockPatient(transaction, transaction.caller.tenantId, patientId);
-    return insertDocument(transaction, {
-      id: transaction.newId(),
-      patientId,
-      ...missingFile,
-      docType: docType as 'lab-results',
-    });
+    const id = transaction.newId();
+    return insertDocument(transaction, { id, patientId, ...missingFile, docType: docType as 'lab-results' });
   });
   return id;
 }

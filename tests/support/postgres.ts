@@ -8,17 +8,17 @@ import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 
-/** Where the workers find the cluster: the environment is all that jest hands from the parent to them. */
+/** Names the cluster to the workers: jest passes them only the environment. */
 const adminVariable = 'TEST_CLUSTER_URL';
 const templateVariable = 'TEST_CLUSTER_TEMPLATE';
 /** Also its password. */
 const SERVICE_ROLE = 'ces_test_service';
 
-/** A database of its own for one test file: migrated and empty, apart from the reference data of the migrations. */
+/** A database for one test file: migrated, and empty except for reference data. */
 export interface TestDatabase {
-  /** Of the superuser, who owns the schema: tests break it. */
+  /** Of the superuser, who owns the schema, so that tests can break it. */
   readonly url: string;
-  /** Of a role with the rights that the migrations grant to the service, and no others. */
+  /** Of a role that has only the rights that the migrations grant to the service. */
   readonly serviceUrl: string;
   drop(): Promise<void>;
 }
@@ -28,20 +28,21 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), required(templateVariable));
 }
 
-/** A database without any table, for tests of the migrations. */
+/** A database without tables, for tests of the migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), 'template0');
 }
 
-/** A superuser's address, for tests that look at or end other sessions. */
+/** The superuser's address, for tests that inspect or end other sessions. */
 export function adminUrl(): string {
   return required(adminVariable);
 }
 
 /**
- * Once for each run, in jest's parent: one cluster of the embedded PostgreSQL in a temporary folder, or the server
- * that TEST_DATABASE_URL names (a superuser's address, to test with another version), and in it the template.
- * @returns what stops and removes everything.
+ * Starts one cluster for the run, in jest's parent process, and creates the template in it. TEST_DATABASE_URL names
+ * another server (a superuser's address) to test with its version; otherwise the cluster is an embedded PostgreSQL in a
+ * temporary folder.
+ * @returns a function that stops and removes everything
  */
 export async function startTestCluster(): Promise<() => Promise<void>> {
   const external = process.env['TEST_DATABASE_URL'];
@@ -65,12 +66,12 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
 }
 
 /**
- * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users as `mktemp -d` makes it. It is removed, and
- * its PostgreSQL ended, by `remove()` or with this process, whatever ends that: Ctrl-C and SIGKILL leave nothing.
+ * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users like those of `mktemp -d`. `remove()` or any
+ * end of this process, even SIGKILL, stops its PostgreSQL and removes it.
  */
 export async function temporaryDataDir(parent = tmpdir()): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(parent, 'ces-test-'));
-  // "cat" waits for the end of its input, which comes with our end; another process may just be starting PostgreSQL.
+  // "cat" waits for the end of this process; PostgreSQL may start after it, so the loop repeats until it is gone.
   const script = `cat; while [ -d "$0" ]; do
     read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid" && sleep 0.1 || rm -rf "$0"; done`;
   const cleaner = spawn('sh', ['-c', script, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
@@ -89,7 +90,7 @@ async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promi
   return { url, stop: () => close().then(remove) };
 }
 
-/** Where files are in memory, if there is room for databases: each test file makes one, which takes a disk far longer. */
+/** A folder in memory if databases fit: each test file creates one, which takes far longer on a disk. */
 async function roomyMemory(): Promise<string | undefined> {
   const memory = '/dev/shm';
   const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
@@ -103,7 +104,7 @@ async function createDatabase(admin: string, prefix: string, template: string): 
   return { url, serviceUrl: serviceUrl(url), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
-/** Also those of earlier runs that were killed on a server that outlives them. */
+/** Drops databases of processes, including those of killed runs on a server that outlives them. */
 async function dropDatabases(url: string, ofProcess: (pid: number) => boolean): Promise<void> {
   const names = await query(url, `SELECT datname AS name FROM pg_database WHERE datname ~ '^ces_test_[0-9]+(_|$)'`);
   for (const name of names) {

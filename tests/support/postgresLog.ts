@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 
 /**
- * The log with PostgreSQL's default settings, those that scripts/production/database.md asks for, and every statement. New
- * connections use it.
+ * PostgreSQL's default log settings, those of scripts/production/database.md, and every statement. They apply to new
+ * connections.
  */
 const settings = `
   SET log_min_messages = warning; SET log_min_error_statement = error; SET log_statement = 'all';
   SET log_min_duration_statement = 0; SET log_parameter_max_length = 0; SET log_error_verbosity = terse`;
 
 /**
- * Has PostgreSQL log all that is done in a database.
- * @param url a superuser's
- * @returns what reads the log since then; null for a server whose files are not on this machine
+ * Makes PostgreSQL log every statement in a database.
+ * @param url the superuser's address
+ * @returns a function that reads the log from now on; null for a server with its files on another machine
  */
 export async function logEverything(url: string): Promise<(() => Promise<string>) | null> {
   const client = new Client({ connectionString: url });

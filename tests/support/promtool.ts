@@ -7,7 +7,7 @@ export function hasPromtool(): boolean {
   return isThere(found, "Prometheus' checks of the metrics and the alert rules", packages('prometheus'));
 }
 
-/** What promtool says against its input; empty when all is well. */
+/** The complaints of promtool about its input; empty if it has none. */
 export function promtool(args: readonly string[], input = ''): string {
   const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' });
   return status === 0 ? '' : stdout + stderr || 'promtool failed';

@@ -6,12 +6,14 @@ export type Provocation = (operation: ContractOperation) => Promise<Answer>;
 
 type Failure = (typeof failureExamples)[number];
 
-/** One example serves several operations, whose own faults are others. */
+/** Several operations share one example but report other faults. */
 const showsItsOwnFaults = ({ name, operationId }: Failure): boolean =>
   name !== 'validation_failed' || ['createPatient', 'listClinics'].includes(operationId);
 
-/** Fails unless the service answers as the example of the failure shows. */
-/** @param provocations of any operation by the code, or of one operation by `<operationId> <code>` */
+/**
+ * Fails unless the service answers as the example of the failure shows.
+ * @param provocations of any operation by the code, or of one operation by `<operationId> <code>`
+ */
 export async function expectProvoked(
   failure: Failure,
   provocations: Readonly<Record<string, Provocation>>,
@@ -23,9 +25,9 @@ export async function expectProvoked(
   expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
   const { error } = example;
   if (error) return expect(answer.body).toMatchObject({ error, error_description: expect.any(String) });
-  // Of a failure of the service nothing is told but what the example shows.
+  // An internal failure reveals only the members of the example.
   if (status >= 500) expect(answer.body).toEqual(example);
-  // A detail may be more precise than that of an example which several operations share.
+  // A detail may be more precise than that of an example that operations share.
   const { detail: _detail, errors = [], ...shown } = example;
   expect(answer.body).toMatchObject(shown);
   if ('errors' in example) expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
@@ -33,7 +35,7 @@ export async function expectProvoked(
 
 export type Answers = ReadonlyMap<string, Answer>;
 
-/** A failure that is dear to bring about is brought about once, for all operations at the same time. */
+/** Provokes an expensive failure once, for all operations at the same time. */
 export function together(all: () => Promise<Answers>): Provocation {
   let asked: Promise<Answers> | undefined;
   return async ({ operationId }) => {

@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
-/** @returns how many bytes of the chunk still pass before both ends are reset; null lets all of it pass */
+/** @returns the number of bytes that still pass before both ends are reset; null passes the whole chunk */
 type Watch = (chunk: Buffer, from: 'client' | 'server') => number | null;
 
-/** The way to a server, which can be cut while the server goes on. */
+/** A proxy that can interrupt connections to a running server. */
 export interface Proxy {
-  /** The server's address by way of the proxy. */
+  /** The address of the server through the proxy. */
   readonly url: string;
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Takes connections and hands nothing on, as a host that hangs. */
+  /** Accepts connections and forwards no data, like a host that hangs. */
   hang(): void;
-  /** Ends every connection and does this with new ones. */
+  /** Ends every connection and passes new ones to this function. */
   divert(onConnection: (socket: Socket) => unknown): void;
-  /** Sees each chunk from now on and may reset its connection (RST) at any byte; null ends it. */
+  /** Passes each chunk to a function that may reset its connection (RST) at any byte; null stops this. */
   watch(watch: Watch | null): void;
-  /** As before, at the same address. */
+  /** Forwards connections again at the same address. */
   mend(): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,15 +31,12 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   let watching: Watch | null = null;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
-    // The other end is told by the pipe's end; why it failed is nobody's concern here.
+    // The `close` handlers below close the other end, so the error itself is irrelevant.
     socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
   };
   const server = createServer((inner) => {
     keep(inner);
-    if (diverted) {
-      diverted(inner);
-      return;
-    }
+    if (diverted) return void diverted(inner);
     const outer = connect(Number(target.port), target.hostname);
     keep(outer);
     const watched = (from: 'client' | 'server') =>
@@ -49,7 +46,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
           if (passing === null) return done(null, chunk);
           (from === 'client' ? outer : inner).write(chunk.subarray(0, passing));
           inner.resetAndDestroy();
-          // The server is sent what passes, and only then sees the end.
+          // end() sends the passing bytes before it closes.
           outer.end();
         },
       });
@@ -58,9 +55,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     inner.once('close', () => outer.destroy());
     outer.once('close', () => inner.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const port = portOf(server.address());
+  const port = await listenOnLoopback(server);
   const url = new URL(serverUrl);
   url.host = `127.0.0.1:${port}`;
   const endAll = (): void => sockets.forEach((socket) => socket.destroy());
@@ -87,9 +82,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     async mend() {
       diverted = undefined;
       endAll();
-      if (server.listening) return;
-      server.listen(port, '127.0.0.1');
-      await once(server, 'listening');
+      if (!server.listening) await listenOnLoopback(server, port);
     },
     close: cut,
   };

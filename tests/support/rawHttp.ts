@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { Harness } from './harness.js';
 
-/** One TCP connection to the service, for requests that no HTTP client would send. */
+/** A TCP connection to the service, for requests that no HTTP client sends. */
 export interface RawConnection {
   readonly socket: Socket;
-  /** Every answer that has come so far, whole or not. */
+  /** Every answer so far, complete or not. */
   answers(): RawAnswer[];
-  /** The first answer; resolves as soon as it is complete. */
+  /** Resolves with the first answer once it is complete. */
   answer(): Promise<RawAnswer>;
   /** Resolves when the service has closed the connection, with every answer. */
   closed(): Promise<RawAnswer[]>;
@@ -22,15 +22,15 @@ export interface RawAnswer {
 }
 
 /**
- * Connects.
- * @param method `HEAD` for requests whose answers announce a body and have none
+ * Connects to the service.
+ * @param method `HEAD` if the answers announce a body without sending it
  */
 export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, method = 'GET'): Promise<RawConnection> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect({ host: hostname, port: Number(port) });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  // A refused upload may be cut while it is still being sent: what came back counts.
+  // The service may cut a refused upload while it is sent; the answer still arrives.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -57,13 +57,22 @@ export interface RawRequest {
   readonly method?: string;
   /** The request target as it goes over the wire. */
   readonly target?: string;
-  /** Besides Host and Connection: close. */
+  /** Added to Host and Connection: close. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** Sent with its Content-Length, unless the headers name one or Transfer-Encoding. */
   readonly body?: string | Uint8Array;
 }
 
-/** One request on a connection of its own; rejects unless exactly one answer comes back. */
+type RawHeader = readonly [name: string, value: string];
+
+/** Headers of a JSON request with a token. */
+export const jsonHeaders = (token: string, ...more: readonly RawHeader[]): readonly RawHeader[] => [
+  ['Authorization', `Bearer ${token}`],
+  ['Content-Type', 'application/json'],
+  ...more,
+];
+
+/** Sends one request on a new connection; rejects unless it gets exactly one answer. */
 export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawRequest): Promise<RawAnswer> {
   const connection = await openConnection(harness, request.method);
   connection.socket.write(requestBytes({ ...request, headers: [...(request.headers ?? []), ['Connection', 'close']] }));
@@ -94,7 +103,7 @@ export function requestBytes({ method = 'GET', target = '/', headers = [], body 
   return Buffer.concat([Buffer.from(start, 'latin1'), bytes]);
 }
 
-/** Our answers always say how long they are. */
+/** All answers of the service have a Content-Length. */
 function parseAnswers(bytes: Buffer, withBody: boolean): RawAnswer[] {
   const end = bytes.indexOf('\r\n\r\n') + 4;
   if (end < 4) return [];

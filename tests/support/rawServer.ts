@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { portOf } from './fileHost.js';
+import { listenOnLoopback } from './fileHost.js';
 
-/** A server below HTTP, for answers that no HTTP server would give. */
+/** A TCP server, for answers that no HTTP server sends. */
 export interface RawServer {
   /** `host:port` */
   readonly host: string;
@@ -13,32 +13,24 @@ export interface RawServer {
 }
 
 /**
- * Speaks plain TCP: answers the first bytes of a connection, in one piece or head and body apart. It then hangs up,
- * except after switching protocols and when it says nothing at all (undefined).
+ * Answers the first bytes of a connection, in one piece or with head and body apart, and then closes it. After a 101 and
+ * without an answer (undefined) it keeps the connection open.
  */
 export async function startRawServer(answer: string | undefined, split: boolean): Promise<RawServer> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    socket
-      .on('error', () => undefined)
-      .on('close', () => {
-        open.delete(socket);
-      });
+    socket.on('error', () => undefined).on('close', () => open.delete(socket));
     socket.once('data', () => {
       if (answer === undefined) return;
       const end = answer.indexOf('\r\n\r\n') + 4;
       if (answer.includes(' 101 ')) socket.write(answer);
       else if (!split || end < 4) socket.end(answer);
-      else
-        socket.write(answer.slice(0, end), () => {
-          socket.end(answer.slice(end));
-        });
+      else socket.write(answer.slice(0, end), () => socket.end(answer.slice(end)));
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
   return {
-    host: `127.0.0.1:${portOf(server.address())}`,
+    host: `127.0.0.1:${await listenOnLoopback(server)}`,
     openConnections: () => open.size,
     close() {
       server.close();
@@ -47,7 +39,7 @@ export async function startRawServer(answer: string | undefined, split: boolean)
   };
 }
 
-/** Listens, but its queue is full and its process sleeps: the kernel answers no further connection. */
+/** A server with a full queue and a sleeping process, so that the kernel accepts no further connection. */
 export async function startDeafServer(): Promise<RawServer> {
   const program = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     require('node:fs').writeSync(1, String(this.address().port));

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { portOf } from './fileHost.js';
+import { closeServer, listenOnLoopback } from './fileHost.js';
 
 /** A webhook as it arrived. */
 export interface Received {
@@ -18,7 +17,7 @@ export interface Receiver {
   readonly host: string;
   readonly received: readonly Received[];
   url(path: string): string;
-  /** Resolves when this many have arrived at the path, or rejects after a while. */
+  /** Resolves when this many have arrived at the path; rejects after 20 s. */
   arrived(path: string, count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
@@ -32,7 +31,7 @@ export async function startReceiver(
     response.writeHead(204).end(),
 ): Promise<Receiver> {
   const received: Received[] = [];
-  const at = (path: string): Received[] => received.filter((one) => one.path === path);
+  const at = (path: string): Received[] => received.filter((webhook) => webhook.path === path);
   const waiting = new Set<() => void>();
   const listener: RequestListener = (request, response) => {
     void buffer(request).then((body) => {
@@ -43,10 +42,9 @@ export async function startReceiver(
       respond(webhook, response);
     });
   };
-  const server = createServer(listener).listen(0, '127.0.0.1');
+  const server = createServer(listener);
+  const host = `127.0.0.1:${await listenOnLoopback(server)}`;
   server.unref();
-  await once(server, 'listening');
-  const host = `127.0.0.1:${portOf(server.address())}`;
   return {
     host,
     received,
@@ -66,15 +64,11 @@ export async function startReceiver(
         waiting.add(look);
         look();
       }),
-    async close() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => closeServer(server),
   };
 }
 
-/** What a receiver makes of it by the standard's own library. @throws when the signature is not by the secret */
+/** The payload, verified by the standard's library. @throws if the signature is not by the secret */
 export function verified({ headers, body }: Pick<Received, 'headers' | 'body'>, secret: string): unknown {
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }

@@ -7,13 +7,13 @@ import { isThere, packages } from './optional.js';
 
 export interface RedisServer {
   readonly url: string;
-  /** Ends it as a crash does. */
+  /** Ends the process like a crash. */
   kill(): Promise<void>;
-  /** Stops its process: connections are accepted, and nothing is ever said on them. */
+  /** Stops the process: connections are accepted but get no answer. */
   hang(): void;
-  /** Lets a process go on that hangs. */
+  /** Resumes a stopped process. */
   wake(): void;
-  /** Starts it again, empty, where it was. */
+  /** Restarts Redis, empty, at the same address. */
   start(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function hasRedis(): boolean {
   return isThere(found, 'tests on a real Redis', packages('redis-server'));
 }
 
-/** Starts a Redis on loopback that keeps nothing on disk. */
+/** Starts a Redis on loopback that does not write to disk. */
 export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
   let child: ChildProcess;

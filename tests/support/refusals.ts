@@ -1,14 +1,14 @@
 import { openDatabase } from '../../src/adapters/database/database.js';
-import type { ProblemCode } from '../../src/contract.js';
+import type { Permission, ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
-import type { Permission } from '../../src/contract.js';
 import { partsCheck } from '../../src/runtime/readiness.js';
 import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
+import { withSql } from './sqlFaults.js';
 
-/** Where a request is wrong and which rule it breaks. */
+/** The place of a fault in a request and the rule that it breaks. */
 export interface ExpectedFault {
   readonly pointer?: string;
   readonly parameter?: string;
@@ -16,12 +16,7 @@ export interface ExpectedFault {
 }
 
 /** Asserts a refusal in the documented shape (R-77); with `faults`, exactly these. */
-export function expectProblem(
-  answer: Answer,
-  status: number,
-  code: ProblemCode,
-  faults?: readonly ExpectedFault[],
-): void {
+export function expectProblem(answer: Answer, status: number, code: ProblemCode, faults?: readonly ExpectedFault[]) {
   const requestId = answer.headers.get('X-Request-Id');
   expect(answer.body).toMatchObject({
     type: `urn:clinical-encounter:problem:${code}`,
@@ -36,14 +31,12 @@ export function expectProblem(
   expect(answer.status).toBe(status);
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json\b/);
   expect(answer.headers.get('Cache-Control')).toBe('no-store');
-  if (faults) {
-    expect(answer.body.errors).toEqual(faults.map((fault) => expect.objectContaining(fault)));
-  }
+  if (faults) expect(answer.body.errors).toEqual(faults.map((fault) => expect.objectContaining(fault)));
 }
 
 type TokenMaker = (harness: Harness, partner: Partner) => Promise<string | undefined>;
 
-/** Ways not to be authenticated: name, how to come by the token, code of the refusal. */
+/** Refused tokens: name, a function that makes the token, code of the refusal. */
 export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['no token', async () => undefined, 'token_missing'],
   ['garbage', async () => 'garbage', 'token_invalid'],
@@ -51,51 +44,33 @@ export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['a token of a deactivated client', deactivatedToken, 'client_inactive'],
 ];
 
-/** A token of the partner's tenant that lacks just one permission. */
+/** A token of the partner's tenant that lacks only this permission. */
 export async function tokenWithout(harness: Harness, partner: Partner, lacking: Permission): Promise<string> {
   const held = permissions.filter((permission) => permission !== lacking);
-  const { token } = await newClient(harness, partner.tenantId, held);
-  return token;
+  return (await newClient(harness, partner.tenantId, held)).token;
 }
 
-/** Does the work while nothing listens where the service expects its database. */
+/** Does the work while the service cannot connect to its database. */
 export async function withoutDatabase<T>({ services }: Harness, work: () => Promise<T>): Promise<T> {
   const { db, checkParts } = services;
   const nowhere = 'postgresql://nobody@127.0.0.1:1/nowhere';
   Object.assign(services, { db: openDatabase(nowhere), checkParts: partsCheck(nowhere, services) });
-  try {
-    return await work();
-  } finally {
-    Object.assign(services, { db, checkParts });
-  }
+  return work().finally(() => Object.assign(services, { db, checkParts }));
 }
 
-/** Does the work while the database lacks a table, which no rule of the service expects. */
-export async function withoutTable<T>({ domain }: Harness, table: string, work: () => Promise<T>): Promise<T> {
-  await domain.db.prisma.$executeRawUnsafe(`ALTER TABLE "${table}" RENAME TO "${table}_elsewhere"`);
-  try {
-    return await work();
-  } finally {
-    await domain.db.prisma.$executeRawUnsafe(`ALTER TABLE "${table}_elsewhere" RENAME TO "${table}"`);
-  }
+/** Does the work while the database lacks a table, which causes an internal error. */
+export function withoutTable<T>(harness: Harness, table: string, work: () => Promise<T>): Promise<T> {
+  const rename = (from: string, to: string): string => `ALTER TABLE "${from}" RENAME TO "${to}"`;
+  return withSql(harness, rename(table, `${table}_elsewhere`), rename(`${table}_elsewhere`, table), work);
 }
 
-/** Every operation looks something up in one of these tables, and no rule expects it to be gone. */
+/** Every operation reads one of these tables, and fails with an internal error without it. */
 export const neededTables = [
-  'client',
-  'ref_state',
-  'clinic',
-  'product_offer',
-  'encounter',
-  'order',
-  'event',
-  'audit_seal',
-  'webhook_endpoint',
-  'webhook_inbox',
-  'webhook_inbox_message',
+  ...['client', 'ref_state', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'],
+  ...['webhook_endpoint', 'webhook_inbox', 'webhook_inbox_message'],
 ];
 
-/** {@link withoutTable} for several at a time. */
+/** {@link withoutTable} for several tables. */
 export function withoutTables<T>(harness: Harness, tables: readonly string[], work: () => Promise<T>): Promise<T> {
   const [table, ...others] = tables;
   return table === undefined ? work() : withoutTable(harness, table, () => withoutTables(harness, others, work));

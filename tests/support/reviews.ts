@@ -1,110 +1,98 @@
 import { newEncounter, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller } from './http.js';
 
 /** An encounter record as an answer has it. */
 type Encounter = Answer['body'];
 
-/** The provider that reviews, unless a test says otherwise. */
+/** A service group of an encounter, whose approval a review decides. */
+interface Item {
+  readonly categoryId: string;
+  readonly subcategoryId: string;
+  readonly status: string;
+}
+
+/** The provider that reviews by default. */
 export const reviewer = '1234567893';
 
-/** What a decision says besides the item; by default approved. */
+/** Returns the members of a decision other than its item. */
 export type Decide = (item: { readonly categoryId: string }, index: number) => Readonly<Record<string, unknown>>;
 
 export const approve: Decide = () => ({ decision: 'approved' });
 export const deny: Decide = () => ({ decision: 'denied', reason: 'Contraindicated.' });
 
-/** A body for the review of an encounter: one decision for each item that waits. */
-export function reviewBody(
-  { gfe_data, reviewType, claimedAt }: Encounter,
-  decide: Decide = approve,
-): Record<string, unknown> {
-  const waiting = gfe_data.filter(({ status }: { status: string }) => status === 'pending_review');
+/** A body for the review of an encounter: one decision for each pending item. */
+export function reviewBody(encounter: Encounter, decide: Decide = approve): Record<string, unknown> {
+  const { gfe_data, reviewType, claimedAt } = encounter;
+  const pending: Item[] = gfe_data.filter(({ status }: Item) => status === 'pending_review');
+  const decisions = pending.map((item, index) => {
+    const { categoryId, subcategoryId } = item;
+    return { categoryId, subcategoryId, ...decide(item, index) };
+  });
   const visit = { startedAt: claimedAt, endedAt: claimedAt };
-  return {
-    reviewerRef: reviewer,
-    decisions: waiting.map((item: { categoryId: string; subcategoryId: string }, index: number) => ({
-      categoryId: item.categoryId,
-      subcategoryId: item.subcategoryId,
-      ...decide(item, index),
-    })),
-    ...(reviewType === 'synchronous' ? { visit } : {}),
-  };
+  return { reviewerRef: reviewer, decisions, ...(reviewType === 'synchronous' ? { visit } : {}) };
+}
+
+/** Sends an action on an encounter; returns the record, or throws if the action fails. */
+async function act(
+  harness: Harness,
+  { token }: Caller,
+  { encounter_id }: Encounter,
+  action: string,
+  json: object,
+): Promise<Encounter> {
+  const { status, body } = await call(harness, `POST /encounters/${encounter_id}/${action}`, { token, json });
+  if (status !== 200) throw new Error(`${action} failed: ${status} ${body?.code}`);
+  return body;
 }
 
 /** Claims an encounter over HTTP; returns the record. */
-export async function claim(
-  harness: Harness,
-  { token }: Pick<Partner, 'token'>,
-  { encounter_id }: Encounter,
-  changes: Readonly<Record<string, unknown>> = {},
-): Promise<Encounter> {
-  const json = { reviewerRef: reviewer, ...changes };
-  return succeed(await call(harness, `POST /encounters/${encounter_id}/claim`, { token, json }));
+export function claim(harness: Harness, caller: Caller, encounter: Encounter, changes = {}): Promise<Encounter> {
+  return act(harness, caller, encounter, 'claim', { reviewerRef: reviewer, ...changes });
 }
 
 /** Claims and reviews an encounter over HTTP; returns the record. */
 export async function reviewed(
   harness: Harness,
-  partner: Pick<Partner, 'token'>,
+  caller: Caller,
   encounter: Encounter,
   decide: Decide = approve,
 ): Promise<Encounter> {
-  const claimed = await claim(harness, partner, encounter);
-  const request = { token: partner.token, json: reviewBody(claimed, decide) };
-  return succeed(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, request));
+  const claimed = await claim(harness, caller, encounter);
+  return act(harness, caller, claimed, 'review', reviewBody(claimed, decide));
 }
 
-/** What a retrieval shows, without what nothing else shows. */
-export function recordOf({
-  visitUrl: _url,
-  information: _information,
-  addenda: _addenda,
-  ...record
-}: Encounter): Encounter {
+/** An encounter without the members that only its retrieval shows. */
+export function recordOf(encounter: Encounter): Encounter {
+  const { visitUrl: _url, information: _information, addenda: _addenda, ...record } = encounter;
   return record;
 }
 
 /** A new encounter that is claimed. */
-export async function claimedEncounter(
-  harness: Harness,
-  partner: Partner,
-  changes = {},
-  claiming = {},
-): Promise<Encounter> {
+export async function claimedEncounter(harness: Harness, partner: Partner, changes = {}, claiming = {}) {
   return claim(harness, partner, await newEncounter(harness, partner, changes), claiming);
 }
 
 /** A new encounter whose partner was asked for information. */
 export async function askedEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Encounter> {
-  const { encounter_id } = await claimedEncounter(harness, partner, changes);
-  const request = { token: partner.token, json: { reviewerRef: reviewer, message: 'Which medication?' } };
-  return succeed(await call(harness, `POST /encounters/${encounter_id}/request-information`, request));
+  const encounter = await claimedEncounter(harness, partner, changes);
+  const json = { reviewerRef: reviewer, message: 'Which medication?' };
+  return act(harness, partner, encounter, 'request-information', json);
 }
 
-/** A new encounter whose items are all approved, so that it has an order. */
+/** A new encounter with all items approved, so that it has an order. */
 export async function completedEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Encounter> {
   return reviewed(harness, partner, await newEncounter(harness, partner, changes));
 }
 
 /** Cancels an encounter over HTTP; returns the record. */
-export async function cancelled(
-  harness: Harness,
-  { token }: Pick<Partner, 'token'>,
-  { encounter_id }: Encounter,
-  reason = 'patient_request',
-): Promise<Encounter> {
-  return succeed(await call(harness, `POST /encounters/${encounter_id}/cancel`, { token, json: { reason } }));
+export function cancelled(harness: Harness, caller: Caller, encounter: Encounter, reason = 'patient_request') {
+  return act(harness, caller, encounter, 'cancel', { reason });
 }
 
-function succeed({ status, body }: Answer): Encounter {
-  if (status !== 200) throw new Error(`not done: ${status} ${body?.code}`);
-  return body;
-}
-
-/** The events of an encounter, as the feed tells them: type and data. */
+/** Type and data of the events of an encounter, in the order of the feed. */
 export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter): Promise<[string, Encounter][]> {
-  // The number of an encounter is no other tenant's, apart from fixtures.
+  // Except for fixtures, encounter numbers are unique across tenants.
   const rows = await domain.db.prisma.$queryRaw<{ type: string; data: Encounter }[]>`
     SELECT type::text, data FROM event WHERE data->>'encounter_id' = ${String(encounter_id)} ORDER BY position`;
   return rows.map(({ type, data }) => [type, data]);

@@ -4,8 +4,8 @@ const ASKED = 'jest-light-runner-get-worker-data';
 const GIVEN = 'jest-light-runner-worker-data';
 
 /**
- * Answers each worker by a channel of its own. With the runner's one channel the first worker that asks is answered for
- * all, and one that does not listen yet waits for ever.
+ * Gives each worker a separate channel. On the runner's single channel the first request is answered for all workers,
+ * and a worker that does not listen yet waits forever.
  */
 export default class Runner extends createRunner({ runtime: 'child_process' }) {
   _runTest(test) {

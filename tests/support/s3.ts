@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'minio';
 import { isThere, packages } from './optional.js';
 
-/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+/** Debian's packages belong to the system's Python, which may not be the first in PATH. */
 const python = '/usr/bin/python3';
 
-/** What the S3 driver is configured with. */
+/** The configuration of the S3 driver. */
 export interface S3Account {
   readonly endpoint: string;
   readonly region: string;
@@ -22,7 +22,7 @@ export interface S3Account {
 
 export interface S3Server {
   readonly account: S3Account;
-  /** The service's configuration for it. */
+  /** The configuration of the service for this server. */
   readonly environment: Readonly<Record<string, string>>;
   /** Keys in the bucket. */
   keys(): Promise<string[]>;
@@ -51,8 +51,7 @@ export async function startS3Server(): Promise<S3Server> {
     }),
   ]);
   const port = Number(/^listening (\d+)$/.exec(String(line))?.[1]);
-  const region = 'us-east-1';
-  const bucket = 'documents';
+  const [region, bucket] = ['us-east-1', 'documents'];
   const client = new Client({ endPoint: '127.0.0.1', port, useSSL: false, region, ...keyPair });
   await client.makeBucket(bucket);
 

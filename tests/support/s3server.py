@@ -27,7 +27,7 @@ def write(name, text):
         file.write(text)
 
 
-# Swift insists on /etc/swift/swift.conf; its modules are told of another place before they read it.
+# Swift reads /etc/swift/swift.conf unless its modules get another path first.
 write('swift.conf', '[swift-hash]\nswift_hash_path_prefix = t\nswift_hash_path_suffix = t\n'
                     '[storage-policy:0]\nname = single\ndefault = yes\n')
 utils.SWIFT_CONF_FILE = f'{root}/swift.conf'
@@ -40,7 +40,7 @@ storage_policy.reload_storage_policies()
 from swift.common.ring import RingBuilder
 from swift.common.wsgi import SwiftHttpProtocol, loadapp
 
-# Ports are bound before the rings that name them are written.
+# Bind the ports first, because the rings name them.
 backends = {name: eventlet.listen(('127.0.0.1', 0), backlog=128) for name in ('account', 'container', 'object')}
 common = f'swift_dir = {root}\nlog_level = ERROR\nlog_address = {root}/nolog\nworkers = 0\n'
 for name, socket in backends.items():
@@ -55,7 +55,7 @@ for name, socket in backends.items():
 
 filters = {
     'catch_errors': '',
-    # Mandatory, but it may point at a port where nobody listens.
+    # Mandatory, but it may name a closed port.
     'cache': 'use = egg:swift#memcache\nmemcache_servers = 127.0.0.1:1\nerror_suppression_limit = 0',
     'listing_formats': '',
     'bulk': '',

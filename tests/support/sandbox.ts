@@ -1,7 +1,7 @@
 import { createSandbox, resetTables } from '../../src/domain/sandbox/reset.js';
 import { newClient, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller } from './http.js';
 
 let count = 0;
 
@@ -13,11 +13,11 @@ export async function newSandbox(harness: Harness): Promise<Partner> {
 }
 
 /** POST /sandbox/reset */
-export function reset(harness: Harness, { token }: { readonly token: string | undefined }): Promise<Answer> {
+export function reset(harness: Harness, { token }: Caller): Promise<Answer> {
   return call(harness, 'POST /sandbox/reset', { token });
 }
 
-/** While another reset of the tenant has locked what it locks from its beginning to its end. */
+/** Does the work while another reset of the tenant holds its lock. */
 export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, work: () => Promise<T>): Promise<T> {
   return domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
@@ -26,25 +26,16 @@ export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, wor
 }
 
 /** PUT /sandbox/clock */
-export function setClock(
-  harness: Harness,
-  { token }: { readonly token: string | undefined },
-  offsetSeconds: unknown,
-): Promise<Answer> {
+export function setClock(harness: Harness, { token }: Caller, offsetSeconds: unknown): Promise<Answer> {
   return call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
 }
 
 /** POST /sandbox/encounters/{encounter_id}/simulate */
-export function simulate(
-  harness: Harness,
-  { token }: { readonly token: string | undefined },
-  encounterNo: unknown,
-  json: unknown,
-): Promise<Answer> {
+export function simulate(harness: Harness, { token }: Caller, encounterNo: unknown, json: unknown): Promise<Answer> {
   return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
 }
 
-/** What no two rows share, and what is noted now and then. */
+/** Columns that are unique, or that change without a request. */
 const ownOf: Readonly<Record<string, readonly string[]>> = {
   event: ['id', 'position', 'recorded_at'],
   webhook_delivery: ['event_id'],
@@ -52,7 +43,7 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
   api_client_secret: ['last_used_at'],
 };
 
-/** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
+/** All rows of a tenant by table, for comparison. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const tables = [...resetTables, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint'];
   const things = tables.map((table) => {
@@ -60,14 +51,13 @@ export async function thingsOf({ domain }: Harness, tenantId: string): Promise<R
     const column = table === 'tenant' ? 'id' : 'tenant_id';
     return `SELECT '${table}' AS table, (SELECT jsonb_agg(${row} ORDER BY ${row}) FROM "${table}" t WHERE ${column} = $1) AS rows`;
   });
-  const all = await domain.db.prisma.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(
-    things.join(' UNION ALL '),
-    tenantId,
-  );
+  const { prisma } = domain.db;
+  const sql = things.join(' UNION ALL ');
+  const all = await prisma.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(sql, tenantId);
   return Object.fromEntries(all.map(({ table, rows }) => [table, rows ?? []]));
 }
 
-/** Gives a sandbox as many patients or encounters as it may have, and some more: copies of one, past all rules. */
+/** Fills a sandbox beyond its limit with 5,000 copies of a patient or encounter, bypassing the rules. */
 export function fillSandbox({ domain }: Harness, tenantId: string, table: 'client' | 'encounter'): Promise<unknown> {
   return domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SET LOCAL session_replication_role = replica`;

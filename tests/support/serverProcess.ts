@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 
-/** The real service in a process of its own. */
+/** The real service in a child process. */
 export interface ServerProcess {
   readonly child: ChildProcess;
-  /** Resolves with the address once it says that it has started; rejects with what it said when it ends before. */
+  /** Resolves with the address once the service has started; rejects with its standard error if it ends before. */
   readonly started: Promise<string>;
-  /** Resolves when it has ended, however. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   stdout(): string;
   stderr(): string;
@@ -20,7 +20,7 @@ export interface ServerProcess {
 const running = new Set<ChildProcess>();
 
 /**
- * Starts the compiled service with these arguments and just this environment; on any free port unless PORT names one.
+ * Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one.
  */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
   const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
@@ -45,7 +45,7 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   const started = (async () => {
     for (;;) {
-      // The address is on standard error last of all, after everything that a start does.
+      // A start prints the address on standard error last.
       const line = logged().find(({ msg }) => msg === 'started');
       if (line && stderr.endsWith('\n')) return String(line['baseUrl']);
       const over = await Promise.race([
@@ -56,12 +56,12 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
       if (over) throw new Error(`The service ended: ${stderr}`);
     }
   })();
-  // A caller that only waits for the end does not await this.
+  // A caller that awaits only `ended` must not get an unhandled rejection.
   started.catch(() => undefined);
   return { child, started, ended, stdout: () => stdout, stderr: () => stderr, logged };
 }
 
-/** Ends what a failed test has left running. */
+/** Ends the processes that a failed test has left running. */
 export async function killServers(): Promise<void> {
   for (const child of running) {
     child.kill('SIGKILL');
@@ -69,14 +69,14 @@ export async function killServers(): Promise<void> {
   }
 }
 
-/** The processes that serve for this one; PostgreSQL is none of them. */
+/** The worker processes of a server, without PostgreSQL. */
 export function workersOf({ child: { pid } }: ServerProcess): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   return children.filter((each) => {
     try {
       return readFileSync(`/proc/${each}/cmdline`, 'utf8').includes('main.js');
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
       return false;
     }
   });

@@ -2,9 +2,9 @@ import { stat } from 'node:fs';
 import process from 'node:process';
 import { setInterval } from 'node:timers';
 
-// The runner's options are for the workers, not for the programs that tests start.
+// These options are for the workers of the runner, not for programs that tests start.
 delete process.env.NODE_OPTIONS;
 
-// The C library of Debian 12 loses a wake-up of Node's thread pool in rare cases (glibc bug 25847): what waits there goes on
-// with the next work, which in a test may never come.
+// Debian 12's C library sometimes loses a wake-up of Node's thread pool (glibc bug 25847). Waiting work resumes with the
+// next work, which a test may never bring.
 setInterval(() => stat('.', () => {}), 1_000).unref();

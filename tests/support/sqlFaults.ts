@@ -1,21 +1,19 @@
 import type { Harness } from './harness.js';
 
-/** Runs SQL around the work: for faults of the database that quote what was sent. */
-export async function withSql<T>(
-  { domain }: Harness,
-  before: string,
-  after: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (const statement of before.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
+/** Runs SQL before and after the work, to cause database errors that quote the request. */
+export async function withSql<T>(harness: Harness, before: string, after: string, work: () => Promise<T>): Promise<T> {
+  const run = async (sql: string): Promise<void> => {
+    for (const statement of sql.split(';;')) await harness.domain.db.prisma.$executeRawUnsafe(statement);
+  };
+  await run(before);
   try {
     return await work();
   } finally {
-    for (const statement of after.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
+    await run(after);
   }
 }
 
-/** The table refuses each row with a message that repeats it whole. */
+/** Makes the table refuse each row with a message that repeats it. */
 export const tellingAll = <T>(harness: Harness, table: string, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,
@@ -26,7 +24,7 @@ export const tellingAll = <T>(harness: Harness, table: string, work: () => Promi
     work,
   );
 
-/** A comparison with a status fails, and rows of the audit can be written all the same. */
+/** Makes a comparison with a status fail, while the audit still accepts rows. */
 export const withAuditOfTexts = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,

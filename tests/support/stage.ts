@@ -5,15 +5,15 @@ import { openDatabase, type Database } from '../../src/adapters/database/databas
 import { createTestDatabase, type TestDatabase } from './postgres.js';
 import { killServers } from './serverProcess.js';
 
-/** What processes of the service run on: a database and a folder of their own. */
+/** A database and a folder for processes of the service. */
 export interface Stage {
   readonly database: TestDatabase;
-  /** A look at the database beside the processes. */
+  /** A connection of the test to the database. */
   readonly db: Database;
   readonly dataDir: string;
   /** The variables that name both. The role owns the schema. */
   readonly environment: { readonly DATABASE_URL: string; readonly DATA_DIR: string };
-  /** Kills the processes of this test file, and removes everything. */
+  /** Kills the processes of this test file, then removes database and folder. */
   close(): Promise<void>;
 }
 

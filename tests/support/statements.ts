@@ -1,15 +1,15 @@
 import { mock } from 'node:test';
 import { Client } from 'pg';
 
-/** One SQL statement as it went to PostgreSQL. */
+/** One SQL statement as sent to PostgreSQL. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
-  /** What it was sent on. */
+  /** Identifies the connection that sent it. */
   readonly connection: unknown;
 }
 
-/** What this process sends to PostgreSQL, on all its connections, while the work is done. */
+/** The statements that this process sends on all its connections during the work. */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
   const sent = mock.method(Client.prototype, 'query');
   try {
@@ -24,15 +24,15 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
   }
 }
 
-/** Whether a statement only writes the audit of requests, whatever they are. */
+/** Whether a statement writes the audit of requests. */
 export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('INSERT INTO "audit_event"');
 
-/** {@link statementsOf} without the one that writes the audit of the requests. */
+/** {@link statementsOf} without those that write the audit. */
 export async function ownStatementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
   return (await statementsOf(work)).filter((statement) => !isAudit(statement));
 }
 
-/** The statements of each transaction that ends while the work is done, from BEGIN to COMMIT or ROLLBACK. */
+/** The statements of each transaction that ends during the work, from BEGIN to COMMIT or ROLLBACK. */
 export async function transactionsOf(work: () => Promise<unknown>): Promise<string[][]> {
   const open = new Map<unknown, string[]>();
   const ended: string[][] = [];
@@ -50,7 +50,7 @@ export async function transactionsOf(work: () => Promise<unknown>): Promise<stri
 /** A step of a plan that reads a table. */
 export interface Scan {
   readonly table: string | undefined;
-  /** Undefined when the table is read as a whole. */
+  /** Undefined for a scan of the whole table. */
   readonly index: string | undefined;
 }
 
@@ -61,14 +61,14 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** How PostgreSQL would read its tables for the statement, whatever the values are. */
+/** The scans in the generic plan of the statement. */
 export async function scansOf(observer: Client, statement: Statement): Promise<Scan[]> {
   return scansBelow(await genericPlan<PlanNode>(observer, 'FORMAT JSON', statement), undefined);
 }
 
 let prepared = 0;
 
-/** The plan that the service's sessions use, whatever the values are. */
+/** The plan for any values, which the service's sessions use. */
 export async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
   const name = `generic_${(prepared += 1)}`;
   const literals = values.map((value) => {
@@ -90,7 +90,7 @@ export async function genericPlan<Node>(observer: Client, options: string, { tex
   return row['QUERY PLAN'][0].Plan;
 }
 
-/** @param table read by the step above: a bitmap index scan does not name it */
+/** @param table the table of the step above, because a bitmap index scan does not name it */
 function scansBelow(node: PlanNode, table: string | undefined): Scan[] {
   const { 'Node Type': type, 'Index Name': index, 'Relation Name': name = table, Plans = [] } = node;
   const own = index !== undefined || type === 'Seq Scan' ? [{ table: name, index }] : [];

@@ -5,8 +5,8 @@ import process from 'node:process';
 import { URL } from 'node:url';
 
 /**
- * Fails a run of all tests in which a status that the contract declares was not seen, with the list of them. A run of
- * some tests is not judged.
+ * Fails a run of all tests that has not seen every status of the contract, and lists the missing ones. It ignores runs
+ * of some tests.
  */
 export default class StatusReporter {
   constructor(options) {
@@ -27,7 +27,7 @@ export default class StatusReporter {
     const allowed = JSON.parse(readFileSync(new URL('../contract/unseenStatuses.json', import.meta.url), 'utf8'));
     const faults = statusFaults(operations, notedStatuses(this.folder), allowed);
     rmSync(this.folder, { recursive: true });
-    // What failed may be why something was not seen.
+    // A failed test may be the reason for a missing status.
     if (faults.length === 0 || numFailedTests > 0 || numRuntimeErrorTestSuites > 0) return;
     this.error = new Error(
       `Statuses of the contract (allow-list: tests/contract/unseenStatuses.json)\n  ${faults.join('\n  ')}`,

@@ -2,24 +2,24 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContractOperation } from './contract.js';
 
-/** Where answers are noted in a run of all tests; the environment is all that jest hands to its workers. */
+/** Names the folder of noted statuses in a run of all tests; jest passes only the environment to its workers. */
 export const statusFolderVariable = 'TEST_STATUS_FOLDER';
 
-/** Notes that an operation answered with this status; one file a worker, so that nobody writes over another. */
+/** Notes a status of an operation, in one file per worker, so that workers do not overwrite each other. */
 export function noteStatus(operationId: string, status: number): void {
   const folder = process.env[statusFolderVariable];
   if (folder) appendFileSync(join(folder, String(process.pid)), `${nameOf(operationId, status)}\n`);
 }
 
-/** What all workers have noted. */
+/** The statuses that all workers have noted. */
 export function notedStatuses(folder: string): ReadonlySet<string> {
   const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
   return new Set(lines.filter(Boolean));
 }
 
 /**
- * What is wrong after a run of all tests: statuses that the contract declares and no test has seen, and entries of the
- * allow-list that are not needed (any more), so that it can only shrink.
+ * Faults after a run of all tests: declared statuses that no test has seen, and entries of the allow-list that are seen
+ * or not declared, so that the list can only shrink.
  * @param allowed entries such as `getPatient 503`
  */
 export function statusFaults(
@@ -39,9 +39,9 @@ export function statusFaults(
   ];
 }
 
-/** What jest tells a reporter of how it was called. */
+/** The command-line options that jest passes to a reporter. */
 export interface RunOptions {
-  /** Paths or patterns of files, as they stand on the command line. */
+  /** Paths or patterns of files. */
   readonly nonFlagArgs: readonly string[];
   readonly testPathPatterns: { readonly patterns: readonly string[] };
   readonly testNamePattern?: string;
@@ -50,7 +50,7 @@ export interface RunOptions {
   readonly shard?: object;
 }
 
-/** Whether all tests run: a part of them cannot see all statuses. */
+/** Whether the run has all tests; a partial run cannot see all statuses. */
 export function isFullRun({
   nonFlagArgs,
   testPathPatterns,

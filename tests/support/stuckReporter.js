@@ -1,10 +1,10 @@
 import process from 'node:process';
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** Far beyond what any file takes, on a busy machine too; `make faults` takes full sizes. */
+/** Far longer than any file takes, even on a busy machine; `make faults` uses full sizes. */
 const LIMIT_MS = (process.env.FAULTS === 'full' ? 120 : 10) * 60_000;
 
-/** Ends a run in which a file hangs, and names the file: the runner knows no time limits. */
+/** Ends a run in which a file hangs, and names the file, because the runner has no time limit. */
 export default class StuckReporter {
   timers = new Map();
 

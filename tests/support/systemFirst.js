@@ -2,7 +2,7 @@ import Sequencer from '@jest/test-sequencer';
 
 const isSystem = ({ path }) => path.includes('/tests/system/');
 
-/** Begins with the files that start processes: they wait most of the time, and last longest. */
+/** Runs the files that start processes first, because they take longest and mostly wait. */
 export default class SystemFirst extends Sequencer {
   sort(tests) {
     const sorted = super.sort(tests);

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** An interactive shell in a terminal of its own. */
+/** An interactive shell in a separate terminal. */
 export interface Terminal {
-  /** Pastes a block as a terminal does, presses Enter, and waits for its end; returns its exit code. */
+  /** Pastes a block, presses Enter and waits for its end; returns its exit code. */
   paste(block: string): Promise<number>;
-  /** Everything that the terminal has shown. */
+  /** The whole output of the terminal. */
   shown(): Promise<string>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
     }
   };
   await tmux('new-session', '-d', '-s', name, '-x', '500', '-y', '50', '-c', cwd, ...command);
-  // The shell must have shown its prompt, or it has not asked for bracketed pastes yet.
+  // The shell enables bracketed pastes only with its first prompt.
   await end();
   return {
     async paste(block) {

@@ -3,7 +3,7 @@ import type { Credentials } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer, type CallOptions } from './http.js';
 
-/** The two readable parts of a JWT. Written without a library, so that it can also be what no library makes. */
+/** The two readable parts of a JWT. They are made without a library, which would refuse invalid ones. */
 export interface TokenParts {
   readonly header: Readonly<Record<string, unknown>>;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -12,13 +12,13 @@ export interface TokenParts {
 const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
 
-/** What a token says; its signature is not checked. */
+/** Decodes a token without checking its signature. */
 export function readToken(token: string): TokenParts {
   const [header, payload] = token.split('.');
   return { header: decode(header), payload: decode(payload) };
 }
 
-/** A token that says this; `signature` gets what it has to sign. */
+/** Makes a token of these parts with a signature of its input. */
 export function makeToken({ header, payload }: TokenParts, signature: (input: Buffer) => Buffer): string {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${signature(Buffer.from(input)).toString('base64url')}`;
@@ -30,19 +30,19 @@ export const es256 =
   (input: Buffer): Buffer =>
     sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
 
-/** The token with other members, signed anew; `undefined` takes a member away. */
+/** Changes members of the token and signs it again; `undefined` removes a member. */
 export function alterToken(token: string, key: KeyObject, header: object, payload: object = {}): string {
   const parts = readToken(token);
   return makeToken({ header: { ...parts.header, ...header }, payload: { ...parts.payload, ...payload } }, es256(key));
 }
 
-/** The token as one of algorithm "none" (RFC 7519 §6). */
+/** The token with the algorithm "none" (RFC 7519 §6). */
 export function unsignToken(token: string): string {
   const { header, payload } = readToken(token);
   return makeToken({ header: { ...header, alg: 'none' }, payload }, () => Buffer.alloc(0));
 }
 
-/** Whether the key of a JWKS vouches for the token. */
+/** Whether the key of a JWKS verifies the token. */
 export function isSignedBy(token: string, jwk: JsonWebKey): boolean {
   const [header, payload, signature = ''] = token.split('.');
   const key = { key: createPublicKey({ key: jwk, format: 'jwk' }), dsaEncoding: 'ieee-p1363' } as const;
@@ -57,12 +57,12 @@ export const loginBody = ({ clientId, clientSecret }: Credentials, more: Record<
   ...more,
 });
 
-/** Logs in; `more` are further members of the body. */
+/** Logs in; `more` adds members to the body. */
 export function login(harness: Harness, credentials: Credentials, more: Record<string, unknown> = {}): Promise<Answer> {
   return call(harness, 'POST /oauth/token', { json: loginBody(credentials, more) });
 }
 
-/** Renews; `more` are further members of the body. */
+/** Renews; `more` adds members to the body. */
 export function refresh(harness: Harness, credentials: Credentials, token: string, more = {}): Promise<Answer> {
   return login(harness, credentials, { grant_type: 'refresh_token', refresh_token: token, ...more });
 }

@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 import { isThere } from './optional.js';
 
-/** The folder of tests/tools, which has an installation of its own. */
+/** The folder tests/tools, which has a separate installation. */
 export const tools = fileURLToPath(new URL('tests/tools', packageRoot));
 
 /** Whether `make tools` was run; as {@link isThere}. */
 export function hasTools(): boolean {
   const found = existsSync(`${tools}/node_modules/.bin/newman`);
-  return isThere(found, 'generated clients, or the Postman collection', 'Install what they need: make tools');
+  return isThere(found, 'generated clients, or the Postman collection', 'Install the tools: make tools');
 }

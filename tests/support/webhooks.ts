@@ -3,33 +3,27 @@ import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { responseExamples } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call, type Answer } from './http.js';
+import { call, type Answer, type Caller, type Server } from './http.js';
 
-/** Where nothing listens. */
+/** No server listens at this URL. */
 export const hookUrl = 'https://hooks.northwind.example/all';
 
 /** POST /webhook-endpoints */
-export async function newEndpoint(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: Pick<Partner, 'token'>,
-  changes: object = {},
-): Promise<Answer['body']> {
-  const { status, body } = await call(harness, 'POST /webhook-endpoints', {
-    token,
-    json: { url: hookUrl, ...changes },
-  });
+export async function newEndpoint(server: Server, { token }: Caller, changes: object = {}): Promise<Answer['body']> {
+  const json = { url: hookUrl, ...changes };
+  const { status, body } = await call(server, 'POST /webhook-endpoints', { token, json });
   if (status !== 201) throw new Error(`no endpoint: ${body.code}`);
   return body;
 }
 
-/** As many as are possible, but not more than so many. */
+/** Creates up to `most` endpoints, as far as the limit allows. */
 export async function newEndpoints(harness: Harness, { token }: Partner, most: number): Promise<void> {
   for (let count = 0; count < most; count += 1) {
     await call(harness, 'POST /webhook-endpoints', { token, json: { url: hookUrl } });
   }
 }
 
-/** Two endpoints, one with a delivery of each event that there is. */
+/** Creates two endpoints, one with a delivery of each event so far. */
 export async function newWebhooks(harness: Harness, partner: Partner) {
   const { token } = partner;
   const [{ id }, spare] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
@@ -39,31 +33,7 @@ export async function newWebhooks(harness: Harness, partner: Partner) {
   return { endpoint_id: id, spareEndpointId: spare.id, delivery_id: body.data[0].id };
 }
 
-/** How tests/contract/isolation.test.ts asks about what {@link newWebhooks} makes. */
-export const webhookProbes = {
-  getWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  updateWebhookEndpoint: { request: () => ({ description: 'x' }), inputs: { endpoint_id: 'endpoint_id' } },
-  deleteWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'spareEndpointId' } },
-  rotateWebhookSecret: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  pingWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
-  replayWebhookEvents: {
-    request: () => ({ after: '2026-01-01T00:00:00Z' }),
-    inputs: { endpoint_id: 'endpoint_id' },
-  },
-  listWebhookDeliveries: {
-    request: () => ({ status: undefined, cursor: undefined }),
-    inputs: { endpoint_id: 'endpoint_id' },
-  },
-  retryWebhookDelivery: {
-    request: ({ endpoint_id, delivery_id }: { endpoint_id: string; delivery_id: string }) => ({
-      endpoint_id,
-      delivery_id,
-    }),
-    inputs: { endpoint_id: 'endpoint_id', delivery_id: 'delivery_id' },
-  },
-} as const;
-
-/** The receiver of the sandbox gets the message that the contract shows. */
+/** Stores the message of the contract's example in the inbox of the sandbox. */
 export async function receiveExample(harness: Harness, { tenantId }: Partner): Promise<void> {
   const example = responseExamples.find(
     ({ operationId, name }) => operationId === 'listWebhookInbox' && name === 'some',
@@ -73,7 +43,7 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }
 
-/** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */
+/** Delivers one batch of each endpoint that is due, as the service does; returns the number of endpoints. */
 export async function deliverDue({ services }: Pick<Harness, 'services'>): Promise<number> {
   while (await makeDeliveries(services));
   const taken = await takeEndpoints(services, 100);
@@ -81,7 +51,7 @@ export async function deliverDue({ services }: Pick<Harness, 'services'>): Promi
   return taken.length;
 }
 
-/** Until nothing is due. */
+/** Repeats {@link deliverDue} until no endpoint is due. */
 export async function deliverAll(harness: Pick<Harness, 'services'>): Promise<void> {
   while ((await deliverDue(harness)) > 0);
 }

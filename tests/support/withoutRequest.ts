@@ -1,6 +1,6 @@
 import { limitsOf } from '../../src/http/endpoint/limits.js';
 
-/** What an operation's context has of its request, for work that no request asked for. */
+/** The request part of an operation's context, for work outside of requests. */
 export const withoutRequest = {
   requestId: '',
   authorization: undefined,

@@ -5,8 +5,8 @@ import process from 'node:process';
 import { pino } from 'pino';
 import { sendHeartbeats, startWorkers } from '../../generated/build/src/runtime/workers.js';
 
-// Two workers that respond with their process id, watched in milliseconds where the service takes seconds. A worker
-// blocks for a while before it listens, and does not start while there is a file `broken`.
+// Two workers that respond with their process id, supervised every few milliseconds instead of seconds. A worker blocks
+// for `blockedMs` before it listens, and exits while a file `broken` exists.
 const [, , broken = '', blockedMs] = process.argv;
 const watch = { beatMs: 50, maxSilentBeats: 10, pausesMs: [10, 20, 30, 40, 50] };
 
