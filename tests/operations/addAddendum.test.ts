@@ -30,7 +30,7 @@ const details = async ({ encounter_id }: Answer['body']): Promise<Answer> =>
   call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
 
 describe('200', () => {
-  it('adds to a review that is over, which stays as it is; the partner sees when, providers read what', async () => {
+  it('adds to a finished review without changing it; partners see the time, providers the text', async () => {
     const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     for (const encounter of [await completedEncounter(harness, partner), denied]) {
       const types = await eventTypesOf(harness, encounter);
@@ -55,9 +55,9 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no text', { reviewerRef: reviewer }, 'required'],
+    ['a missing text', { reviewerRef: reviewer }, 'required'],
     ['a blank text', { ...addendum, text: ' ' }, 'pattern'],
-    ['more than 5000 characters', { ...addendum, text: 'x'.repeat(5001) }, 'maxLength'],
+    ['a text of more than 5000 characters', { ...addendum, text: 'x'.repeat(5001) }, 'maxLength'],
   ])('refuses %s', async (_what, json, code) => {
     const { encounter_id } = await completedEncounter(harness, partner);
     expectProblem(await send(encounter_id, json), 400, 'validation_failed', [{ pointer: '#/text', code }]);
@@ -74,14 +74,14 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses what has no review that is over', async () => {
+  it('refuses an encounter without a finished review', async () => {
     for (const encounter of [
       await newEncounter(harness, partner),
       await claimedEncounter(harness, partner),
@@ -94,7 +94,7 @@ describe('409', () => {
     }
   });
 
-  it('keeps at most 100 addenda of an encounter, also when several are added at the same time', async () => {
+  it('limits an encounter to 100 addenda, also when requests race', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     await addAddenda(harness, partner, encounter_id, 98);
     const answers = await Promise.all(Array.from({ length: 5 }, () => send(encounter_id)));

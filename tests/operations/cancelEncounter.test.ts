@@ -16,9 +16,9 @@ import {
 } from '../support/reviews.js';
 
 let harness: Harness;
-/** With every permission, so that it counts as a provider. */
+/** Holds every permission, so that it counts as a provider. */
 let provider: Partner;
-/** Without review:encounter. */
+/** Lacks review:encounter. */
 let partner: Partner;
 beforeAll(async () => {
   harness = await startHarness();
@@ -34,7 +34,7 @@ const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']>
 
 describe('200', () => {
   it.each(['partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other'])(
-    'gives up an encounter that waits, with its items: %s',
+    'cancels a waiting encounter and its items with the reason %s',
     async (reason) => {
       const encounter = await newEncounter(harness, provider);
       harness.clock.advance(60);
@@ -58,7 +58,7 @@ describe('200', () => {
     },
   );
 
-  it('lets a provider give up what is under review, and keeps who had it', async () => {
+  it('lets a provider cancel a claimed encounter, and keeps its reviewerRef', async () => {
     const claimed = await claimedEncounter(harness, provider);
     const reviewing = await newClient(harness, provider.tenantId, ['review:encounter']);
     const { body } = await send(claimed.encounter_id, reviewing, { reason: 'patient_no_show' });
@@ -67,7 +67,7 @@ describe('200', () => {
     expect(body.gfe_data).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('lets a partner give up what is under review or waits for information; the provider learns of it', async () => {
+  it('lets a partner cancel a claimed or awaiting encounter, whose review is then refused', async () => {
     const claimed = await claimedEncounter(harness, provider);
     for (const encounter of [claimed, await askedEncounter(harness, provider)]) {
       const { status, body } = await send(encounter.encounter_id);
@@ -79,7 +79,7 @@ describe('200', () => {
     expect(answer.body.current_status).toBe('cancelled');
   });
 
-  it('lets a partner give up one whose lease is over', async () => {
+  it('lets a partner cancel an encounter whose lease has ended', async () => {
     const claimed = await claimedEncounter(harness, provider);
     harness.clock.advance(3600);
     const { body } = await send(claimed.encounter_id);
@@ -91,10 +91,10 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no reason', {}, 'required'],
+    ['a missing reason', {}, 'required'],
     ['an unknown reason', { reason: 'noshow' }, 'enum'],
-    ['no text', { reason: 1 }, 'type'],
-  ])('refuses %s, and changes nothing', async (_what, json, code) => {
+    ['a reason that is not text', { reason: 1 }, 'type'],
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
     const encounter = await newEncounter(harness, provider);
     const answer = await send(encounter.encounter_id, partner, json);
     expectProblem(answer, 400, 'validation_failed');
@@ -113,7 +113,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
@@ -125,7 +125,7 @@ describe('409', () => {
     expect(answer.body.current_status).toBe(status);
   };
 
-  it('refuses a final encounter to partner and provider', async () => {
+  it('refuses a final encounter for partner and provider', async () => {
     for (const over of [
       await completedEncounter(harness, provider),
       await reviewed(harness, provider, await newEncounter(harness, provider), deny),
@@ -136,7 +136,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses one whose 30 days are over, whether or not that has been written', async () => {
+  it('refuses an encounter from its expiresAt on, before any sweep', async () => {
     const { encounter_id, expiresAt } = await newEncounter(harness, provider);
     const start = harness.clock.now;
     harness.clock.now = new Date(expiresAt);
@@ -147,7 +147,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it('changes nothing when the event cannot be written', async () => {
+  it('rolls back the cancellation when the event cannot be written', async () => {
     const encounter = await newEncounter(harness, provider);
     const answer = await withoutTable(harness, 'event', () => send(encounter.encounter_id));
     expectProblem(answer, 500, 'internal_error');

@@ -24,7 +24,7 @@ const cancel = (orderNo = order_no, { token }: Pick<Partner, 'token'> = partner,
 const orderOf = async (): Promise<Answer['body']> => (await getOrder(harness, partner, order_no)).body;
 
 describe('200', () => {
-  it('is the cancelled order, for good, with one event', async () => {
+  it('cancels the order with one event, and refuses later payments', async () => {
     const before = await orderOf();
     const { status, body } = await cancel(order_no.toLowerCase());
     const updatedAt = harness.clock.now.toISOString();
@@ -39,21 +39,21 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('asks for a reason', async () => {
+  it('requires a reason', async () => {
     expectProblem(await cancel(order_no, partner, {}), 400, 'validation_failed', [{ pointer: '#/reason' }]);
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
 describe('404', () => {
-  it('does not know orders of others', async () => {
+  it("answers order_not_found for another tenant's order", async () => {
     expectProblem(await cancel(order_no, await newPartner(harness)), 404, 'order_not_found');
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
 describe('409', () => {
-  it('refuses an order of which a part is paid or shipped, and one that is cancelled', async () => {
+  it('refuses a partly paid, shipped or cancelled order', async () => {
     await pay(harness, partner, order_no, { amount: '1.00' });
     const answer = await cancel();
     expectProblem(answer, 409, 'invalid_state');
@@ -73,7 +73,7 @@ describe('409', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(409)]);
   });
 
-  it('lets a shipment or the cancellation win, never both', async () => {
+  it('lets either the shipment or the cancellation succeed when they race', async () => {
     const fulfil = async (orderNo: string, status: string): Promise<Answer> => {
       const { pharmacyId } = (await getOrder(harness, partner, orderNo)).body.lines[0];
       const sent = { token: partner.token, json: { pharmacyId, status } };

@@ -6,7 +6,7 @@ import { expectProblem, tokenWithout, withoutTable } from '../support/refusals.j
 
 let harness: Harness;
 let partner: Partner;
-/** A tenant in which nothing may ever be created. */
+/** A tenant that must stay empty. */
 let untouched: Partner;
 beforeAll(async () => {
   harness = await startHarness();
@@ -47,7 +47,7 @@ const optional = {
 };
 
 describe('201', () => {
-  it('creates a patient that is NOTVERIFIED, with null for what was not sent', async () => {
+  it('creates a patient as NOTVERIFIED, with null for omitted properties', async () => {
     const json = patientBody({ email: 'First.Patient+tag@Example.com', countryCode: '1' });
     const { status, headers, body } = await create(json);
     expect(status).toBe(201);
@@ -83,7 +83,7 @@ describe('201', () => {
     });
   });
 
-  it('stores every optional field and answers with those that a patient shows', async () => {
+  it('stores every optional property and returns those of a patient', async () => {
     const { status, body } = await create(patientBody(optional));
     const { gender, address, postalCode, ...same } = optional;
     expect(status).toBe(201);
@@ -100,16 +100,16 @@ describe('201', () => {
     expect(stored).toMatchObject({ ...same, sex: gender, address1: address, postal: postalCode });
   });
 
-  it.each(['male', 'female', 'other'])('takes the gender %s', async (gender) => {
+  it.each(['male', 'female', 'other'])('accepts the gender %s', async (gender) => {
     expect((await create(patientBody({ gender }))).body).toMatchObject({ sex: gender });
   });
 
-  it('stores ids in lower case, whatever their case', async () => {
+  it('stores ids in lower case', async () => {
     const { body } = await create(patientBody({ stateId: optional.stateId.toUpperCase() }));
     expect(body.stateId).toBe(optional.stateId);
   });
 
-  it('takes an empty text for an optional one, and stores it (D-49)', async () => {
+  it('stores an empty string in an optional property (D-49)', async () => {
     const { body } = await create(patientBody({ address: '', notes: '' }));
     const stored = await storedOf(partner, body.user_id);
     expect([body.address1, stored?.notes]).toEqual(['', '']);
@@ -119,11 +119,11 @@ describe('201', () => {
     ['dots', 'j.miller.dots@example.com', 'jmiller.dots@example.com'],
     ['a tag', 'tagged+a@example.com', 'tagged+b@example.com'],
     ['the domain', 'same.name@example.com', 'same.name@example.org'],
-  ])('takes e-mails that differ by %s for those of different patients (D-48)', async (_what, one, other) => {
+  ])('creates two patients whose e-mails differ by %s (D-48)', async (_what, one, other) => {
     for (const email of [one, other]) expect((await create(patientBody({ email }))).status).toBe(201);
   });
 
-  it('takes an e-mail that another tenant has', async () => {
+  it('accepts an e-mail that exists in another tenant', async () => {
     const other = await newPartner(harness);
     const json = patientBody();
     const [here, there] = [await create(json), await create(json, other)];
@@ -132,7 +132,7 @@ describe('201', () => {
     expect(there.body.user_id).not.toBe(here.body.user_id);
   });
 
-  it('is told as patient.created, by id only', async () => {
+  it('emits patient.created with the id only', async () => {
     const mine = await newPartner(harness);
     const { body } = await create(patientBody(optional), mine);
     const [event, ...more] = await eventsUpTo(harness, mine, 'patient.created');
@@ -145,7 +145,7 @@ describe('201', () => {
     expect(more).toEqual([]);
   });
 
-  it('is the same answer again for the same key, not the 409 of its own e-mail', async () => {
+  it('replays the response for a repeated key instead of answering patient_email_taken', async () => {
     const mine = await newPartner(harness);
     const json = patientBody();
     const first = await createWith('"one"', json, mine);
@@ -158,7 +158,7 @@ describe('201', () => {
     expect(await eventsOf(mine)).toHaveLength(1);
   });
 
-  it('gives ids that grow with time', async () => {
+  it('assigns ids that grow with time', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push((await create(patientBody())).body.user_id);
     expect([...ids].sort()).toEqual(ids);
@@ -173,13 +173,13 @@ describe('400', () => {
     return answer;
   };
 
-  it.each(['firstName', 'lastName', 'email', 'dateOfBirth', 'countryCode', 'phone'])('asks for %s', async (name) => {
+  it.each(['firstName', 'lastName', 'email', 'dateOfBirth', 'countryCode', 'phone'])('requires %s', async (name) => {
     const { [name]: _left, ...json } = patientBody();
     await refused(json, { pointer: `#/${name}`, code: 'required' });
     await refused({ ...json, [name]: null }, { pointer: `#/${name}`, code: 'type' });
   });
 
-  it('names every fault at once', async () => {
+  it('names every fault in one response', async () => {
     await refused(
       { ...patientBody({ firstName: '', phone: 'x' }), lastName: undefined },
       { pointer: '#/lastName', code: 'required' },
@@ -203,7 +203,7 @@ describe('400', () => {
     expect(answer.text).not.toMatch(/Confidential|VERIFIED|0000d001/);
   });
 
-  it('refuses __proto__ like any other unknown property', async () => {
+  it('refuses the property __proto__', async () => {
     const raw = JSON.stringify(patientBody()).replace('{', '{"__proto__":{"isVerified":"VERIFIED"},');
     const answer = await call(harness, 'POST /clients', {
       token: untouched.token,
@@ -213,14 +213,14 @@ describe('400', () => {
     expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/__proto__', code: 'additionalProperties' }]);
   });
 
-  it('does not repeat an unknown name that is no name', async () => {
+  it('does not repeat an unknown property whose name is free text', async () => {
     const fault = { pointer: '#', code: 'additionalProperties' };
     const answer = await refused(patientBody({ 'Jane Miller, HIV positive': 1 }), fault);
     expect(answer.text).not.toMatch(/Jane|HIV/);
   });
 
   it.each([
-    ['no body', {}, 'validation_failed'],
+    ['a missing body', {}, 'validation_failed'],
     ['malformed JSON', { raw: '{"firstName": "Jane",', headers: as('application/json') }, 'malformed_json'],
     ['an array', { json: [patientBody()] }, 'validation_failed'],
     ['null', { json: null }, 'validation_failed'],
@@ -234,7 +234,7 @@ describe('400', () => {
 });
 
 describe('409', () => {
-  it('changes nothing when the e-mail exists in any case, and tells how to go on (scenario F)', async () => {
+  it('answers patient_email_taken with existing_user_id for an e-mail in any case, and changes no row (scenario F)', async () => {
     const mine = await newPartner(harness);
     const first = await create(patientBody({ email: 'jane@example.com' }), mine);
     const stored = await patientsOf(mine);
@@ -251,7 +251,7 @@ describe('409', () => {
     expect(found.body.data).toEqual([first.body]);
   });
 
-  it('does not name the patient to a caller who may not look it up (D-44)', async () => {
+  it('omits existing_user_id for a caller without read:client (D-44)', async () => {
     const json = patientBody();
     await create(json);
     const answer = await create(json, { token: await tokenWithout(harness, partner, 'read:client') });
@@ -261,7 +261,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it('creates no patient whose event cannot be told, and no event without its patient', async () => {
+  it('creates neither patient nor event when the event cannot be written', async () => {
     expect((await withoutTable(harness, 'event', () => create(patientBody(), untouched))).status).toBe(500);
     expect(await patientsOf(untouched)).toEqual([]);
     expect(await eventsOf(untouched)).toEqual([]);

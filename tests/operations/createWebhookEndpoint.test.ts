@@ -21,7 +21,7 @@ const count = (): Promise<number> =>
   harness.domain.db.prisma.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
 
 describe('201', () => {
-  it('shows the secret, which is stored, and no other response shows it', async () => {
+  it('returns the stored secret, which no other response and no log shows', async () => {
     const { status, body, headers } = await create({ url: hookUrl, types: ['order.paid'], description: 'Billing' });
     const { id, secret, ...shown } = body;
     const at = harness.clock.now.toISOString();
@@ -50,7 +50,7 @@ describe('201', () => {
     expect(JSON.stringify(harness.logged)).not.toContain(secret);
   });
 
-  it('begins after the latest event of the tenant, and so does what makes deliveries', async () => {
+  it('starts after the latest event of the tenant, and starts the delivery cursor there', async () => {
     await newPatient(harness, partner);
     await newPatient(harness, partner);
     const { id } = await newEndpoint(harness, partner);
@@ -66,7 +66,7 @@ describe('201', () => {
     expect((await db.prisma.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
   });
 
-  it('takes the address of the sandbox’s own receiver, and what the operator exempts', async () => {
+  it('accepts the receiver of the sandbox, and hosts that the operator allows', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     expect((await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox` }, sandbox)).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.1:9999/hook' })).status).toBe(201);
@@ -74,7 +74,7 @@ describe('201', () => {
 });
 
 describe('400', () => {
-  it('refuses what documents may not be fetched from either, and for a live tenant the receiver of sandboxes', async () => {
+  it('refuses URLs that are not public, and the sandbox receiver for a live tenant', async () => {
     const urls = [
       'http://hooks.northwind.example/a',
       'ftp://hooks.northwind.example/a',
@@ -101,7 +101,7 @@ describe('400', () => {
     expect(await count()).toBe(0);
   });
 
-  it('names what is malformed', async () => {
+  it('names the malformed property', async () => {
     for (const [json, pointer] of [
       [{ url: 'hooks.northwind.example' }, '#/url'],
       [{ url: hookUrl, types: ['order.payed'] }, '#/types/0'],
@@ -114,7 +114,7 @@ describe('400', () => {
 });
 
 describe('409', () => {
-  it('lets a tenant have five, also of requests at the same time; those of deactivated clients do not count', async () => {
+  it('limits a tenant to five endpoints when requests race, without those of deactivated clients', async () => {
     const statuses = async (): Promise<number[]> => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ url: hookUrl })));
       for (const answer of answers.filter(({ status }) => status !== 201)) {

@@ -14,7 +14,7 @@ afterAll(() => harness.close());
 const METADATA = 'GET /.well-known/oauth-authorization-server';
 
 describe('200', () => {
-  it('describes the server as RFC 8414 §2 has it', async () => {
+  it('returns the metadata of RFC 8414 §2', async () => {
     const { status, headers, body } = await call(harness, METADATA);
     expect(body).toEqual({
       issuer: harness.baseUrl,
@@ -30,7 +30,7 @@ describe('200', () => {
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
   });
 
-  it('leads to addresses that answer, with every method of authentication that it names', async () => {
+  it('names working addresses and authentication methods', async () => {
     const { body } = await call(harness, METADATA);
     const client = await newPartner(harness);
     const form = { grant_type: 'client_credentials' };
@@ -44,7 +44,7 @@ describe('200', () => {
     expect((await fetch(body.jwks_uri)).status).toBe(200);
   });
 
-  it('takes no part of it from the request', async () => {
+  it('ignores forwarded hosts of the request', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example.com', Forwarded: 'host=evil.example.com;proto=https' };
     const { body } = await call(harness, METADATA, { headers });
     expect(JSON.stringify(body)).not.toContain('evil');
@@ -52,7 +52,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, `${METADATA}?issuer=x`);
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'issuer' }]);
   });

@@ -25,7 +25,6 @@ afterAll(() => harness.close());
 const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>
   call(harness, `GET /encounters/${String(encounterNo)}/certificate`, { token });
 
-/** What reads the page. */
 const canRead = isThere(
   spawnSync('pdftotext', ['-v']).status === 0,
   'what a certificate says',
@@ -41,7 +40,7 @@ async function textOf(encounterNo: number, token = partner.token): Promise<strin
 }
 
 describe('200', () => {
-  it('is a tagged PDF of one page', async () => {
+  it('returns a tagged PDF of one page', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     const { status, headers, text } = await get(encounter_id);
     expect([status, headers.get('Content-Type'), headers.get('Cache-Control')]).toEqual([
@@ -55,7 +54,7 @@ describe('200', () => {
   });
 
   const reads = canRead ? it : it.skip;
-  reads('names clinic, patient, decisions and who decided, and says what is no longer in force', async () => {
+  reads('shows patient, decisions and provider, and marks approvals that are no longer in force', async () => {
     const { db, newId, now } = harness.domain;
     const times = { createdAt: now(), updatedAt: now() };
     const provider = { id: newId(), tenantId: partner.tenantId, reviewerRef: reviewer, npi: '1234567893' };
@@ -90,7 +89,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no number', async () => {
+  it('refuses a malformed encounter number', async () => {
     expectProblem(await get('GFE-1'), 400, 'validation_failed');
   });
 });
@@ -104,14 +103,14 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await get(id), 404, 'encounter_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses what is not completed', async () => {
+  it('refuses an encounter that is not completed with its current_status', async () => {
     const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     for (const { encounter_id, status } of [await claimedEncounter(harness, partner), denied]) {
       const answer = await get(encounter_id);

@@ -41,7 +41,7 @@ async function latestRow(): Promise<object> {
 }
 
 describe('200', () => {
-  it('shows the holder of the claim everything that it decides on', async () => {
+  it('shows the holder of the claim patient, treatments, documents and earlier reviews', async () => {
     const patientId = await newPatient(harness, partner, {
       medicalHistory: 'Migraine.',
       insuranceInfo: 'None.',
@@ -83,7 +83,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('wants to know the provider', async () => {
+  it('requires reviewerRef', async () => {
     const { encounter_id } = await claimedEncounter(harness, partner);
     const answer = await call(harness, `GET /encounters/${encounter_id}/chart`, { token: partner.token });
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'reviewerRef' }]);
@@ -99,7 +99,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's encounter, and is on record", async () => {
+  it("answers encounter_not_found for another tenant's encounter, and audits the attempt", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     expectProblem(await open(encounter_id), 404, 'encounter_not_found');
     expect(await latestRow()).toMatchObject({ reviewerRef: reviewer, patientId: null, code: 'encounter_not_found' });
@@ -108,17 +108,17 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses everybody else, with the patient and the provider on record', async () => {
+  it('refuses every caller except the holder of the claim, and audits patient and provider', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const others = await newClient(harness, partner.tenantId);
     const lapsed = await claim(harness, partner, await newEncounter(harness, partner), { leaseSeconds: 1 });
     harness.clock.advance(1);
     const cases: [string, Answer['body'], string, { token: string }, string][] = [
       ['another provider', claimed, 'Dr B', partner, 'claimed_by_other'],
-      ['the same reference of another API client', claimed, reviewer, others, 'claimed_by_other'],
-      ['nobody has it', await newEncounter(harness, partner), reviewer, partner, 'invalid_state'],
-      ['the lease is over', lapsed, reviewer, partner, 'invalid_state'],
-      ['the review is over', await completedEncounter(harness, partner), reviewer, partner, 'invalid_state'],
+      ['the reviewerRef from another API client', claimed, reviewer, others, 'claimed_by_other'],
+      ['an unclaimed encounter', await newEncounter(harness, partner), reviewer, partner, 'invalid_state'],
+      ['an ended lease', lapsed, reviewer, partner, 'invalid_state'],
+      ['a completed review', await completedEncounter(harness, partner), reviewer, partner, 'invalid_state'],
     ];
     for (const [what, { encounter_id, patientId }, reviewerRef, client, code] of cases) {
       const { status, body } = await open(encounter_id, reviewerRef, { ...partner, ...client });

@@ -16,34 +16,34 @@ const getClock = ({ token }: { readonly token: string | undefined } = partner): 
   call(harness, 'GET /sandbox/clock', { token });
 
 describe('200', () => {
-  it('is real time in a new sandbox', async () => {
+  it('returns real time for a new sandbox', async () => {
     const { status, headers, body } = await getClock();
     expect([status, body]).toEqual([200, { now: harness.clock.now.toISOString(), offsetSeconds: 0 }]);
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('goes on with real time, as far ahead as it was set', async () => {
+  it('advances with real time from the offset that was set', async () => {
     await setClock(harness, partner, 3600);
     harness.clock.advance(60);
     const now = new Date(harness.clock.now.getTime() + 3_600_000).toISOString();
     expect((await getClock()).body).toEqual({ now, offsetSeconds: 3600 });
   });
 
-  it('is each sandbox’s own', async () => {
+  it('keeps the offset of each sandbox separate', async () => {
     await setClock(harness, partner, 7200);
     expect((await getClock(await newSandbox(harness))).body).toMatchObject({ offsetSeconds: 0 });
   });
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, 'GET /sandbox/clock?zone=UTC', { token: partner.token });
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'zone' }]);
   });
 });
 
 describe('403', () => {
-  it('refuses a live tenant, whatever its token permits', async () => {
+  it('answers sandbox_only to a live tenant with every permission', async () => {
     expectProblem(await getClock(await newPartner(harness)), 403, 'sandbox_only');
   });
 });

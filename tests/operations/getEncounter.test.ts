@@ -12,14 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What has no link to a visit and no information. */
+/** The details of an encounter without visit, information and addenda. */
 const details = { visitUrl: null, information: [], addenda: [] };
 
 const get = (encounterNo: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /encounters/${String(encounterNo)}`, options);
 
 describe('200', () => {
-  it('is the record that was created', async () => {
+  it('returns the created record', async () => {
     const encounter = await newEncounter(harness, partner, {
       additionalNotes: 'BP 120/80',
       scheduledDay: '2027-01-05',
@@ -30,7 +30,7 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('tells the present state: who reviews it, then what came of it, and the order', async () => {
+  it('returns the reviewer during the review, then the decision and the order', async () => {
     const encounter = await newEncounter(harness, partner);
     const now = harness.clock.now.toISOString();
     const claimed = await claim(harness, partner, encounter, { leaseSeconds: 600 });
@@ -58,7 +58,7 @@ describe('200', () => {
     expect((await get(encounter.encounter_id)).body).toEqual({ ...completed, ...details });
   });
 
-  it('tells why it was cancelled, or an item denied', async () => {
+  it('returns the reason of a cancellation or a denial', async () => {
     const encounter = await newEncounter(harness, partner);
     const now = harness.clock.now.toISOString();
     await cancelled(harness, partner, encounter, 'patient_request');
@@ -78,7 +78,7 @@ describe('200', () => {
     expect(body.gfe_data).toMatchObject([{ status: 'denied', decidedAt: now, denialReason: 'Contraindicated.' }]);
   });
 
-  it('shows an approval as expired from its last moment on, and the encounter as it was', async () => {
+  it('shows an approval as expired from its validUntil on, and the encounter as completed', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [item] = encounter.gfe_data;
     const { now } = harness.clock;
@@ -88,7 +88,7 @@ describe('200', () => {
     expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
-  it('shows the link to a visit while it is under review, and nothing else ever does', async () => {
+  it('shows visitUrl during the review, and no list, claim or log shows it', async () => {
     const visitUrl = 'https://visits.example.com/abc?d=e';
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id } = encounter;
@@ -103,7 +103,7 @@ describe('200', () => {
     expect((await get(encounter_id)).body.visitUrl).toBeNull();
   });
 
-  it('is for a client that is limited to this clinic, too', async () => {
+  it('serves a client that is limited to this clinic', async () => {
     const encounter = await newEncounter(harness, partner);
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [encounter.clinicId]);
     expect((await get(encounter.encounter_id, { token })).body).toEqual({ ...encounter, ...details });
@@ -116,7 +116,7 @@ describe('400', () => {
     ['with an exponent', (no: number) => `${no / 1e5}e5`],
     ['with a leading zero', (no: number) => `0${no}`],
     ['in base 16', (no: number) => `0x${no.toString(16)}`],
-  ])('is at most what a number %s gets: it is understood or refused', async (_spelling, spell) => {
+  ])('understands or refuses a number %s', async (_spelling, spell) => {
     const encounter = await newEncounter(harness, partner);
     const answer = await get(spell(encounter.encounter_id));
     if (answer.status === 200) expect(answer.body).toEqual({ ...encounter, ...details });
@@ -133,7 +133,7 @@ describe('400', () => {
     ['a number with far too many digits', '9'.repeat(400), 'maximum'],
     ['malformed percent-encoding', '%zz', 'type'],
     ['SQL', '1%20OR%201=1', 'type'],
-  ])('refuses as encounter_id %s', async (_what, id, rule) => {
+  ])('refuses the encounter_id: %s', async (_what, id, rule) => {
     const answer = await get(id);
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'encounter_id', code: rule }));
@@ -156,7 +156,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's encounter: the answer is that for an unknown number", async () => {
+  it("answers alike for another tenant's encounter and an unknown number", async () => {
     const other = await newPartner(harness);
     const { encounter_id } = await newEncounter(harness, other);
     const ask = (id: unknown, token: string) =>
@@ -169,7 +169,7 @@ describe('404', () => {
     expect((await ask(encounter_id, other.token)).status).toBe(200);
   });
 
-  it('is the answer for the largest number, too', async () => {
+  it('answers encounter_not_found for the largest number', async () => {
     expectProblem(await get('9007199254740991'), 404, 'encounter_not_found');
   });
 });

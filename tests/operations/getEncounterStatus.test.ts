@@ -16,7 +16,7 @@ import { approve, cancelled, completedEncounter, deny, reviewed } from '../suppo
 
 let harness: Harness;
 let partner: Partner;
-/** Two encounters; only the first one has an order, of two treatments, and a part of it is paid. */
+/** An encounter with a partly paid order of two treatments, and one without an order. */
 let ordered: Answer['body'];
 let plain: Answer['body'];
 let orderNo: string;
@@ -40,7 +40,7 @@ const ask = (json: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, 'POST /encounters/status', { ...options, json });
 
 describe('200', () => {
-  it('tells exactly what the interface shows, and no order when there is none', async () => {
+  it('returns exactly the properties of the contract, without order_details if there is no order', async () => {
     const { status, headers, body } = await ask({ encounter_id: plain.encounter_id });
     const [{ category_name, sub_category_name }] = plain.gfe_data;
     expect(status).toBe(200);
@@ -53,7 +53,7 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('tells the order with exactly the interface’s fields', async () => {
+  it('returns the order with exactly the properties of the contract', async () => {
     const { body } = await ask({ encounter_id: ordered.encounter_id });
     expect(Object.keys(body).sort()).toEqual(['encounter_id', 'gfe_data', 'gfe_no', 'order_details']);
     expect(body.order_details).toEqual({
@@ -68,7 +68,7 @@ describe('200', () => {
     });
   });
 
-  it('tells the time of the order in UTC, without fractions (D-43)', async () => {
+  it('returns the time of the order in UTC, without fractions (D-43)', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
     await harness.domain.db.prisma.order.updateMany({
       where: { tenantId: partner.tenantId, orderNo: order_no },
@@ -77,7 +77,7 @@ describe('200', () => {
     expect((await ask({ encounter_id })).body.order_details.created_date).toBe('2027-06-30 22:05:09');
   });
 
-  it('is found by each of the numbers, in either case, and by several that agree (D-32, D-51)', async () => {
+  it('finds the encounter by any identifier in either case, and by several that agree (D-32, D-51)', async () => {
     const { encounter_id, gfe_no } = ordered;
     const expected = (await ask({ encounter_id })).body;
     for (const json of [
@@ -94,7 +94,7 @@ describe('200', () => {
     }
   });
 
-  it('tells every amount of an order exact to the cent', async () => {
+  it('returns every amount of an order exact to the cent', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
     const { tenantId } = partner;
     const most = 49_999_999_999_999n;
@@ -137,7 +137,7 @@ describe('200', () => {
   const statesOf = async ({ encounter_id }: Answer['body'], token = partner.token): Promise<string[]> =>
     (await ask({ encounter_id }, { token })).body.gfe_data.map(({ status }: { status: string }) => status);
 
-  it('tells the state of each item, also when it was decided otherwise than its neighbour', async () => {
+  it('returns the status of each item, also when decisions differ', async () => {
     const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
     const encounter = await newEncounter(harness, partner, { treatmentIds });
     await reviewed(harness, partner, encounter, (item, index) => (index === 0 ? deny : approve)(item, index));
@@ -147,12 +147,12 @@ describe('200', () => {
     ]);
   });
 
-  it('tells no order when everything was denied', async () => {
+  it('returns no order_details when every item is denied', async () => {
     const { encounter_id } = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     expect((await ask({ encounter_id })).body).not.toHaveProperty('order_details');
   });
 
-  it('tells that an approval ran out from its last moment on', async () => {
+  it('returns an approval as expired from its validUntil on', async () => {
     const encounter = await completedEncounter(harness, partner);
     const { now } = harness.clock;
     const atTheEnd = async (milliseconds: number): Promise<string[]> => {
@@ -163,12 +163,12 @@ describe('200', () => {
     harness.clock.now = now;
   });
 
-  it('is for a client that is limited to this clinic, too', async () => {
+  it('serves a client that is limited to this clinic', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [plain.clinicId]);
     expect((await ask({ gfe_no: plain.gfe_no }, { token })).status).toBe(200);
   });
 
-  it('changes nothing', async () => {
+  it('does not change the encounter', async () => {
     const before = await harness.domain.db.prisma.encounter.findMany({ where: { tenantId: partner.tenantId } });
     await ask({ encounter_id: plain.encounter_id });
     expect(await harness.domain.db.prisma.encounter.findMany({ where: { tenantId: partner.tenantId } })).toEqual(
@@ -181,7 +181,7 @@ const inText = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n
 const inUnits = (cents: bigint): number => Number(inText(cents));
 
 describe('400', () => {
-  it('asks for an identifier', async () => {
+  it('answers identifier_required to an empty object', async () => {
     expectProblem(await ask({}), 400, 'identifier_required', [{ pointer: '#' }]);
   });
 
@@ -211,17 +211,17 @@ describe('400', () => {
     ['a GFE number that is a number', { gfe_no: 100_001 }, '#/gfe_no', 'type'],
     ...malformed.map((gfe_no): Fault => [JSON.stringify(gfe_no), { gfe_no }, '#/gfe_no', 'pattern']),
     ['a malformed order number', { order_no: '100001' }, '#/order_no', 'pattern'],
-    ['the order number under another name', { orderNo: 'ORD-100001' }, '#/orderNo', 'additionalProperties'],
-    ['a valid identifier with an unknown one', { encounter_id: 100_001, id: 1 }, '#/id', 'additionalProperties'],
+    ['the misspelt property orderNo', { orderNo: 'ORD-100001' }, '#/orderNo', 'additionalProperties'],
+    ['a valid identifier beside an unknown property', { encounter_id: 100_001, id: 1 }, '#/id', 'additionalProperties'],
   ])('refuses %s', async (_what, json, pointer, code) => {
     expectProblem(await ask(json), 400, 'validation_failed', [{ pointer, code }]);
   });
 
-  it('refuses a fraction', async () => {
+  it('refuses a fractional encounter_id', async () => {
     expectProblem(await ask({ encounter_id: 1.5 }), 400, 'validation_failed');
   });
 
-  it('refuses identifiers of two encounters, whatever is wrong with the second (D-32)', async () => {
+  it('answers identifier_mismatch alike to identifiers of two encounters, known or not (D-32)', async () => {
     const foreign = await newEncounter(harness, await newPartner(harness));
     const { encounter_id } = ordered;
     const answers: Answer[] = [];
@@ -244,7 +244,7 @@ describe('400', () => {
     ['malformed JSON', '{', 'application/json', 'malformed_json'],
     ['a list', '[{"encounter_id":1}]', 'application/json', 'validation_failed'],
     ['a text that holds JSON', JSON.stringify('{"encounter_id":100001}'), 'application/json', 'validation_failed'],
-    ['no body at all', '', 'application/json', 'validation_failed'],
+    ['an empty body', '', 'application/json', 'validation_failed'],
     ['plain text (D-35)', '{"encounter_id":100001}', 'text/plain', 'content_type_not_json'],
   ] as const)('refuses %s', async (_what, raw, type, code) => {
     const headers = { 'Content-Type': type };
@@ -264,7 +264,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's encounter: the answer is that for an unknown number (D-31)", async () => {
+  it("answers alike for another tenant's encounter and an unknown number (D-31)", async () => {
     const other = await newPartner(harness);
     const foreign = await completedEncounter(harness, other);
     const foreignOrder = foreign.order_no;

@@ -23,14 +23,14 @@ describe('200', () => {
     use: 'sig',
   };
 
-  it('publishes the public half of the signing key, and nothing else, to anybody', async () => {
+  it('publishes only the public half of the signing key, without a token', async () => {
     const { status, headers, body } = await getJwks();
     expect(body).toEqual({ keys: [publicKey] });
     expect(status).toBe(200);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
   });
 
-  it('publishes both keys during a rotation, the one that signs first', async () => {
+  it('publishes both keys during a rotation, the signing key first', async () => {
     const { domain, services } = harness;
     const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: true };
     const { kid } = await rotateSigningKeys(services.config.signingKeysFile, options);
@@ -42,7 +42,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, 'GET /.well-known/jwks.json?kid=1');
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'kid' }]);
   });

@@ -18,7 +18,7 @@ afterAll(() => harness.close());
 const get = (orderNo: string, token: string | undefined = partner.token) => getOrder(harness, { token }, orderNo);
 
 describe('200', () => {
-  it('is the order with its lines, frozen when the encounter was created, and its payments', async () => {
+  it('returns the order with its payments and the lines as of the creation of the encounter', async () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const botox = await newProduct(harness, partner, {
@@ -105,12 +105,12 @@ describe('200', () => {
     expect(payments[0]).toEqual(first.body.payments[0]);
   });
 
-  it('finds the number in either case', async () => {
+  it('accepts the number in either case', async () => {
     const { body } = await get(encounter.order_no.toLowerCase());
     expect(body).toMatchObject({ order_no: encounter.order_no, encounter_id: encounter.encounter_id });
   });
 
-  it('is for a client that is limited to this clinic, too', async () => {
+  it('serves a client that is limited to this clinic', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['read:order'], [encounter.clinicId]);
     expect((await get(encounter.order_no, token)).body.order_no).toBe(encounter.order_no);
   });
@@ -118,7 +118,7 @@ describe('200', () => {
 
 describe('400', () => {
   it.each(['100045', 'ORD100045', 'ORD-', 'ORD-1x', '-1', 'ORD-1234567890123456789', 'ORDERNUMBERS-1'])(
-    'refuses %s, which is no order number',
+    'refuses the malformed order number %s',
     async (orderNo) => {
       expectProblem(await get(orderNo), 400, 'validation_failed', [{ parameter: 'order_no', code: 'pattern' }]);
     },
@@ -140,7 +140,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's order: the answer is that for an unknown number", async () => {
+  it("answers alike for another tenant's order and an unknown number", async () => {
     const other = await newPartner(harness);
     const { order_no } = await completedEncounter(harness, other);
     const ask = (orderNo: string, token: string) =>
@@ -156,7 +156,7 @@ describe('404', () => {
     expect((await ask(order_no, other.token)).status).toBe(200);
   });
 
-  it("is the answer to an encounter's number", async () => {
+  it("answers order_not_found for an encounter's number", async () => {
     expectProblem(await get(encounter.gfe_no), 404, 'order_not_found');
   });
 });

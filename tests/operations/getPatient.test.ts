@@ -22,7 +22,7 @@ const get = (id: string, caller: { token: string | undefined } = partner) =>
   call(harness, `GET /clients/${id}`, { token: caller.token });
 
 describe('200', () => {
-  it('tells a new patient with its account, and null for what is not known', async () => {
+  it('returns a new patient with its account, and null for unknown properties', async () => {
     const json = patientBody({ firstName: 'Jane', lastName: 'Miller' });
     const created = await call(harness, 'POST /clients', { token, json });
     const { status, body, headers } = await get(created.body.user_id);
@@ -64,7 +64,7 @@ describe('200', () => {
     });
   });
 
-  it('tells what was sent when the patient was created', async () => {
+  it('returns the properties that were sent to createPatient', async () => {
     const sent = {
       notes: 'Prefers mornings',
       emergencyContact: '5125550199',
@@ -80,7 +80,7 @@ describe('200', () => {
     expect(body).toMatchObject(sent);
   });
 
-  it('tells the course of the verification (D-09) and of the account', async () => {
+  it('returns the verification (D-09) and the account', async () => {
     const id = await newPatient(harness, partner);
     const at = new Date('2026-11-21T10:00:00.000Z');
     await harness.domain.db.prisma.patient.update({
@@ -127,14 +127,14 @@ describe('200', () => {
 
   it.each([
     ['the state that stateId names', texas, named],
-    ['the same state when stateId came in capitals', texas.toUpperCase(), named],
+    ['the state of a stateId in upper case', texas.toUpperCase(), named],
     ['no state when stateId is unknown', nobody, null],
-  ])('tells %s (D-02)', async (_which, stateId, state) => {
+  ])('returns %s (D-02)', async (_which, stateId, state) => {
     const { body } = await get(await newPatient(harness, partner, { stateId }));
     expect(body).toMatchObject({ stateId: stateId.toLowerCase(), state });
   });
 
-  it('finds many at once, each by its own id in either case', async () => {
+  it('finds each of many patients by its id in either case', async () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => newPatient(harness, partner)));
     const answers = await Promise.all(ids.flatMap((id) => [get(id.toUpperCase()), get(id)]));
     expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
@@ -143,15 +143,15 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no UUID', 'me', ['format']],
-    ['the form of a URN', `urn:uuid:${nobody}`, ['maxLength']],
+    ['a word', 'me', ['format']],
+    ['a URN', `urn:uuid:${nobody}`, ['maxLength']],
     ['braces', `%7B${nobody}%7D`, ['maxLength', 'format']],
     ['a UUID without hyphens', nobody.replaceAll('-', ''), ['format']],
     ['a digit too many', `${nobody}0`, ['maxLength', 'format']],
     ['a NUL', `${nobody.slice(1)}%00`, ['format']],
     ['malformed percent-encoding', '%E0%A4%A', ['format']],
     ['SQL', "'%20OR%20'1'='1", ['format']],
-  ])('refuses as id %s', async (_what, id, rules) => {
+  ])('refuses the id: %s', async (_what, id, rules) => {
     expectProblem(
       await get(id),
       400,
@@ -168,7 +168,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's patient: the answer is that for an unknown id", async () => {
+  it("answers alike for another tenant's patient and an unknown id", async () => {
     const other = await newPartner(harness);
     const id = await newPatient(harness, other);
     const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';

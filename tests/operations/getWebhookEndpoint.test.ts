@@ -19,7 +19,7 @@ const get = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}`, { token });
 
 describe('200', () => {
-  it('says how the endpoint does', async () => {
+  it('returns the endpoint with its status and last results', async () => {
     const { secret: _secret, ...shown } = endpoint;
     expect((await get(endpoint.id.toUpperCase())).body).toEqual(shown);
     const lastSuccessAt = new Date('2026-11-20T15:00:00.000Z');
@@ -33,13 +33,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await get('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('does not show a client that is limited to clinics the endpoint of another one', async () => {
+  it('hides endpoints of other clients from a client that is limited to clinics', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const own = await newEndpoint(harness, limited);

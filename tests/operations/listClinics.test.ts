@@ -16,7 +16,7 @@ const list = (query = '', { token }: { token: string | undefined } = partner) =>
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
 describe('200', () => {
-  it('tells everything about a clinic, its primary location first', async () => {
+  it('returns every property of a clinic, its primary location first', async () => {
     const mine = await newPartner(harness);
     const { domain } = harness;
     const [id, main, side] = [domain.newId(), domain.newId(), domain.newId()];
@@ -100,7 +100,7 @@ describe('200', () => {
     });
   });
 
-  it('lists a clinic that has no location and no metadata', async () => {
+  it('lists a clinic without locations and metadata', async () => {
     const mine = await newPartner(harness);
     const id = await newClinic(harness, mine, { places: [] });
     const { body } = await list('', mine);
@@ -120,7 +120,7 @@ describe('200', () => {
   });
 
   describe('for a client that is limited to clinics', () => {
-    it('lists, filters and counts only those', async () => {
+    it('lists, filters and counts only the permitted clinics', async () => {
       const mine = await newPartner(harness);
       const one = await newClinic(harness, mine, { legalName: 'A' });
       const two = await newClinic(harness, mine, { legalName: 'B', isActive: false });
@@ -143,7 +143,7 @@ describe('200', () => {
       expect(idsOf((await list('', mine)).body)).toEqual([one, two, hidden]);
     });
 
-    it('lists nothing when none of them exists any more', async () => {
+    it('returns an empty list when its clinics have been deleted', async () => {
       const mine = await newPartner(harness);
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [await newClinic(harness, mine)]);
       await harness.domain.db.prisma.clinicLocation.deleteMany({ where: { tenantId: mine.tenantId } });
@@ -192,13 +192,16 @@ describe('200', () => {
       ['?state=CA', []],
       ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
       ['?state=ok&isActive=false', []],
-    ])('answers %s with those that match, each once, and counts them; stats ignore it (D-39)', async (query, names) => {
-      const { status, body } = await list(query, mine);
-      expect(status).toBe(200);
-      expect(named(body)).toEqual(names);
-      expect(body.pagination.total).toBe(names.length);
-      expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
-    });
+    ])(
+      'lists and counts the clinics that match "%s", each once; stats ignore the filter (D-39)',
+      async (query, names) => {
+        const { status, body } = await list(query, mine);
+        expect(status).toBe(200);
+        expect(named(body)).toEqual(names);
+        expect(body.pagination.total).toBe(names.length);
+        expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
+      },
+    );
   });
 });
 
@@ -227,7 +230,7 @@ describe('400', () => {
     );
   });
 
-  it('names every fault at once', async () => {
+  it('names every fault in one response', async () => {
     const answer = await list('?page=0&limit=101&sort_by=x');
     expectProblem(answer, 400, 'validation_failed');
     const parameters = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);

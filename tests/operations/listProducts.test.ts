@@ -16,7 +16,7 @@ const list = (query = '', { token }: { token: string | undefined } = partner) =>
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
 describe('200', () => {
-  it('tells everything about a product, with money as text of two decimals', async () => {
+  it('returns every property of a product, with money as text of two decimals', async () => {
     const mine = await newPartner(harness);
     const { tenantId } = mine;
     const { db, newId } = harness.domain;
@@ -128,7 +128,7 @@ describe('200', () => {
     });
   });
 
-  it('tells null and empty lists for what a product does not have', async () => {
+  it('returns null and empty lists for absent parts of a product', async () => {
     const mine = await newPartner(harness);
     await newProduct(harness, mine);
     expect((await list('', mine)).body.data).toMatchObject([
@@ -144,7 +144,7 @@ describe('200', () => {
     ]);
   });
 
-  it('never lists or counts deleted products, whatever the filter', async () => {
+  it('never lists or counts deleted products, with any filter', async () => {
     const mine = await newPartner(harness);
     const group = await newCategory(harness, mine);
     const clinicId = await newClinic(harness, mine);
@@ -209,14 +209,14 @@ describe('200', () => {
       ['?categoryId=GROUP&isActive=true', ['botox']],
       ['?categoryId=01a05c32-5e80-7000-8000-00000000ca01', []],
       ['?categoryId=GROUP&search=filler&isActive=false', ['filler']],
-    ])('answers %s with those that match, and counts them', async (query, names) => {
+    ])('lists and counts the products that match "%s"', async (query, names) => {
       const { status, body } = await list(query.replace('GROUP', group.categoryId), mine);
       expect(status).toBe(200);
       expect(idsOf(body)).toEqual(names.map((name) => ids[name]));
       expect(body.meta.total).toBe(names.length);
     });
 
-    it('knows a category by its id in either case', async () => {
+    it('accepts a categoryId in either case', async () => {
       const { body } = await list(`?categoryId=${group.categoryId.toUpperCase()}`, mine);
       expect(idsOf(body)).toEqual([ids['botox'], ids['filler']]);
     });
@@ -249,7 +249,7 @@ describe('400', () => {
   });
 });
 
-/** As the value looks after a way through JSON: times are texts. Matchers stay as they are. */
+/** The value after a round trip through JSON, except that matchers stay matchers. */
 function asJson(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.map(asJson);

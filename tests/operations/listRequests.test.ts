@@ -29,7 +29,7 @@ const asked = ({ body }: Answer): string[] =>
   body.data.map((row: { operationId: string; status: number }) => `${row.operationId} ${row.status}`);
 
 describe('200', () => {
-  it('shows what was asked and how it ended, the newest first, and nothing of what was sent', async () => {
+  it('lists requests with their outcome, the newest first, without their values', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const patientId = await newPatient(harness, partner, { email: 'found@example.com' });
     const read = await call(harness, `GET /clients/${patientId}`, partner);
@@ -61,7 +61,7 @@ describe('200', () => {
     for (const sent of [patientId, 'example.com', 'secret']) expect(answer.text).not.toContain(sent);
   });
 
-  it('goes on page by page without a repetition, whatever is asked meanwhile', async () => {
+  it('pages without repetition while requests are added', async () => {
     const partner = await newPartner(harness, 'sandbox');
     for (const target of ['/clinics', '/clinics?limit=0', '/tenants/products'])
       await call(harness, `GET ${target}`, partner);
@@ -72,7 +72,7 @@ describe('200', () => {
     expect(asked(second)).toEqual(['listClinics 200', 'issueToken 200']);
   });
 
-  it('takes the operation, the status and the code as filters, together too', async () => {
+  it('filters by operation, status and code, alone or together', async () => {
     const partner = await newPartner(harness, 'sandbox');
     for (const target of ['/clinics', '/clinics?limit=0', '/tenants/products?limit=0']) {
       await call(harness, `GET ${target}`, partner);
@@ -84,7 +84,7 @@ describe('200', () => {
     expect(await found('?code=nothing_of_this_name')).toEqual([]);
   });
 
-  it('shows a week of real time, across a reset and wherever the clock of the sandbox is', async () => {
+  it('shows a week of real time, across a reset and a moved sandbox clock', async () => {
     const sandbox = await newSandbox(harness);
     await call(harness, 'GET /clinics', sandbox);
     expect((await reset(harness, sandbox)).status).toBe(204);
@@ -100,7 +100,7 @@ describe('200', () => {
     expect(asked(await list(later, '?operationId=resetSandbox'))).toEqual([]);
   });
 
-  it('looks through 1000 requests at a time for those that are wanted', async () => {
+  it('scans 1,000 requests per page for a filter, then returns has_more', async () => {
     const partner = await newPartner(harness, 'sandbox');
     await harness.domain.db.prisma.$executeRaw`
       INSERT INTO audit_event (at, tenant_id, client_id, operation_id, status, request_id, outcome)
@@ -112,7 +112,7 @@ describe('200', () => {
     expect([asked(second), second.body.has_more]).toEqual([['issueToken 200'], false]);
   });
 
-  it('is for a client limited to clinics its own requests, and has no commands of the operator', async () => {
+  it('shows a client limited to clinics only its own requests, and no client the operator’s commands', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, partner.tenantId, permissions, [clinicId]);
@@ -125,7 +125,7 @@ describe('200', () => {
     expect(await clientsOf(partner)).toEqual(new Set([limited.clientId, partner.clientId]));
   });
 
-  it('has nothing of another tenant', async () => {
+  it('shows no request of another tenant', async () => {
     const [one, other] = [await newPartner(harness, 'sandbox'), await newPartner(harness, 'sandbox')];
     await call(harness, 'GET /clinics', one);
     expect(asked(await list(other))).toEqual(['issueToken 200']);
@@ -133,7 +133,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a cursor of another list or tenant, and a status that is none', async () => {
+  it('refuses a cursor of another list or tenant, and a malformed status', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const other = await newPartner(harness, 'sandbox');
     for (const text of [`${partner.tenantId}/audit 1`, `${other.tenantId}/requests 1`, 'nonsense']) {
@@ -147,7 +147,7 @@ describe('400', () => {
 });
 
 describe('403', () => {
-  it('is there for sandboxes only', async () => {
+  it('answers sandbox_only to a live tenant', async () => {
     expectProblem(await list(await newPartner(harness)), 403, 'sandbox_only');
   });
 });

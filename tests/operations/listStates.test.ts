@@ -15,7 +15,7 @@ const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<
   call(harness, `GET /reference/states${query}`, { token });
 
 describe('200', () => {
-  it('lists states by name, each of which a patient can have', async () => {
+  it('lists states by name, whose ids a patient accepts', async () => {
     const { status, body } = await list();
     expect([status, body.data.length]).toEqual([200, 56]);
     const names = body.data.map(({ name }: { name: string }) => name);
@@ -33,7 +33,7 @@ describe('200', () => {
     expect(patient.body.state).toMatchObject({ code: 'UT', name: 'Utah' });
   });
 
-  it('lists those of one country, in either case, for readers and writers of patients', async () => {
+  it('filters by country code in either case, for readers and writers of patients', async () => {
     expect((await list('?countryCode=us')).body.data).toHaveLength(56);
     expect((await list('?countryCode=CA')).body.data).toEqual([]);
     for (const permission of ['read:client', 'write:client'] as const) {
@@ -43,7 +43,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no code of a country', async () => {
+  it('refuses a malformed country code', async () => {
     expectProblem(await list('?countryCode=USA'), 400, 'validation_failed', [{ parameter: 'countryCode' }]);
   });
 });

@@ -20,7 +20,7 @@ const list = (query = '', id = endpointId): Promise<Answer> =>
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('200', () => {
-  it('shows what is on its way, the newest first, page by page and by state', async () => {
+  it('lists deliveries, the newest first, page by page and by status', async () => {
     const { tenantId } = partner;
     const { db, now } = harness.domain;
     const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
@@ -62,13 +62,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it.each(['x', Buffer.from('1').toString('base64url')])('refuses the cursor %s, which is none', async (cursor) => {
+  it.each(['x', Buffer.from('1').toString('base64url')])('refuses the malformed cursor %s', async (cursor) => {
     expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await list('', harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });

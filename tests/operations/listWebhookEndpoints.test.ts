@@ -18,7 +18,7 @@ const list = ({ token }: Partner, query = ''): Promise<Answer> =>
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('200', () => {
-  it('shows a client without limits all of the tenant, and one that is limited to clinics its own', async () => {
+  it('shows an unlimited client all endpoints of the tenant, and a client limited to clinics its own', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const first = await newEndpoint(harness, partner);
@@ -30,7 +30,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await list(partner, '?page=1'), 400, 'validation_failed', [{ parameter: 'page' }]);
   });
 });

@@ -16,7 +16,7 @@ const list = ({ token } = partner, query = ''): Promise<Answer> =>
   call(harness, `GET /sandbox/webhook-inbox${query}`, { token });
 
 describe('200', () => {
-  it('shows the last 100 messages of the tenant, the newest first', async () => {
+  it('lists the last 100 messages of the tenant, the newest first', async () => {
     const { db, newId } = harness.domain;
     const messages = Array.from({ length: 101 }, (_, number) => ({
       id: newId(),
@@ -46,7 +46,7 @@ describe('200', () => {
     expect((await list(await newPartner(harness, 'sandbox'))).body).toEqual({ data: [] });
   });
 
-  it('shows a client that is limited to clinics no message but those to its own endpoints', async () => {
+  it('shows a client limited to clinics only messages to its own endpoints', async () => {
     const { db, newId } = harness.domain;
     const { tenantId } = partner;
     const clinicId = await newClinic(harness, partner);
@@ -67,13 +67,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await list(partner, '?limit=1'), 400, 'validation_failed', [{ parameter: 'limit' }]);
   });
 });
 
 describe('403', () => {
-  it('is there for sandboxes only', async () => {
+  it('answers sandbox_only to a live tenant', async () => {
     expectProblem(await list(await newPartner(harness)), 403, 'sandbox_only');
   });
 });

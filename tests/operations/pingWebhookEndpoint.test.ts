@@ -18,7 +18,7 @@ const ping = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/ping`, { token });
 
 describe('202', () => {
-  it('is an event of the feed, which a client that is limited to clinics sees of its own endpoint only', async () => {
+  it('emits webhook.ping, which a client limited to clinics sees for its own endpoint only', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const [ours, theirs] = [await newEndpoint(harness, partner), await newEndpoint(harness, limited)];
@@ -36,19 +36,19 @@ describe('202', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await ping('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await ping(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };
     await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });

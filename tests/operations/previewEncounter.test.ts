@@ -18,7 +18,7 @@ const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
 let partner: Partner;
-/** A valid body; its clinic is in Chicago's zone. */
+/** A valid body; the time zone of its clinic is America/Chicago. */
 let valid: EncounterBody;
 beforeAll(async () => {
   harness = await startHarness();
@@ -32,7 +32,7 @@ const preview = (json: unknown, { token }: { readonly token: string | undefined 
 const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
 
 describe('200', () => {
-  it('tells what creating the encounter now would give', async () => {
+  it('returns the encounter that createEncounter would create', async () => {
     const treatmentIds = [
       await newProduct(harness, partner),
       await newProduct(harness, partner, { price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' }),
@@ -55,7 +55,7 @@ describe('200', () => {
     expect(body.estimate).toEqual(created.estimate);
   });
 
-  it('warns of open encounters with the same item, at clinics that the caller may see', async () => {
+  it('lists open encounters with an equal item at clinics that the caller may see', async () => {
     const open = await create(valid);
     const { gfe_data, ...rest } = open.body;
     const [{ category_name, sub_category_name, categoryId, subcategoryId }] = gfe_data;
@@ -73,7 +73,7 @@ describe('200', () => {
     expect((await preview(valid)).body.duplicates).toEqual([]);
   });
 
-  it('tells which approvals would be taken over', async () => {
+  it('shows which approvals would be reused', async () => {
     const owner = await newPartner(harness);
     await harness.domain.db.prisma.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
     const earlier = await completedEncounter(harness, owner);
@@ -87,7 +87,7 @@ describe('200', () => {
     ]);
   });
 
-  it('tells everything that keeps it from being created, in the order of the checks', async () => {
+  it('lists every problem in the order of the checks', async () => {
     const clinicId = await newClinic(harness, partner, { isActive: false });
     const patientId = await newPatient(harness, partner);
     await harness.domain.db.prisma.patient.updateMany({
@@ -114,7 +114,7 @@ describe('200', () => {
     expectProblem(await create(json), 409, 'clinic_inactive', [first]);
   });
 
-  it('changes nothing and uses up no number', async () => {
+  it('writes no row and uses no number', async () => {
     const { body: before } = await create(valid);
     const counts = async () => {
       const { db } = harness.domain;
@@ -137,7 +137,7 @@ describe('200', () => {
     expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
 
-  it('is for a client that is limited to this clinic, too', async () => {
+  it('serves a client that is limited to this clinic', async () => {
     const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
     expect((await preview(valid, limited)).body.problems).toEqual([]);
   });
@@ -154,13 +154,13 @@ describe('400', () => {
       { scheduledDay: '2027-03-14', scheduledTime: '02:30:00', scheduledTimeZone: 'America/New_York' },
       '#/scheduledTime',
     ],
-    // In the zone of the clinic.
+    // The zone is that of the clinic.
     ['schedule_time_nonexistent', { scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }, '#/scheduledTime'],
-  ] as const)('is %s as for createEncounter: %j', async (code, change, pointer) => {
+  ] as const)('answers %s as createEncounter does to %j', async (code, change, pointer) => {
     for (const ask of [preview, create]) expectProblem(await ask({ ...valid, ...change }), 400, code, [{ pointer }]);
   });
 
-  it('asks for a zone when the clinic has none', async () => {
+  it('answers schedule_time_zone_required when the clinic has no zone', async () => {
     const clinicId = await newClinic(harness, partner, { places: [] });
     const json = { ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' };
     expectProblem(await preview(json), 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
@@ -176,7 +176,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('tells everything that does not exist, as createEncounter does', async () => {
+  it('names every unknown id as createEncounter does', async () => {
     const json = { ...valid, patientId: nobody, treatmentIds: [...valid.treatmentIds, nobody], documentIds: [nobody] };
     for (const ask of [preview, create]) {
       expectProblem(await ask(json), 404, 'patient_not_found', [
@@ -187,7 +187,7 @@ describe('404', () => {
     }
   });
 
-  it('is how a client sees clinics that it is not limited to', async () => {
+  it('answers clinic_not_found to a client that is limited to other clinics', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, ...limited });
     expectProblem(await preview({ ...valid, patientId }, limited), 404, 'clinic_not_found', [

@@ -31,7 +31,7 @@ const notes = { additionalNotes: 'None.' };
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
 describe('200', () => {
-  it('adds notes as a dated entry and documents at the end, and puts it back at its place in the queue', async () => {
+  it('adds a dated entry and appends documents, and returns the encounter to its place in the queue', async () => {
     const patientId = await newPatient(harness, partner);
     const [first, second, third] = [
       await newDocument(harness, partner, patientId),
@@ -64,7 +64,7 @@ describe('200', () => {
     expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
   });
 
-  it('keeps a later deadline, and may be asked for again', async () => {
+  it('keeps a later deadline, and answers a second request', async () => {
     const scheduledDay = '2027-06-01';
     const { expiresAt } = await newEncounter(harness, partner, { scheduledDay });
     const { encounter_id } = await askedEncounter(harness, partner, { scheduledDay });
@@ -83,11 +83,11 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['nothing', {}, '#', 'minProperties'],
-    ['no document', { documentIds: [] }, '#', 'minProperties'],
+    ['an empty object', {}, '#', 'minProperties'],
+    ['an empty list of documents', { documentIds: [] }, '#', 'minProperties'],
     ['blank notes', { additionalNotes: ' ' }, '#/additionalNotes', 'pattern'],
     ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
-  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const asked = await askedEncounter(harness, partner);
     expectProblem(await send(asked.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
     expect(recordOf(await details(asked))).toEqual(asked);
@@ -103,7 +103,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter or document, as for another tenant's", async () => {
+  it("answers 404 for an unknown encounter or document and for another tenant's", async () => {
     const other = await newPartner(harness);
     const foreign = await askedEncounter(harness, other);
     for (const id of [foreign.encounter_id, 999_999_999]) {
@@ -127,7 +127,7 @@ describe('409', () => {
     expect(recordOf(await details(asked))).toEqual(asked);
   });
 
-  it('refuses it when nobody asked, or after 14 days', async () => {
+  it('refuses information that was not requested, or 14 days after the request', async () => {
     const refused = async (encounterNo: number, status: string, token = partner.token): Promise<void> => {
       const answer = await send(encounterNo, notes, { ...partner, token });
       expectProblem(answer, 409, 'invalid_state');

@@ -27,14 +27,14 @@ const record = (status: string, more: object = {}, { token }: Token = partner): 
   call(harness, `POST /orders/${order_no}/fulfilments`, { token, json: { pharmacyId, status, ...more } });
 const orderOf = async (owner: Token = partner): Promise<Body> => (await getOrder(harness, owner, order_no)).body;
 
-/** A client of the preset, limited to these pharmacies. */
+/** A client of the preset "pharmacy", limited to these pharmacies. */
 async function pharmacyClient(...pharmacies: string[]): Promise<Token & { clientId: string }> {
   const wanted = { tenant: partner.tenantId, preset: 'pharmacy', pharmacies } as const;
   const client = await createApiClient(harness.domain, wanted);
   return { clientId: client.clientId, token: await newToken(harness, client) };
 }
 
-/** An order with two lines, of a pharmacy each; the second is a prescription. */
+/** An order with lines of two pharmacies; the second is a prescription. */
 async function orderOfTwo(): Promise<string[]> {
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   const treatmentIds = await Promise.all(
@@ -47,7 +47,7 @@ async function orderOfTwo(): Promise<string[]> {
 }
 
 describe('200', () => {
-  it('shows with each line of the pharmacy how far it is, with one event each', async () => {
+  it('updates the lines of the pharmacy, and emits order.fulfilment_updated for each step', async () => {
     const before = await orderOf();
     expect(before.lines[0].fulfilment).toMatchObject({ status: 'pending', carrier: null, trackingNumber: null });
     await record('accepted');
@@ -70,7 +70,7 @@ describe('200', () => {
     );
   });
 
-  it('makes the transitions of the table and no others', async () => {
+  it('allows exactly the transitions of the table', async () => {
     const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
     const { tenantId } = partner;
     const { id: orderId } = await orderOf();
@@ -85,7 +85,7 @@ describe('200', () => {
     }
   });
 
-  it('is one of the order’s pharmacies at a time, and a limited client sees only its lines', async () => {
+  it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
     const [one, other] = await orderOfTwo();
     const client = await pharmacyClient(one ?? '');
     expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([one]);
@@ -102,13 +102,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a state that a pharmacy cannot name', async () => {
+  it('refuses the status pending, which no pharmacy may set', async () => {
     expectProblem(await record('pending'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
 describe('404', () => {
-  it('knows neither orders of others nor pharmacies that are not of the order', async () => {
+  it('answers order_not_found for orders of other tenants and for pharmacies without a line in the order', async () => {
     expectProblem(await record('accepted', {}, await newPartner(harness)), 404, 'order_not_found');
     const stranger = '01a10caf-a4c0-7000-8000-00000000dead';
     expectProblem(await record('accepted', {}, await pharmacyClient(stranger)), 404, 'order_not_found');
@@ -118,7 +118,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('takes a prescription only when the order is paid', async () => {
+  it('accepts a prescription only when the order is paid', async () => {
     const [, prescription] = await orderOfTwo();
     const more = { pharmacyId: prescription };
     const answer = await record('accepted', more);
@@ -128,7 +128,7 @@ describe('409', () => {
     expect((await record('accepted', more)).status).toBe(200);
   });
 
-  it('refuses an order that is cancelled, and lets one of twenty through', async () => {
+  it('lets one of twenty simultaneous requests succeed, and refuses a cancelled order', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => record('accepted')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)]);
     const token = { token: partner.token, json: { reason: 'x' } };

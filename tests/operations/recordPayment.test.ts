@@ -33,7 +33,7 @@ const told = async (orderNo: string) =>
 const newOrder = async (): Promise<string> => (await completedEncounter(harness, partner)).order_no;
 
 describe('201', () => {
-  it('is the order with the payment, and paid when nothing is left', async () => {
+  it('returns the order with the payment, and as paid when the balance is zero', async () => {
     const orderNo = await newOrder();
     const before = await orderOf(orderNo);
     harness.clock.advance(60);
@@ -56,7 +56,7 @@ describe('201', () => {
     expect(await orderOf(orderNo)).toEqual(last.body);
   });
 
-  it('tells partners of each step', async () => {
+  it('emits order.updated for a part and order.paid for the rest', async () => {
     const orderNo = await newOrder();
     await record('0.01', orderNo);
     await record('254.99', orderNo);
@@ -67,7 +67,7 @@ describe('201', () => {
     ]);
   });
 
-  it('keeps who reported it', async () => {
+  it('stores the API client of the payment', async () => {
     const orderNo = await newOrder();
     const { tenantId } = partner;
     const { token, clientId } = await newClient(harness, tenantId, ['write:order']);
@@ -77,13 +77,13 @@ describe('201', () => {
     expect(stored).toMatchObject([{ apiClientId }]);
   });
 
-  it('finds the number in either case, for a client that is limited to this clinic, too', async () => {
+  it('accepts the order number in either case, from a client that is limited to this clinic', async () => {
     const { order_no: orderNo, clinicId } = await completedEncounter(harness, partner);
     const limited = await newClient(harness, partner.tenantId, ['write:order'], [clinicId]);
     expect((await pay(harness, limited, orderNo.toLowerCase(), { amount: '1.00' })).body.paid_amt).toBe('1.00');
   });
 
-  it('is sent again for the same key, and nothing is paid twice', async () => {
+  it('replays the response for a repeated key, and records one payment', async () => {
     const orderNo = await newOrder();
     const once = await pay(harness, partner, orderNo, { amount: '200.00' }, 'one-payment');
     const again = await pay(harness, partner, orderNo, { amount: '200.00' }, 'one-payment');
@@ -115,7 +115,7 @@ describe('400', () => {
 
   it.each([
     ['a number as the amount', { amount: 300 }, { pointer: '#/amount', code: 'type' }],
-    ['no amount', {}, { pointer: '#/amount', code: 'required' }],
+    ['a missing amount', {}, { pointer: '#/amount', code: 'required' }],
     ['an empty reference', { amount: '1.00', reference: '' }, { pointer: '#/reference', code: 'minLength' }],
     ['a long reference', { amount: '1.00', reference: 'x'.repeat(101) }, { pointer: '#/reference', code: 'maxLength' }],
     ['another property', { amount: '1.00', note: 'x' }, { pointer: '#/note', code: 'additionalProperties' }],
@@ -123,7 +123,7 @@ describe('400', () => {
     expectProblem(await pay(harness, partner, order_no, json), 400, 'validation_failed', [fault]);
   });
 
-  it('refuses what is no JSON, or not said to be', async () => {
+  it('refuses malformed JSON and other content types', async () => {
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'malformed' };
     expectProblem(await post(order_no, { token: partner.token, raw: '{', headers }), 400, 'malformed_json');
     const text = { ...headers, 'Content-Type': 'text/plain' };
@@ -131,7 +131,7 @@ describe('400', () => {
     expectProblem(answer, 400, 'content_type_not_json');
   });
 
-  it('needs a key, of printable characters, that no other request has used', async () => {
+  it('requires a valid Idempotency-Key that no other request has used', async () => {
     const json = { amount: '1.00' };
     expectProblem(await post(order_no, { token: partner.token, json }), 400, 'idempotency_key_required');
     expectProblem(await pay(harness, partner, order_no, json, 'x'.repeat(300)), 400, 'idempotency_key_invalid');
@@ -142,7 +142,7 @@ describe('400', () => {
     expect((await orderOf(orderNo)).paid_amt).toBe('1.00');
   });
 
-  it('changes nothing', async () => {
+  it('records no payment for a refused request', async () => {
     expect((await orderOf(order_no)).paid_amt).toBe('0.00');
   });
 });
@@ -156,7 +156,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("never reveals another tenant's order, and pays nothing for it", async () => {
+  it("answers order_not_found for an unknown order and for another tenant's, which stays unpaid", async () => {
     const other = await newPartner(harness);
     const foreign = (await completedEncounter(harness, other)).order_no;
     expectProblem(await record('1.00', 'ORD-999999'), 404, 'order_not_found');
@@ -166,7 +166,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses a payment above the balance, whatever is paid already', async () => {
+  it('refuses a payment above the balance, before and after a part is paid', async () => {
     const orderNo = await newOrder();
     const fault = { pointer: '#/amount', code: 'payment_exceeds_balance' };
     expectProblem(await record('255.01', orderNo), 409, 'payment_exceeds_balance', [fault]);
@@ -177,7 +177,7 @@ describe('409', () => {
     expect(await told(orderNo)).toHaveLength(2);
   });
 
-  it('refuses a payment for an order that is paid, from the beginning or now', async () => {
+  it('refuses a payment for an order that is paid or was created as paid', async () => {
     const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
     const orderNo = await newOrder();
     await record('255.00', orderNo);
@@ -188,7 +188,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses a payment for an order that was cancelled', async () => {
+  it('refuses a payment for a cancelled order', async () => {
     const orderNo = await newOrder();
     await inTransaction(harness.domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, orderNo));
     const answer = await record('1.00', orderNo);
@@ -196,7 +196,7 @@ describe('409', () => {
     expect(answer.body.current_status).toBe('cancelled');
   });
 
-  it('keeps at most 200 payments and refunds of an order, also when several are recorded at the same time', async () => {
+  it('limits an order to 200 payments and refunds, also when requests race', async () => {
     const orderNo = await newOrder();
     await addPayments(harness, partner, orderNo, 196);
     const [payment] = (await record('100.00', orderNo)).body.payments.slice(-1);
@@ -217,7 +217,7 @@ describe('409', () => {
     expectProblem(await record('1.00', orderNo), 409, 'too_many_records');
   });
 
-  it('is all that payments at the same time get that would exceed the total together', async () => {
+  it('never exceeds the total when twenty payments race', async () => {
     const orderNo = await newOrder();
     const answers = await Promise.all(Array.from({ length: 20 }, () => record('20.00', orderNo)));
     const refused = answers.filter(({ status }) => status !== 201);
@@ -227,14 +227,14 @@ describe('409', () => {
     const order = await orderOf(orderNo);
     expect(order).toMatchObject({ order_status: 'pending', paid_amt: '240.00', balance_amt: '15.00' });
     expect(order.payments).toHaveLength(12);
-    // Each one saw those before it, and none saw another's balance.
+    // Payments are serialized: no two of them report an equal balance.
     const balances = (await told(orderNo)).map(([, , , balance]) => Number(balance));
     expect(balances).toEqual([255, 235, 215, 195, 175, 155, 135, 115, 95, 75, 55, 35, 15]);
   });
 });
 
 describe('500', () => {
-  it.each(['payment', 'event'])('leaves no part of a payment when %s fails', async (table) => {
+  it.each(['payment', 'event'])('rolls back the payment when the table %s fails', async (table) => {
     const answer = await withoutTable(harness, table, () => record('1.00'));
     expectProblem(answer, 500, 'internal_error');
     expect(answer.text).not.toMatch(/relation|prisma/i);

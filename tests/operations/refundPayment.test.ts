@@ -20,7 +20,7 @@ const refund = (orderNo: string, json: unknown, { token }: Pick<Partner, 'token'
   return call(harness, `POST /orders/${orderNo}/refunds`, { token, json, headers });
 };
 const orderOf = async (orderNo: string): Promise<Body> => (await getOrder(harness, partner, orderNo)).body;
-/** An order over 255.00 with these payments, and the ids of these. */
+/** An order over 255.00, and the ids of its payments. */
 async function paidOrder(...amounts: string[]): Promise<{ orderNo: string; payments: string[] }> {
   const { order_no: orderNo } = await completedEncounter(harness, partner);
   for (const amount of amounts) await pay(harness, partner, orderNo, { amount });
@@ -36,7 +36,7 @@ const ship = async (orderNo: string): Promise<void> => {
 };
 
 describe('201', () => {
-  it('is the order with the refund: pending with its balance, and refunded when nothing is left', async () => {
+  it('returns the order with the refund: pending after a part, refunded after the whole', async () => {
     const { orderNo, payments } = await paidOrder('200.00', '55.00');
     const [first, second] = payments;
     const before = await orderOf(orderNo);
@@ -71,7 +71,7 @@ describe('201', () => {
     }
   });
 
-  it('leaves an order that was never paid pending, so that it can be paid or cancelled', async () => {
+  it('keeps an order pending that was never paid in full, so that it can still be paid', async () => {
     const { orderNo, payments } = await paidOrder('100.00');
     const { body } = await refund(orderNo, { payment_id: payments[0], amount: '100.00', reason });
     expect(body).toMatchObject({ order_status: 'pending', paid_amt: '0.00', balance_amt: '255.00' });
@@ -81,11 +81,11 @@ describe('201', () => {
 
 describe('400', () => {
   it.each([
-    ['no amount', { amount: undefined }, '#/amount', 'required'],
-    ['nothing', { amount: '0.00' }, '#/amount', 'pattern'],
-    ['a number', { amount: 1 }, '#/amount', 'type'],
-    ['no payment', { payment_id: undefined }, '#/payment_id', 'required'],
-    ['no reason', { reason: ' ' }, '#/reason', 'pattern'],
+    ['a missing amount', { amount: undefined }, '#/amount', 'required'],
+    ['an amount of zero', { amount: '0.00' }, '#/amount', 'pattern'],
+    ['an amount that is a number', { amount: 1 }, '#/amount', 'type'],
+    ['a missing payment_id', { payment_id: undefined }, '#/payment_id', 'required'],
+    ['a blank reason', { reason: ' ' }, '#/reason', 'pattern'],
   ])('refuses %s', async (_what, changes, pointer, code) => {
     const { orderNo, payments } = await paidOrder('100.00');
     const json = { payment_id: payments[0], amount: '1.00', reason, ...changes };
@@ -95,7 +95,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('knows neither payments of other orders nor orders of others', async () => {
+  it('refuses payments of other orders, and orders of other tenants and clinics', async () => {
     const [one, other] = [await paidOrder('100.00'), await paidOrder('100.00')];
     const json = { payment_id: other.payments[0], amount: '1.00', reason };
     expectProblem(await refund(one.orderNo, json), 404, 'payment_not_found', [{ pointer: '#/payment_id' }]);
@@ -108,7 +108,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses more than is left of the payment, also of twenty at once', async () => {
+  it('refuses more than the rest of the payment, also when twenty refunds race', async () => {
     const { orderNo, payments } = await paidOrder('100.00', '155.00');
     const json = { payment_id: payments[0], amount: '100.01', reason };
     expectProblem(await refund(orderNo, json), 409, 'refund_exceeds_payment', [{ pointer: '#/amount' }]);
@@ -119,7 +119,7 @@ describe('409', () => {
     expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '165.00', balance_amt: '90.00' });
   });
 
-  it('refuses to end an order of which something was shipped, and takes a part back', async () => {
+  it('refuses a refund of the whole after a shipment, and accepts a part', async () => {
     const { orderNo, payments } = await paidOrder('255.00');
     await ship(orderNo);
     const [payment_id] = payments;
@@ -130,7 +130,7 @@ describe('409', () => {
     expect((await refund(orderNo, { payment_id, amount: '0.01', reason })).status).toBe(409);
   });
 
-  it('has nothing to give back of a free order', async () => {
+  it('answers payment_not_found for a free order, which stays paid', async () => {
     const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
     const { order_no } = await completedEncounter(harness, partner, { treatmentIds: [free] });
     const json = { payment_id: '01a10caf-a4c0-7000-8000-00000000dead', amount: '1.00', reason };

@@ -26,7 +26,7 @@ const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 
 describe('200', () => {
-  it('puts the encounter back into the queue as it was, for any provider', async () => {
+  it('returns the encounter to the queue unchanged, for any provider', async () => {
     const encounter = await newEncounter(harness, partner);
     await claim(harness, partner, encounter);
     harness.clock.advance(60);
@@ -43,9 +43,9 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no reviewerRef', {}, '#/reviewerRef', 'required'],
+    ['a missing reviewerRef', {}, '#/reviewerRef', 'required'],
     ['another property', { reviewerRef: reviewer, reason: 'x' }, '#/reason', 'additionalProperties'],
-  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const claimed = await claimedEncounter(harness, partner);
     expectProblem(await send(claimed.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
     expect(await stored(claimed)).toEqual(claimed);
@@ -62,7 +62,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
@@ -74,19 +74,19 @@ describe('409', () => {
     expect(answer.body.current_status).toBe(status);
   };
 
-  it('refuses a provider that does not have it', async () => {
+  it('refuses a provider that does not hold the claim', async () => {
     const claimed = await claimedEncounter(harness, partner);
     expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('refuses a provider that has it no more, because its lease is over', async () => {
+  it('refuses a provider whose lease has ended', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3600);
     expectState(await send(claimed.encounter_id), 'pending_review');
   });
 
-  it('refuses one that nobody has, or that is over', async () => {
+  it('refuses an unclaimed, completed or cancelled encounter', async () => {
     for (const encounter of [
       await newEncounter(harness, partner),
       await completedEncounter(harness, partner),
@@ -99,7 +99,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it('changes nothing when the event cannot be written', async () => {
+  it('rolls back the release when the event cannot be written', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const answer = await withoutTable(harness, 'event', () => send(claimed.encounter_id));
     expectProblem(answer, 500, 'internal_error');

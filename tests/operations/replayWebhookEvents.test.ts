@@ -30,7 +30,7 @@ const deliveries = (endpointId: string) =>
 const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
 
 describe('202', () => {
-  it('sends the events of the time, those that were sent too, each by its one delivery', async () => {
+  it('queues the events of the period, including delivered ones, each in its single delivery', async () => {
     const { id } = await newEndpoint(harness, partner);
     const patients: string[] = [];
     const times: string[] = [];
@@ -56,7 +56,7 @@ describe('202', () => {
     expect(after.slice(2).map(({ event }) => event.data)).toEqual([first, fourth]);
   });
 
-  it('sends what the endpoint wants, a ping to its own endpoint only', async () => {
+  it('queues only the endpoint’s event types and its own pings', async () => {
     const [all, paid] = [
       await newEndpoint(harness, partner),
       await newEndpoint(harness, partner, { types: ['order.paid'] }),
@@ -71,7 +71,7 @@ describe('202', () => {
     expect(await dataOf(paid.id)).toEqual([{ endpoint_id: paid.id }]);
   });
 
-  it('sends what the API client of the endpoint sees in the feed, whoever asks', async () => {
+  it('queues the events that the API client of the endpoint may see, for any caller', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const { id } = await newEndpoint(harness, limited);
@@ -86,7 +86,7 @@ describe('202', () => {
 });
 
 describe('400', () => {
-  it('takes a time with 10 000 events, and refuses one with more as a whole', async () => {
+  it('accepts a period with 10,000 events, and refuses a larger one as a whole', async () => {
     const { id } = await newEndpoint(harness, partner);
     const { tenantId } = partner;
     const { db } = harness.domain;
@@ -103,7 +103,7 @@ describe('400', () => {
     expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });
 
-  it('needs the beginning of the time, as a moment', async () => {
+  it('requires "after" as a date-time', async () => {
     const { id } = await newEndpoint(harness, partner);
     for (const [json, pointer] of [
       [{}, '#/after'],
@@ -116,13 +116,13 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await replay(harness.domain.newId(), { after: now() }), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };
     await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });

@@ -30,7 +30,7 @@ const DAY = 24 * 3600;
 const question = { reviewerRef: reviewer, message: 'Which dose?' };
 
 describe('200', () => {
-  it('ends the claim and waits for the partner, who reads the question; 14 days later it is over', async () => {
+  it('ends the claim, shows the question to the partner, and expires 14 days later', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(60);
     const { status, body } = await send(claimed.encounter_id);
@@ -58,10 +58,10 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no message', { reviewerRef: reviewer }, 'required'],
+    ['a missing message', { reviewerRef: reviewer }, 'required'],
     ['a blank message', { ...question, message: ' \n' }, 'pattern'],
-    ['more than 2000 characters', { ...question, message: 'x'.repeat(2001) }, 'maxLength'],
-  ])('refuses %s, and changes nothing', async (_what, json, code) => {
+    ['a message of more than 2000 characters', { ...question, message: 'x'.repeat(2001) }, 'maxLength'],
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
     const claimed = await claimedEncounter(harness, partner);
     const fault = { pointer: '#/message', code };
     expectProblem(await send(claimed.encounter_id, json), 400, 'validation_failed', [fault]);
@@ -78,14 +78,14 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses everybody but the holder of the claim, and what nobody has', async () => {
+  it('refuses every provider except the holder of the claim, and an encounter without a claim', async () => {
     const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
     expectProblem(await send(claimed.encounter_id), 409, 'claimed_by_other');
     const other = await newClient(harness, partner.tenantId);
@@ -106,7 +106,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses a 21st round, and the claim goes on', async () => {
+  it('refuses a 21st round, and keeps the claim', async () => {
     const claimed = await claimedEncounter(harness, partner);
     await addRounds(harness, partner, claimed.encounter_id, 20);
     const answer = await send(claimed.encounter_id);

@@ -21,7 +21,7 @@ const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduled
 const cleared = { scheduledDay: null, scheduledTime: null, scheduledTimeZone: null, scheduledAt: null };
 
 describe('200', () => {
-  it('replaces the schedule, or takes it away, and sets the deadline anew', async () => {
+  it('replaces or removes the schedule, and recalculates the deadline', async () => {
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id, gfe_no } = encounter;
     const claim = (): Promise<Answer> => {
@@ -57,7 +57,7 @@ describe('400', () => {
       { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' },
       'schedule_time_nonexistent',
     ],
-  ] as const)('refuses %s, and changes nothing', async (_what, json, code) => {
+  ] as const)('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
     const encounter = await newEncounter(harness, partner);
     expectProblem(await send(encounter.encounter_id, json), 400, code);
     expect(recordOf(await details(encounter))).toEqual(encounter);
@@ -73,14 +73,14 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id, visit), 404, 'encounter_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses what is not in the queue', async () => {
+  it('refuses an encounter that is not in the queue', async () => {
     for (const encounter of [
       await claimedEncounter(harness, partner),
       await askedEncounter(harness, partner),

@@ -32,7 +32,7 @@ const { scheduled, waiting, claimed, asked, completed } = cast.encounters;
 
 const uploads = (patientId: string): string => `POST /clients-documents/${patientId}/upload-url/id-card`;
 
-/** Leaves something in every table; returns the place of an uploaded file. */
+/** Adds or changes rows in every table; returns the path of an uploaded file. */
 async function play(): Promise<string> {
   const { tenantId } = partner;
   await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
@@ -82,7 +82,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 describe('204', () => {
-  it('takes away everything that came and changed, and nothing else', async () => {
+  it('restores every table of the sandbox and leaves other sandboxes unchanged', async () => {
     const [before, beforeOther] = [await things(), await things(other)];
     await play();
     const catalog = await readFile(new URL('../../prisma/demo/harbor.json', import.meta.url), 'utf8');
@@ -95,7 +95,7 @@ describe('204', () => {
     expect(await things(other)).toEqual(beforeOther);
   });
 
-  it('knows every table that holds something of a tenant', async () => {
+  it('resets or keeps every table with a tenant_id', async () => {
     const columns = await harness.domain.db.prisma.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
     const stays = [
@@ -111,10 +111,10 @@ describe('204', () => {
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...stays].sort());
   });
 
-  it('puts every sandbox in the same beginning, a new one too', async () => {
+  it('gives every sandbox equal fixtures, a new one included', async () => {
     const nameless = (rows: Record<string, unknown[]>): unknown => {
       const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
-      // The fixtures' own API client is another one in each tenant.
+      // The API client of the fixtures differs between tenants.
       const ofClient = [
         'uploaded_by_id',
         'created_by_api_client_id',
@@ -127,7 +127,7 @@ describe('204', () => {
     expect(nameless(await things())).toEqual(nameless(await things(await newSandbox(harness))));
   });
 
-  it('leaves webhook endpoints, and restores that of the examples', async () => {
+  it('keeps webhook endpoints, and restores the endpoint of the examples', async () => {
     const { id, secret: _secret, ...own } = await newEndpoint(harness, partner);
     const before = (await send(`GET /webhook-endpoints/${cast.webhook}`)).body;
     expect((await send(`DELETE /webhook-endpoints/${cast.webhook}`)).status).toBe(204);
@@ -136,7 +136,7 @@ describe('204', () => {
     await send(`DELETE /webhook-endpoints/${id}`);
   });
 
-  it('leaves the settings, the API clients and their tokens', async () => {
+  it('keeps the settings, the API clients and their tokens', async () => {
     const { tenantId } = partner;
     const { token } = await newClient(harness, tenantId, ['read:encounter'], [cast.clinics.austin]);
     await harness.domain.db.prisma.tenant.update({
@@ -148,7 +148,7 @@ describe('204', () => {
     expect(tenant).toMatchObject({ gfeReuse: true, currency: 'CAD' });
     expect((await send(`GET /orders/${completed.order_no}`)).body.currency).toBe('CAD');
     const { body } = await send(`GET /encounters/${waiting.encounter_id}`, undefined, { ...partner, token });
-    // Although an approval of the fixtures could clear it.
+    // The fixtures leave this encounter to a review although one of their approvals covers it.
     expect(body.status).toBe('pending_review');
     await harness.domain.db.prisma.tenant.update({
       where: { id: tenantId },
@@ -156,7 +156,7 @@ describe('204', () => {
     });
   });
 
-  it('removes the files of the documents that go, and has that of its own', async () => {
+  it('removes the files of removed documents, and restores the file of the fixtures', async () => {
     const path = await play();
     expect(await exists(path)).toBe(true);
     await rm(await fixtureFile());
@@ -168,7 +168,7 @@ describe('204', () => {
     expect(await readdir(ofJane)).toEqual(['intake-forms']);
   });
 
-  it('is done although the store cannot remove files', async () => {
+  it('succeeds while the store cannot remove files', async () => {
     const path = await play();
     const { objects } = harness.services;
     Object.assign(harness.services, { objects: { ...objects, remove: () => Promise.reject(new Error('read-only')) } });
@@ -179,7 +179,7 @@ describe('204', () => {
     expect(await harness.domain.db.prisma.document.count({ where: { tenantId } })).toBe(1);
   });
 
-  it('begins in any year: visits are ahead, claims last, the order was made last week', async () => {
+  it('places the fixtures relative to the current time: visits ahead, claims held, the order a week old', async () => {
     const { now } = harness.clock;
     harness.clock.now = new Date('2031-03-08T09:00:00.000Z');
     const { token } = await newClient(harness, partner.tenantId);
@@ -207,7 +207,7 @@ describe('204', () => {
     expect((await send('GET /sandbox/clock')).body).toEqual({ now: harness.clock.now.toISOString(), offsetSeconds: 0 });
   });
 
-  it('lets a reader who has seen everything go on in the feed, and tells another that events are gone', async () => {
+  it('keeps the cursor of a reader at the end of the feed, and answers cursor_invalid to an earlier one', async () => {
     const early = await feedPage(harness, partner, { limit: 1 });
     const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
     await reset(harness, partner);
@@ -216,7 +216,7 @@ describe('204', () => {
     expectProblem(refused, 400, 'cursor_invalid');
   });
 
-  it('takes none of the numbers that real encounters get', async () => {
+  it('uses no number of the sequence for real encounters', async () => {
     const numbers = () => harness.domain.db.prisma.$queryRaw`SELECT last_value FROM encounter_encounter_no_seq`;
     await newEncounter(harness, partner);
     const before = await numbers();
@@ -224,7 +224,7 @@ describe('204', () => {
     expect(await numbers()).toEqual(before);
   });
 
-  it('tells in the feed what the fixtures have gone through, as events that were not there before', async () => {
+  it('writes the history of the fixtures to the feed, with new event ids', async () => {
     const read = () =>
       harness.domain.db.prisma.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { position: 'asc' } });
     const before = await read();
@@ -254,13 +254,13 @@ describe('204', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await send('POST /sandbox/reset?all=true'), 400, 'validation_failed', [{ parameter: 'all' }]);
   });
 });
 
 describe('409', () => {
-  it('is one at a time: a second one is refused at once and changes nothing', async () => {
+  it('answers sandbox_busy with Retry-After while another reset runs, and changes no row', async () => {
     const { tenantId } = partner;
     const before = await things();
     await whileAnotherResets(harness, tenantId, async () => {
@@ -275,7 +275,7 @@ describe('409', () => {
 });
 
 describe('403', () => {
-  it('never touches a live tenant, whatever its token permits', async () => {
+  it('answers sandbox_only to a live tenant with every permission, and changes no row', async () => {
     const live = await newPartner(harness);
     await newPatient(harness, live);
     const before = await things(live);
@@ -286,7 +286,7 @@ describe('403', () => {
 });
 
 describe('500', () => {
-  it('changes nothing when the fixtures cannot be put back', async () => {
+  it('changes no row when the fixtures cannot be restored', async () => {
     await play();
     const before = await things();
     expectProblem(await withoutTable(harness, 'order_line', () => reset(harness, partner)), 500, 'internal_error');

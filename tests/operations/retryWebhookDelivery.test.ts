@@ -19,7 +19,7 @@ const retry = (delivery = made.delivery_id, endpoint = made.endpoint_id): Promis
   call(harness, `POST /webhook-endpoints/${endpoint}/deliveries/${delivery}/retry`, { token: partner.token });
 
 describe('202', () => {
-  it('sends the event again at once, whatever has become of it, and begins the schedule anew', async () => {
+  it('makes a delivery of any status due now, and restarts its schedule', async () => {
     const { tenantId } = partner;
     const { db } = harness.domain;
     const where = { tenantId_id: { tenantId, id: made.delivery_id } };
@@ -51,20 +51,20 @@ describe('202', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await retry('1'), 400, 'validation_failed', [{ parameter: 'delivery_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no delivery of another endpoint', async () => {
+  it('answers 404 for a delivery of another endpoint and for an unknown endpoint', async () => {
     expectProblem(await retry(made.delivery_id, made.spareEndpointId), 404, 'delivery_not_found');
     expectProblem(await retry(made.delivery_id, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const target = `PATCH /webhook-endpoints/${made.endpoint_id}`;
     await call(harness, target, { token: partner.token, json: { status: 'disabled' } });
     expectProblem(await retry(), 409, 'invalid_state');

@@ -35,7 +35,7 @@ const twoItems = async () => ({
 });
 
 describe('200', () => {
-  it('takes back what is named, by any provider; encounter and order stay', async () => {
+  it('revokes the named items for any provider, and keeps encounter and order', async () => {
     const completed = await completedEncounter(harness, partner, await twoItems());
     const [first, second] = completed.gfe_data;
     harness.clock.advance(60);
@@ -65,7 +65,7 @@ describe('200', () => {
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
   });
 
-  it('takes back an approval wherever it is reused, and from there as well', async () => {
+  it('revokes a reused approval in every encounter that has it, through any of these', async () => {
     const { tenantId } = partner;
     await configureTenant(harness.domain, tenantId, { gfeReuse: true });
     const given = await completedEncounter(harness, partner);
@@ -87,7 +87,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what names no items, unknown ones or one twice, and changes nothing', async () => {
+  it('refuses missing, unknown or repeated items, and leaves the encounter unchanged', async () => {
     const completed = await completedEncounter(harness, partner);
     const [key] = completed.gfe_data.map(keyOf);
     const upper = { categoryId: key.categoryId.toUpperCase(), subcategoryId: key.subcategoryId };
@@ -118,7 +118,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const foreign = await completedEncounter(harness, await newPartner(harness));
     for (const id of [foreign.encounter_id, 999_999_999]) {
       expectProblem(await send(id, bodyFor(foreign)), 404, 'encounter_not_found');
@@ -127,7 +127,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses what is not completed, and names its state', async () => {
+  it('refuses an encounter that is not completed with its current_status', async () => {
     for (const encounter of [
       await newEncounter(harness, partner),
       await claimedEncounter(harness, partner),
@@ -141,7 +141,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses all when one item is not approved, or not any more, and names its status', async () => {
+  it('refuses the whole request when an item is denied or expired, with its status', async () => {
     const encounter = await newEncounter(harness, partner, await twoItems());
     const partly = await reviewed(harness, partner, encounter, (item, index) =>
       index === 1 ? deny(item, index) : { decision: 'approved' },
@@ -160,7 +160,7 @@ describe('409', () => {
     expect((await revoke(expired)).body).toMatchObject({ code: 'invalid_state', current_status: 'expired' });
   });
 
-  it('of two at once revokes one', async () => {
+  it('lets one of two simultaneous requests revoke', async () => {
     const completed = await completedEncounter(harness, partner);
     const answers = await Promise.all([revoke(completed), revoke(completed)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
@@ -171,7 +171,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it('changes nothing when the event cannot be written', async () => {
+  it('rolls back the revocation when the event cannot be written', async () => {
     const completed = await completedEncounter(harness, partner);
     const answer = await withoutTable(harness, 'event', () => revoke(completed));
     expectProblem(answer, 500, 'internal_error');

@@ -16,7 +16,7 @@ const set = (json: object, { token } = partner): Promise<Answer> =>
 const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
 
 describe('200', () => {
-  it('decides what the receiver of the tenant responds from now on, and after how long', async () => {
+  it('sets the status and the delay of the tenant’s receiver', async () => {
     for (const [json, delayMs] of [
       [{ status: 410, delay_ms: 20_000 }, 20_000],
       [{ status: 500 }, 0],
@@ -29,7 +29,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no status of a response, and more than 20 seconds', async () => {
+  it('refuses an invalid status and a delay outside 0 to 20 seconds', async () => {
     for (const [json, pointer] of [
       [{ status: 199 }, '#/status'],
       [{ status: 600 }, '#/status'],
@@ -42,7 +42,7 @@ describe('400', () => {
 });
 
 describe('403', () => {
-  it('is there for sandboxes only', async () => {
+  it('answers sandbox_only to a live tenant', async () => {
     expectProblem(await set({ status: 204 }, await newPartner(harness)), 403, 'sandbox_only');
   });
 });

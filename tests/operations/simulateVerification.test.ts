@@ -25,7 +25,7 @@ const told = async (): Promise<unknown[]> =>
     .map(({ data }) => data.isVerified);
 
 describe('200', () => {
-  it('invites, invites again, and verifies, each with what a patient shows', async () => {
+  it('invites, invites again and verifies a patient, and returns it as getPatient does', async () => {
     const invited = (await play('INVITED')).body;
     const now = harness.clock.now.toISOString();
     expect(invited).toMatchObject({ isVerified: 'INVITED', verifierInviteSentDate: now, verifierReminderCount: 0 });
@@ -39,7 +39,7 @@ describe('200', () => {
     expect(await told()).toEqual(['INVITED', 'VERIFIED']);
   });
 
-  it('goes back when it fails, and begins anew', async () => {
+  it('returns to NOTVERIFIED on failure, and invites again', async () => {
     await play('INVITED');
     expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED' });
     expect((await play('INVITED')).body.verifierResultMessage).toBeNull();
@@ -48,13 +48,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a state that there is not', async () => {
+  it('refuses an unknown status', async () => {
     expectProblem(await play('REMINDED'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
 describe('403', () => {
-  it('works in sandboxes only', async () => {
+  it('answers sandbox_only to a live tenant', async () => {
     const live = await newPartner(harness);
     const user = await newPatient(harness, live);
     expectProblem(await play('VERIFIED', live, user), 403, 'sandbox_only');
@@ -65,7 +65,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it('does not know patients that the caller may not see', async () => {
+  it('answers patient_not_found for patients that the caller may not see', async () => {
     const other = await newSandbox(harness);
     const { token } = await newClient(
       harness,

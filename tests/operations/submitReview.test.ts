@@ -17,7 +17,7 @@ import {
 
 let harness: Harness;
 let partner: Partner;
-/** Scenario B and C of the domain guide, each treatment in a category of its own. */
+/** Scenarios B and C of the domain guide; each treatment has its own category. */
 let [botox, semaglutide]: [string, string] = ['', ''];
 beforeAll(async () => {
   harness = await startHarness();
@@ -41,7 +41,7 @@ const bothClaimed = (): Promise<Answer['body']> =>
 const denySecond: Decide = (item, index) => (index === 1 ? deny(item, index) : { decision: 'approved' });
 
 describe('200', () => {
-  it('completes the encounter, which has its order at once', async () => {
+  it('completes the encounter and creates its order', async () => {
     const claimed = await bothClaimed();
     harness.clock.advance(600);
     const json = { ...reviewBody(claimed), notes: 'History read.' };
@@ -72,7 +72,7 @@ describe('200', () => {
     ]);
   });
 
-  it('makes an order of what was approved only: 255.00 of 554.00 (scenario C)', async () => {
+  it('orders only the approved items: 255.00 of 554.00 (scenario C)', async () => {
     const claimed = await bothClaimed();
     const { body } = await send(claimed.encounter_id, reviewBody(claimed, denySecond));
     expect(body).toMatchObject({
@@ -99,7 +99,7 @@ describe('200', () => {
     expect(events.find(([type]) => type === 'encounter.completed')?.[1]).toMatchObject({ approved: 1, denied: 1 });
   });
 
-  it('denies the encounter if every item is denied, and makes no order (scenario C)', async () => {
+  it('denies the encounter and creates no order if every item is denied (scenario C)', async () => {
     const claimed = await bothClaimed();
     const { body } = await send(claimed.encounter_id, reviewBody(claimed, deny));
     const completedAt = harness.clock.now.toISOString();
@@ -118,7 +118,7 @@ describe('200', () => {
     expect(last).toEqual(['encounter.denied', { encounter_id, gfe_no, denied: 2 }]);
   });
 
-  it('takes the decisions in any order and ids in any case, and keeps visit and notes to itself', async () => {
+  it('accepts decisions in any order and ids in any case, and does not return visit or notes', async () => {
     harness.clock.now = new Date('2026-11-20T15:35:00.000Z');
     const claimed = await claimedEncounter(harness, partner, {
       treatmentIds: [botox, semaglutide],
@@ -140,13 +140,13 @@ describe('200', () => {
     expect(row).toMatchObject({ reviewNotes: 'Pale.', visitStartedAt: time, visitEndedAt: time });
   });
 
-  it('gives an approval no denialReason, whatever reason comes with it', async () => {
+  it('stores no denialReason for an approval that comes with a reason', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const json = reviewBody(claimed, () => ({ decision: 'approved', reason: 'Fit.' }));
     expect((await send(claimed.encounter_id, json)).body.gfe_data).toMatchObject([{ denialReason: null }]);
   });
 
-  it('leaves the encounter to its reviewer to the last millisecond of the lease', async () => {
+  it('accepts the review in the last millisecond of the lease', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3599.999);
     expect((await send(claimed.encounter_id, reviewBody(claimed))).status).toBe(200);
@@ -159,7 +159,7 @@ describe('400', () => {
     harness.clock.now = new Date('2026-11-20T15:45:00.000Z');
   });
 
-  it('wants a visit that can have been: from 15 minutes before the claim on, and over', async () => {
+  it('accepts a visit only from 15 minutes before the claim until the present', async () => {
     const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
     const json = reviewBody(claimed);
     const at = (startedAt: string, endedAt: string) => ({ ...json, visit: { startedAt, endedAt } });
@@ -172,20 +172,25 @@ describe('400', () => {
   });
 
   it.each([
-    ['no decision', { decisions: [] }, '#/decisions', 'minItems'],
+    ['an empty list of decisions', { decisions: [] }, '#/decisions', 'minItems'],
     ['a visit without its end', { visit: { startedAt: visit.startedAt } }, '#/visit/endedAt', 'required'],
     ['a visit that ends first', { visit: { ...visit, endedAt: '2026-11-20T15:29:59Z' } }, '#/visit/endedAt', 'range'],
-    ['a day that is none', { visit: { ...visit, startedAt: '2026-02-30T15:30:00Z' } }, '#/visit/startedAt', 'format'],
+    [
+      'a day that is not in the calendar',
+      { visit: { ...visit, startedAt: '2026-02-30T15:30:00Z' } },
+      '#/visit/startedAt',
+      'format',
+    ],
     ['a time without a zone', { visit: { ...visit, endedAt: '2026-11-20T15:45:00' } }, '#/visit/endedAt', 'format'],
     ['notes of more than 5000 characters', { notes: 'x'.repeat(5001) }, '#/notes', 'maxLength'],
-  ])('refuses %s, and changes nothing', async (_what, change, pointer, code) => {
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, change, pointer, code) => {
     const claimed = await claimedEncounter(harness, partner);
     const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), ...change });
     expectProblem(answer, 400, 'validation_failed', [{ pointer, code }]);
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('wants a visit for a live review, before it looks at the decisions', async () => {
+  it('answers visit_required to a live review without a visit before it checks the decisions', async () => {
     const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
     const { reviewerRef } = reviewBody(claimed);
     const [{ categoryId, subcategoryId }] = claimed.gfe_data;
@@ -197,9 +202,13 @@ describe('400', () => {
 
   it.each<[string, (decisions: Record<string, unknown>[]) => unknown[], string[]]>([
     ['an item without a decision', ([first]) => [first], ['#/decisions']],
-    ['an item with two', ([first, second]) => [first, second, { ...first, decision: 'approved' }], ['#/decisions/2']],
     [
-      'a decision about nothing',
+      'an item with two decisions',
+      ([first, second]) => [first, second, { ...first, decision: 'approved' }],
+      ['#/decisions/2'],
+    ],
+    [
+      'a decision about an unknown item',
       ([first, second]) => [{ ...first, subcategoryId: second?.['subcategoryId'] }, second],
       ['#/decisions/0', '#/decisions'],
     ],
@@ -209,11 +218,11 @@ describe('400', () => {
       ['#/decisions/1/reason'],
     ],
     [
-      'all of that at once',
+      'all of these faults at once',
       ([first]) => [{ ...first, decision: 'denied' }, first, { ...first, categoryId: first?.['subcategoryId'] }],
       ['#/decisions/0/reason', '#/decisions/1', '#/decisions/2', '#/decisions'],
     ],
-  ])('refuses %s, and changes nothing', async (_what, change, pointers) => {
+  ])('refuses %s, and leaves the encounter unchanged', async (_what, change, pointers) => {
     const claimed = await bothClaimed();
     const json = reviewBody(claimed);
     const decisions = change(json['decisions'] as Record<string, unknown>[]);
@@ -233,7 +242,7 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const claimed = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [claimed.encounter_id, 999_999_999]) {
       expectProblem(await send(id, reviewBody(claimed)), 404, 'encounter_not_found');
@@ -247,13 +256,13 @@ describe('409', () => {
     expect(answer.body.current_status).toBe(status);
   };
 
-  it('refuses an encounter that nobody has, before it looks at the body’s decisions', async () => {
+  it('refuses an unclaimed encounter before it checks the decisions', async () => {
     const encounter = await newEncounter(harness, partner);
     const decisions = [{ categoryId: encounter.id, subcategoryId: encounter.id, decision: 'denied' }];
     expectState(await send(encounter.encounter_id, { reviewerRef: reviewer, decisions }), 'pending_review');
   });
 
-  it('refuses any provider but the one that has it, to the letter of its reference', async () => {
+  it('refuses every provider except the holder of the claim, whose reference must match exactly', async () => {
     const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
     for (const reviewerRef of ['Dr B', 'dr a', 'Dr A ']) {
       const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), reviewerRef });
@@ -262,14 +271,14 @@ describe('409', () => {
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('refuses a provider whose lease is over, whether or not somebody has noticed', async () => {
+  it('refuses a provider whose lease has ended, before any sweep', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3600);
     expectState(await send(claimed.encounter_id, reviewBody(claimed)), 'pending_review');
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('decides once: what is over stays as it is, also if the partner gave it up meanwhile', async () => {
+  it('refuses a completed, denied or cancelled encounter and leaves it unchanged', async () => {
     for (const over of [
       await reviewed(harness, partner, await newEncounter(harness, partner)),
       await reviewed(harness, partner, await newEncounter(harness, partner), deny),
@@ -284,7 +293,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it.each(['order', 'order_line', 'event'])('leaves nothing of a review when %s fails', async (table) => {
+  it.each(['order', 'order_line', 'event'])('rolls back the review when the table %s fails', async (table) => {
     const claimed = await bothClaimed();
     const json = reviewBody(claimed);
     const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));

@@ -24,7 +24,7 @@ const stored = () =>
   harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
 
 describe('200', () => {
-  it('changes what is named and nothing else', async () => {
+  it('changes only the properties that are sent', async () => {
     harness.clock.advance(60);
     const at = { updatedAt: harness.clock.now.toISOString() };
     const url = 'https://other.northwind.example/hook';
@@ -40,7 +40,7 @@ describe('200', () => {
     }
   });
 
-  it('has an endpoint that is enabled again begin at the present end of the feed, and an active one go on', async () => {
+  it('restarts a re-enabled endpoint at the end of the feed, and keeps the position of an active one', async () => {
     const { fromPosition: start } = await stored();
     await newPatient(harness, partner);
     expect((await update({ status: 'active' })).body).toEqual(endpoint);
@@ -51,7 +51,7 @@ describe('200', () => {
       where: { tenantId: partner.tenantId },
       data: { disabledReason: 'gone', failingSince: harness.clock.now },
     });
-    // Why it was disabled first is what counts.
+    // Disabling it again keeps the first reason.
     expect((await update({ status: 'disabled' })).body).toMatchObject({ ...disabled, disabledReason: 'gone' });
     await newPatient(harness, partner);
     expect((await update({ status: 'active' })).body).toEqual(endpoint);
@@ -60,7 +60,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a URL that nothing may be sent to, and what is malformed, and changes nothing', async () => {
+  it('refuses forbidden URLs and malformed properties, and leaves the endpoint unchanged', async () => {
     const before = await stored();
     const forbidden = await update({ url: 'https://127.0.0.1/hook', description: 'b' });
     expectProblem(forbidden, 400, 'webhook_url_forbidden', [{ pointer: '#/url' }]);
@@ -71,7 +71,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
