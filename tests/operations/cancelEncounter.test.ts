@@ -1,6 +1,7 @@
-import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newEncounter, newPartner, newToken } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import {
   cancelled,
@@ -15,17 +16,12 @@ import {
   reviewBody,
 } from '../support/reviews.js';
 
-let harness: Harness;
-/** Holds every permission, so that it counts as a provider. */
-let provider: Partner;
-/** Lacks review:encounter. */
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  provider = await newPartner(harness);
-  partner = await newClient(harness, provider.tenantId, ['write:encounter', 'read:encounter']);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+/** Holds every permission, so that it counts as a provider. */
+const provider = await newPartner(harness);
+/** Lacks review:encounter. */
+const partner = await newClient(harness, provider.tenantId, ['write:encounter', 'read:encounter']);
 
 const send = (encounterNo: unknown, { token } = partner, json: unknown = { reason: 'duplicate' }): Promise<Answer> =>
   call(harness, `POST /encounters/${String(encounterNo)}/cancel`, { token, json });
@@ -40,16 +36,9 @@ describe('200', () => {
       harness.clock.advance(60);
       const { status, headers, body } = await send(encounter.encounter_id, partner, { reason });
       const now = harness.clock.now.toISOString();
-      expect(status).toBe(200);
-      expect(body).toEqual({
-        ...encounter,
-        status: 'cancelled',
-        cancelledAt: now,
-        cancelReason: reason,
-        updatedAt: now,
-        version: 2,
-        gfe_data: encounter.gfe_data.map((item: object) => ({ ...item, status: 'cancelled' })),
-      });
+      const ended = { status: 'cancelled', cancelledAt: now, cancelReason: reason, updatedAt: now, version: 2 };
+      const gfe_data = encounter.gfe_data.map((item: object) => ({ ...item, status: 'cancelled' }));
+      expect([status, body]).toEqual([200, { ...encounter, ...ended, gfe_data }]);
       expect(headers.get('Cache-Control')).toBe('no-store');
       expect(await stored(encounter)).toEqual(body);
       const { encounter_id, gfe_no } = encounter;
@@ -74,9 +63,7 @@ describe('200', () => {
       expect([status, body.status, body.leaseExpiresAt]).toEqual([200, 'cancelled', null]);
     }
     const review = { token: provider.token, json: reviewBody(claimed) };
-    const answer = await call(harness, `POST /encounters/${claimed.encounter_id}/review`, review);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('cancelled');
+    expectInvalidState(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, review), 'cancelled');
   });
 
   it('lets a partner cancel an encounter whose lease has ended', async () => {
@@ -93,21 +80,11 @@ describe('400', () => {
   it.each([
     ['a missing reason', {}, 'required'],
     ['an unknown reason', { reason: 'noshow' }, 'enum'],
-    ['a reason that is not text', { reason: 1 }, 'type'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
     const encounter = await newEncounter(harness, provider);
     const answer = await send(encounter.encounter_id, partner, json);
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: '#/reason', code }));
-    expect(await stored(encounter)).toEqual(encounter);
-  });
-});
-
-describe('403', () => {
-  it('refuses a client that is limited to other clinics', async () => {
-    const encounter = await newEncounter(harness, provider);
-    const limited = await newClient(harness, provider.tenantId, undefined, [await newClinic(harness, provider)]);
-    expectProblem(await send(encounter.encounter_id, limited), 403, 'clinic_not_permitted');
     expect(await stored(encounter)).toEqual(encounter);
   });
 });
@@ -120,18 +97,13 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  const expectState = (answer: Answer, status: string): void => {
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe(status);
-  };
-
   it('refuses a final encounter for partner and provider', async () => {
     for (const over of [
       await completedEncounter(harness, provider),
       await reviewed(harness, provider, await newEncounter(harness, provider), deny),
       await cancelled(harness, provider, await newEncounter(harness, provider)),
     ]) {
-      for (const client of [partner, provider]) expectState(await send(over.encounter_id, client), over.status);
+      for (const client of [partner, provider]) expectInvalidState(await send(over.encounter_id, client), over.status);
       expect(await stored(over)).toEqual(over);
     }
   });
@@ -141,7 +113,7 @@ describe('409', () => {
     const start = harness.clock.now;
     harness.clock.now = new Date(expiresAt);
     const token = await newToken(harness, partner);
-    expectState(await send(encounter_id, { ...partner, token }), 'expired');
+    expectInvalidState(await send(encounter_id, { ...partner, token }), 'expired');
     harness.clock.now = start;
   });
 });

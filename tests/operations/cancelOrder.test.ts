@@ -1,21 +1,18 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await startHarness();
+afterAll(() => harness.close());
 let order_no: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const partner = await newPartner(harness);
 beforeEach(async () => {
   ({ order_no } = await completedEncounter(harness, partner));
 });
-afterAll(() => harness.close());
 
 const RACES = Number(process.env['RACES'] ?? 20);
 const json = { reason: 'The patient moved.' };
@@ -55,9 +52,7 @@ describe('404', () => {
 describe('409', () => {
   it('refuses a partly paid, shipped or cancelled order', async () => {
     await pay(harness, partner, order_no, { amount: '1.00' });
-    const answer = await cancel();
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('pending');
+    expectInvalidState(await cancel(), 'pending');
 
     ({ order_no } = await completedEncounter(harness, partner));
     const { pharmacyId } = (await orderOf()).lines[0];

@@ -1,103 +1,66 @@
 import { eventsUpTo } from '../support/events.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem, tokenWithout, withoutTable } from '../support/refusals.js';
 
-let harness: Harness;
+const harness = await startHarness();
+afterAll(() => harness.close());
 let partner: Partner;
 /** A tenant that must stay empty. */
 let untouched: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  [partner, untouched] = [await newPartner(harness), await newPartner(harness)];
-});
-afterAll(() => harness.close());
+[partner, untouched] = [await newPartner(harness), await newPartner(harness)];
 
 const create = (json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
   call(harness, 'POST /clients', { token, json });
-const createWith = (key: string, json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
-  call(harness, 'POST /clients', { token, json, headers: { 'Idempotency-Key': key } });
 const eventsOf = ({ tenantId }: Partner) => harness.domain.db.prisma.event.findMany({ where: { tenantId } });
 const patientsOf = ({ tenantId }: Partner) => harness.domain.db.prisma.patient.findMany({ where: { tenantId } });
 const storedOf = ({ tenantId }: Partner, id: string) =>
   harness.domain.db.prisma.patient.findFirst({ where: { tenantId, id } });
 
-const as = (type: string) => ({ 'Content-Type': type });
-
-const optional = {
-  gender: 'other',
-  address: '301 Congress Avenue',
-  address2: 'Suite 4',
-  postalCode: '78701',
-  cityId: '01a10caf-a4c0-7000-8000-000000000c17',
-  stateId: '01a10caf-a4c0-7000-8000-0000000005a7',
-  countryId: '01a10caf-a4c0-7000-8000-000000000c00',
-  gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3',
-  notes: 'Prefers mornings',
-  emergencyContact: '5125550199',
-  emergencyContactCode: '+1',
-  emergencyContactName: 'Tom Miller',
+const ids = { cityId: '01a10caf-a4c0-7000-8000-000000000c17', countryId: '01a10caf-a4c0-7000-8000-000000000c00' };
+const states = { stateId: '01a10caf-a4c0-7000-8000-0000000005a7', gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3' };
+const home = { address: '301 Congress Avenue', address2: 'Suite 4', postalCode: '78701', ...ids, ...states };
+const emergency = { emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom Miller' };
+const life = {
   employer: 'Acme',
   workMobile: '5125550111',
   maritalStatus: 'married',
   isHomeAddressSameAsShipping: false,
-  insuranceInfo: 'Plan 9',
-  medicalHistory: 'None',
 };
+const health = { gender: 'other', notes: 'Prefers mornings', insuranceInfo: 'Plan 9', medicalHistory: 'None' };
+const optional = { ...home, ...emergency, ...life, ...health };
 
 describe('201', () => {
   it('creates a patient as NOTVERIFIED, with null for omitted properties', async () => {
     const json = patientBody({ email: 'First.Patient+tag@Example.com', countryCode: '1' });
     const { status, headers, body } = await create(json);
-    expect(status).toBe(201);
-    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
+    const now = harness.clock.now.toISOString();
+    const address = { address1: null, address2: null, cityId: null, stateId: null, countryId: null, postal: null };
     expect(body).toEqual({
-      user_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
-      firstName: json['firstName'],
-      lastName: json['lastName'],
-      email: 'First.Patient+tag@Example.com',
+      ...json,
+      ...address,
       dateOfBirth: '1990-06-30T00:00:00.000Z',
       sex: null,
-      phone: json['phone'],
-      countryCode: '1',
-      isVerified: 'NOTVERIFIED',
-      address1: null,
-      address2: null,
-      cityId: null,
-      stateId: null,
-      countryId: null,
-      postal: null,
       metadata: null,
-      createdAt: harness.clock.now.toISOString(),
-      updatedAt: harness.clock.now.toISOString(),
+      user_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      isVerified: 'NOTVERIFIED',
+      createdAt: now,
+      updatedAt: now,
     });
-    const stored = await storedOf(partner, body.user_id);
-    expect(stored).toMatchObject({
-      isHomeAddressSameAsShipping: true,
-      insuranceInfo: null,
-      medicalHistory: null,
-      verifierReminderCount: 0,
-      accountIsActive: true,
-      accountIsTemporaryPassword: true,
-    });
+    const account = { accountIsActive: true, accountIsTemporaryPassword: true, verifierReminderCount: 0 };
+    const omitted = { isHomeAddressSameAsShipping: true, insuranceInfo: null, medicalHistory: null };
+    expect(await storedOf(partner, body.user_id)).toMatchObject({ ...account, ...omitted });
   });
 
   it('stores every optional property and returns those of a patient', async () => {
     const { status, body } = await create(patientBody(optional));
-    const { gender, address, postalCode, ...same } = optional;
+    const { gender: sex, address: address1, postalCode: postal, ...unchanged } = optional;
+    const { address2, cityId, stateId, countryId } = unchanged;
     expect(status).toBe(201);
-    expect(body).toMatchObject({
-      sex: gender,
-      address1: address,
-      address2: same.address2,
-      postal: postalCode,
-      cityId: same.cityId,
-      stateId: same.stateId,
-      countryId: same.countryId,
-    });
-    const stored = await storedOf(partner, body.user_id);
-    expect(stored).toMatchObject({ ...same, sex: gender, address1: address, postal: postalCode });
+    expect(body).toMatchObject({ sex, address1, address2, postal, cityId, stateId, countryId });
+    expect(await storedOf(partner, body.user_id)).toMatchObject({ ...unchanged, sex, address1, postal });
   });
 
   it.each(['male', 'female', 'other'])('accepts the gender %s', async (gender) => {
@@ -145,19 +108,6 @@ describe('201', () => {
     expect(more).toEqual([]);
   });
 
-  it('replays the response for a repeated key instead of answering patient_email_taken', async () => {
-    const mine = await newPartner(harness);
-    const json = patientBody();
-    const first = await createWith('"one"', json, mine);
-    harness.clock.advance(60);
-    const again = await createWith('one', json, mine);
-    expect([first.status, again.status]).toEqual([201, 201]);
-    expect(again.body).toEqual(first.body);
-    expect([first, again].map(({ headers }) => headers.get('Idempotent-Replayed'))).toEqual([null, 'true']);
-    expect(await patientsOf(mine)).toMatchObject([{ id: first.body.user_id }]);
-    expect(await eventsOf(mine)).toHaveLength(1);
-  });
-
   it('assigns ids that grow with time', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push((await create(patientBody())).body.user_id);
@@ -196,40 +146,10 @@ describe('400', () => {
     ['verifierJobId', 'Confidential'],
     ['sex', 'female'],
     ['tenantId', 'other'],
-    ['constructor', 'Confidential'],
   ])('refuses the unknown property %s by its name (D-33), without its value', async (name, value) => {
     const fault = { pointer: `#/${name}`, code: 'additionalProperties' };
     const answer = await refused(patientBody({ [name]: value }), fault);
     expect(answer.text).not.toMatch(/Confidential|VERIFIED|0000d001/);
-  });
-
-  it('refuses the property __proto__', async () => {
-    const raw = JSON.stringify(patientBody()).replace('{', '{"__proto__":{"isVerified":"VERIFIED"},');
-    const answer = await call(harness, 'POST /clients', {
-      token: untouched.token,
-      raw,
-      headers: as('application/json'),
-    });
-    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/__proto__', code: 'additionalProperties' }]);
-  });
-
-  it('does not repeat an unknown property whose name is free text', async () => {
-    const fault = { pointer: '#', code: 'additionalProperties' };
-    const answer = await refused(patientBody({ 'Jane Miller, HIV positive': 1 }), fault);
-    expect(answer.text).not.toMatch(/Jane|HIV/);
-  });
-
-  it.each([
-    ['a missing body', {}, 'validation_failed'],
-    ['malformed JSON', { raw: '{"firstName": "Jane",', headers: as('application/json') }, 'malformed_json'],
-    ['an array', { json: [patientBody()] }, 'validation_failed'],
-    ['null', { json: null }, 'validation_failed'],
-    ['JSON in a string', { json: JSON.stringify(patientBody()) }, 'validation_failed'],
-    ['text', { raw: JSON.stringify(patientBody()), headers: as('text/plain') }, 'content_type_not_json'],
-    ['a form', { raw: 'firstName=Jane', headers: as('application/x-www-form-urlencoded') }, 'content_type_not_json'],
-  ] as const)('refuses %s', async (_what, sent, code) => {
-    expectProblem(await call(harness, 'POST /clients', { token: untouched.token, ...sent }), 400, code);
-    expect(await patientsOf(untouched)).toEqual([]);
   });
 });
 

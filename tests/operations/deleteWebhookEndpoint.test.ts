@@ -1,16 +1,12 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
 
 const remove = (id: string): Promise<Answer> =>
   call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });

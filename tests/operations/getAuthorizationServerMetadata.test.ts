@@ -1,14 +1,11 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { newPartner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, loginBody } from '../support/tokens.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
 
 const METADATA = 'GET /.well-known/oauth-authorization-server';

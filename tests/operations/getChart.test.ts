@@ -6,9 +6,8 @@ import {
   newPartner,
   newPatient,
   newProduct,
-  type Partner,
 } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import {
@@ -21,13 +20,9 @@ import {
   reviewer,
 } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
 
 const open = (encounterNo: unknown, reviewerRef = reviewer, { token } = partner): Promise<Answer> =>
   call(harness, `GET /encounters/${String(encounterNo)}/chart?reviewerRef=${encodeURIComponent(reviewerRef)}`, {
@@ -87,14 +82,6 @@ describe('400', () => {
     const { encounter_id } = await claimedEncounter(harness, partner);
     const answer = await call(harness, `GET /encounters/${encounter_id}/chart`, { token: partner.token });
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'reviewerRef' }]);
-  });
-});
-
-describe('403', () => {
-  it('refuses a client that is limited to other clinics', async () => {
-    const { encounter_id } = await claimedEncounter(harness, partner);
-    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    expectProblem(await open(encounter_id, reviewer, limited), 403, 'clinic_not_permitted');
   });
 });
 

@@ -1,12 +1,9 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
 
 const getJwks = () => call(harness, 'GET /.well-known/jwks.json');

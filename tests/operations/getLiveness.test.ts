@@ -1,11 +1,8 @@
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem, withoutDatabase } from '../support/refusals.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
 
 describe('200', () => {

@@ -2,46 +2,33 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../src/config.js';
 import { partsCheck } from '../../src/runtime/readiness.js';
-import { startProxy, type Proxy } from '../support/proxy.js';
-import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startProxy } from '../support/proxy.js';
+import { startFakeClamd } from '../support/fakeClamd.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { closeServer, listen } from '../support/objectStores.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 
-let database: TestDatabase;
-let proxy: Proxy;
-let clamd: FakeClamd;
-let store: Awaited<ReturnType<typeof listen>>;
-let harness: Harness;
-let stopping = false;
-
 const workingStore: RequestListener = (_request, response) => void response.end();
+const refuse: RequestListener = (_request, response) => void response.writeHead(503).end();
 let storeBehaviour = workingStore;
 let storeRequests = 0;
+let stopping = false;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startProxy(database.url);
-  clamd = await startFakeClamd();
-  store = await listen((request, response) => {
-    storeRequests += 1;
-    storeBehaviour(request, response);
-  });
-  harness = await startHarness({
-    databaseUrl: proxy.url,
-    environment: {
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: store.origin,
-      S3_BUCKET: 'documents',
-      S3_ACCESS_KEY: 'a',
-      S3_SECRET_KEY: 's',
-      DOCUMENT_SCANNER: 'clamav',
-      CLAMAV_ADDRESS: clamd.setting,
-    },
-    change: (services) => Object.assign(services, { isStopping: () => stopping }),
-  });
+const database = await createTestDatabase();
+const proxy = await startProxy(database.url);
+const clamd = await startFakeClamd();
+const store = await listen((request, response) => {
+  storeRequests += 1;
+  storeBehaviour(request, response);
+});
+const s3 = { S3_ENDPOINT: store.origin, S3_BUCKET: 'documents', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' };
+const scanner = { DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting };
+const harness = await startHarness({
+  databaseUrl: proxy.url,
+  environment: { OBJECT_STORE: 's3', ...s3, ...scanner },
+  change: (services) => Object.assign(services, { isStopping: () => stopping }),
 });
 afterEach(async () => {
   await proxy.mend();
@@ -75,11 +62,7 @@ describe('200', () => {
   });
 
   const reported: [string, () => void, object][] = [
-    [
-      'an object store that refuses',
-      () => (storeBehaviour = (_request, response) => void response.writeHead(503).end()),
-      { objectStore: 'failing' },
-    ],
+    ['an object store that refuses', () => (storeBehaviour = refuse), { objectStore: 'failing' }],
     ['an object store that never answers', () => (storeBehaviour = () => undefined), { objectStore: 'failing' }],
     ['a scanner that hangs up', () => clamd.behave((socket) => socket.destroy()), { documentScanner: 'failing' }],
     ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
@@ -139,7 +122,7 @@ describe('503', () => {
 
   it('names every failing part', async () => {
     await proxy.cut();
-    storeBehaviour = (_request, response) => void response.writeHead(503).end();
+    storeBehaviour = refuse;
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 

@@ -1,19 +1,14 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newClinic, newPartner } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpoint: Answer['body'];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'encounter.review_started'] });
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
+const endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'encounter.review_started'] });
 
 const get = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}`, { token });

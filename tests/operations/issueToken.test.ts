@@ -2,8 +2,8 @@ import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { everyCase } from '../support/everyCase.js';
-import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newPartner, type Credentials } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';
@@ -13,16 +13,11 @@ const LOGIN = { grant_type: 'client_credentials' };
 const DESCRIPTION = /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/;
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
-let harness: Harness;
-let partner: Partner;
-/** May call GET /clinics and GET /clients. */
-let reader: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read:client']);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
+/** May call GET /clinics and GET /clients. */
+const reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read:client']);
 
 const post = (options: CallOptions): Promise<Answer> => call(harness, 'POST /oauth/token', options);
 
@@ -151,40 +146,19 @@ describe('200', () => {
     expect((await call(harness, 'GET /clients?email=a@example.com', { token })).status).toBe(200);
     expectProblem(await call(harness, 'GET /tenants/products', { token }), 403, 'insufficient_permission');
   });
-
-  it('never logs a secret or a token', async () => {
-    const { body } = await login(harness, partner);
-    await post({ json: LOGIN, ...withAuth(basicAuth({ ...partner, clientSecret: `${partner.clientSecret}x` })) });
-    const log = JSON.stringify(harness.logged);
-    expect(log).toContain('issueToken');
-    const secrets = [partner.clientSecret, basicAuth(partner).slice(6, -4), body.access_token, body.refresh_token];
-    for (const secret of secrets) expect(log).not.toContain(secret);
-  });
 });
 
 describe('400', () => {
-  const jsonOf = (client: Credentials): string => JSON.stringify(loginBody(client));
   const invalid: Request[] = [
     ['a missing body', () => ({})],
     ['an empty object', () => ({ json: {} })],
     ['an empty form', () => asForm({})],
     ['a missing grant_type', changed({ grant_type: undefined })],
-    ['a grant_type of null', changed({ grant_type: null })],
     ['a form with a grant_type without a value', inForm({ grant_type: '' })],
     ['a missing client_id', changed({ client_id: undefined })],
     ['a missing client_secret', changed({ client_secret: undefined })],
     ['an empty client_secret', changed({ client_secret: '' })],
-    ['a client_id that is a list', changed({ client_id: ['ces_x'] })],
-    ['a client_id that is a number', changed({ client_id: 5 })],
-    ['a client_secret that is an object', changed({ client_secret: {} })],
     ['a client_id of more than 255 characters', changed({ client_id: 'c'.repeat(256) })],
-    ['U+0000', changed({ client_secret: 'cess\0' })],
-    ['half of a surrogate pair', () => raw('{"grant_type":"\\ud800"}')],
-    ['malformed JSON', (client) => raw(jsonOf(client).slice(0, -1))],
-    ['bytes that are not UTF-8', () => raw(Uint8Array.from([0x7b, 0xff, 0x7d]))],
-    ['a list', (client) => raw(`[${jsonOf(client)}]`)],
-    ['JSON in a JSON string', (client) => raw(JSON.stringify(jsonOf(client)))],
-    ['another media type', (client) => raw(jsonOf(client), 'text/plain')],
     ['a form parameter twice', repeated(['grant_type', 'client_credentials'])],
     ['an unknown form parameter twice', repeated(['a', '1'], ['a', '2'])],
     ['the grant refresh_token without a refresh_token', changed({ grant_type: 'refresh_token' })],
@@ -224,12 +198,6 @@ describe('400', () => {
   it('keeps the OAuth shape for a caller who prefers problem details', async () => {
     const answer = await post({ json: {}, headers: { Accept: 'application/problem+json' } });
     expectFailure(answer, 400, 'invalid_request');
-  });
-
-  it('does not repeat the request in the error', async () => {
-    const answer = await post(changed({ scope: 'Jane Miller', resource: 'Jane Miller' })(partner));
-    expect(answer.status).toBe(400);
-    expect(answer.text).not.toContain('Jane');
   });
 });
 

@@ -1,14 +1,6 @@
 import fc from 'fast-check';
-import {
-  encounterBody,
-  newClient,
-  newClinic,
-  newPartner,
-  newPatient,
-  newToken,
-  type Partner,
-} from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { encounterBody, newClient, newClinic, newPartner, newPatient, newToken } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, completedEncounter, recordOf } from '../support/reviews.js';
@@ -16,32 +8,23 @@ import { cancelled, claim, completedEncounter, recordOf } from '../support/revie
 type Encounter = Answer['body'];
 type Query = Readonly<Record<string, string | number>>;
 
-let harness: Harness;
-let partner: Partner;
-let clinics: string[];
-let patients: string[];
-/** All encounters, the newest first: of two clinics, two patients and several statuses, some created at one moment. */
-let all: Encounter[];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const body = await encounterBody(harness, partner);
-  clinics = [body.clinicId, await newClinic(harness, partner)];
-  patients = [body.patientId, await newPatient(harness, partner)];
-  const made: Encounter[] = [];
-  for (let number = 0; number < 12; number += 1) {
-    const json = { ...body, clinicId: clinics[number % 2], patientId: patients[number % 3 === 0 ? 1 : 0] };
-    const { body: encounter } = await call(harness, 'POST /encounters', { token: partner.token, json });
-    if (number % 6 === 1) await claim(harness, partner, encounter);
-    if (number % 6 === 2) await cancelled(harness, partner, encounter);
-    made.push(
-      recordOf((await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body),
-    );
-    if (number % 3 === 2) harness.clock.advance(60);
-  }
-  all = made.toReversed();
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
+const valid = await encounterBody(harness, partner);
+const clinics = [valid.clinicId, await newClinic(harness, partner)];
+const patients = [valid.patientId, await newPatient(harness, partner)];
+/** All encounters, the newest first: of two clinics, two patients and several statuses, some created at one moment. */
+const all: Encounter[] = [];
+for (let number = 0; number < 12; number += 1) {
+  const json = { ...valid, clinicId: clinics[number % 2], patientId: patients[number % 3 === 0 ? 1 : 0] };
+  const { body } = await call(harness, 'POST /encounters', { token: partner.token, json });
+  if (number % 6 === 1) await claim(harness, partner, body);
+  if (number % 6 === 2) await cancelled(harness, partner, body);
+  const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
+  all.unshift(recordOf(read.body));
+  if (number % 3 === 2) harness.clock.advance(60);
+}
 
 function list(query: Query = {}, { token }: { token: string | undefined } = partner): Promise<Answer> {
   const search = new URLSearchParams();
@@ -173,7 +156,6 @@ describe('400', () => {
     ['a day that is not in the calendar', { created_after: '2026-02-30T00:00:00Z' }, 'created_after', 'format'],
     ['a limit of 0', { limit: 0 }, 'limit', 'minimum'],
     ['a limit of 101', { limit: 101 }, 'limit', 'maximum'],
-    ['an unknown parameter (D-34)', { page: 2 }, 'page', 'additionalProperties'],
   ])('refuses %s', async (_what, query, parameter, code) => {
     expectProblem(await list(query), 400, 'validation_failed', [{ parameter, code }]);
   });

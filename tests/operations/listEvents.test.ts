@@ -6,29 +6,20 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 import { scansOf, ownStatementsOf } from '../support/statements.js';
 
-let database: TestDatabase;
-let harness: Harness;
+const database = await createTestDatabase();
+const harness = await startHarness({ databaseUrl: database.url });
+afterAll(() => harness.close().then(() => database.drop()));
 /** A tenant with three patients. */
-let partner: Partner;
-let patientIds: string[];
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  partner = await newPartner(harness);
-  patientIds = [];
-  for (let i = 0; i < 3; i += 1) patientIds.push(await newPatient(harness, partner));
-  await eventsUpTo(harness, partner, 'patient.created', 3);
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
-});
+const partner = await newPartner(harness);
+const patientIds: string[] = [];
+for (let number = 0; number < 3; number += 1) patientIds.push(await newPatient(harness, partner));
+await eventsUpTo(harness, partner, 'patient.created', 3);
 
 const list = (query = '', options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /events${query}`, options);
@@ -41,6 +32,15 @@ const writeMany = (owner: Partner, count: number) =>
   });
 const makeOld = ({ tenantId }: Partner) => harness.domain.db.prisma.$executeRaw`
   UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
+
+/** All pages of the feed. */
+async function pagesOf(reader: Partner, query: Readonly<Record<string, string | number>>) {
+  const pages = [await feedPage(harness, reader, query)];
+  while (pages.at(-1)?.has_more) {
+    pages.push(await feedPage(harness, reader, { ...query, after: pages.at(-1)?.next_cursor }));
+  }
+  return pages;
+}
 
 describe('200', () => {
   it('lists the events of the tenant in order', async () => {
@@ -61,15 +61,8 @@ describe('200', () => {
 
   it('continues after the cursor of the page before', async () => {
     const all = (await list()).body.data;
-    const pages = [await feedPage(harness, partner, { limit: 1 })];
-    while (pages.at(-1)?.has_more) {
-      pages.push(await feedPage(harness, partner, { limit: 1, after: pages.at(-1)?.next_cursor }));
-    }
-    expect(pages.map(({ data, has_more }) => [data.length, has_more])).toEqual([
-      [1, true],
-      [1, true],
-      [1, false],
-    ]);
+    const pages = await pagesOf(partner, { limit: 1 });
+    expect(pages.map(({ data, has_more }) => `${data.length} ${has_more}`)).toEqual(['1 true', '1 true', '1 false']);
     expect(pages.flatMap(({ data }) => data)).toEqual(all);
     expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
   });
@@ -118,10 +111,7 @@ describe('200', () => {
     await writeMany(mine, 2_100);
     await recordPaid(harness, ofNoClinic(mine));
     await eventsUpTo(harness, mine, 'order.paid');
-    const pages = [await feedPage(harness, mine, { types: 'order.paid' })];
-    while (pages.at(-1)?.has_more) {
-      pages.push(await feedPage(harness, mine, { types: 'order.paid', after: pages.at(-1)?.next_cursor }));
-    }
+    const pages = await pagesOf(mine, { types: 'order.paid' });
     expect(pages.map(({ data }) => data.length)).toEqual([0, 0, 1]);
   });
 
@@ -139,10 +129,6 @@ describe('200', () => {
     const { data, next_cursor } = await feedPage(harness, limited);
     expect(data.map((event) => event.data)).toMatchObject([{ order_no: 'ORD-101001' }, { user_id: own }]);
     expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
-  });
-
-  it('shows no event of another tenant', async () => {
-    expect(await feedPage(harness, await newPartner(harness))).toMatchObject({ data: [], has_more: false });
   });
 
   it('starts with the oldest stored event, and keeps the position when all have been purged', async () => {
@@ -252,7 +238,6 @@ describe('400', () => {
     ['a limit of 0', '?limit=0', 'limit', 'minimum'],
     ['a limit of 101', '?limit=101', 'limit', 'maximum'],
     ['a limit that is not a number', '?limit=x', 'limit', 'type'],
-    ['an unknown parameter (D-34)', '?type=order.paid', 'type', 'additionalProperties'],
   ])('refuses %s', async (_what, query, parameter, code) => {
     const answer = await list(query);
     expectProblem(answer, 400, 'validation_failed');

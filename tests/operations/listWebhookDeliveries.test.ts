@@ -1,19 +1,15 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpointId: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
-  endpointId = (await newWebhooks(harness, partner)).endpoint_id;
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+let endpointId: string;
+const partner = await newPartner(harness);
+for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
+endpointId = (await newWebhooks(harness, partner)).endpoint_id;
 
 const list = (query = '', id = endpointId): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}/deliveries${query}`, { token: partner.token });

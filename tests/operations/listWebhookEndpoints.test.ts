@@ -1,17 +1,13 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
 
 const list = ({ token }: Partner, query = ''): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints${query}`, { token });

@@ -1,18 +1,15 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { feedPage } from '../support/events.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newClinic, newPartner } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
 
 const ping = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/ping`, { token });
@@ -52,8 +49,6 @@ describe('409', () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };
     await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
-    const answer = await ping(id);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('disabled');
+    expectInvalidState(await ping(id), 'disabled');
   });
 });

@@ -1,18 +1,15 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
-let count = 0;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+let count = 0;
+const partner = await newPartner(harness);
 
 type Body = Answer['body'];
 const refund = (orderNo: string, json: unknown, { token }: Pick<Partner, 'token'> = partner): Promise<Answer> => {
@@ -83,7 +80,6 @@ describe('400', () => {
   it.each([
     ['a missing amount', { amount: undefined }, '#/amount', 'required'],
     ['an amount of zero', { amount: '0.00' }, '#/amount', 'pattern'],
-    ['an amount that is a number', { amount: 1 }, '#/amount', 'type'],
     ['a missing payment_id', { payment_id: undefined }, '#/payment_id', 'required'],
     ['a blank reason', { reason: ' ' }, '#/reason', 'pattern'],
   ])('refuses %s', async (_what, changes, pointer, code) => {
@@ -123,9 +119,7 @@ describe('409', () => {
     const { orderNo, payments } = await paidOrder('255.00');
     await ship(orderNo);
     const [payment_id] = payments;
-    const answer = await refund(orderNo, { payment_id, amount: '255.00', reason });
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('shipped');
+    expectInvalidState(await refund(orderNo, { payment_id, amount: '255.00', reason }), 'shipped');
     expect((await refund(orderNo, { payment_id, amount: '254.99', reason })).status).toBe(201);
     expect((await refund(orderNo, { payment_id, amount: '0.01', reason })).status).toBe(409);
   });

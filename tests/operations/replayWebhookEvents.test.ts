@@ -1,20 +1,17 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { MAX_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = await startHarness();
+afterAll(() => harness.close());
 let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 const replay = (id: string, json: object, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/replay`, { token, json });

@@ -1,19 +1,14 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let made: Awaited<ReturnType<typeof newWebhooks>>;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  await newPatient(harness, partner);
-  made = await newWebhooks(harness, partner);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newPartner(harness);
+await newPatient(harness, partner);
+const made = await newWebhooks(harness, partner);
 
 const retry = (delivery = made.delivery_id, endpoint = made.endpoint_id): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${endpoint}/deliveries/${delivery}/retry`, { token: partner.token });

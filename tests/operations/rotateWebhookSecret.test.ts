@@ -1,18 +1,14 @@
 import { newSandbox, setClock } from '../support/sandbox.js';
-import { type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import {} from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+const partner = await newSandbox(harness);
 
 const rotate = (id: string, headers: Record<string, string> = {}): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token, headers });

@@ -1,22 +1,19 @@
 import { cast } from '../support/cast.js';
-import { newClient, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
 import { recordOf } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
+const harness = await startHarness();
+afterAll(() => harness.close());
+const partner = await newSandbox(harness);
 beforeEach(async () => {
   expect((await reset(harness, partner)).status).toBe(204);
 });
-afterAll(() => harness.close());
 
 type Body = Answer['body'];
 const { scheduled, waiting, claimed, completed } = cast.encounters;
@@ -112,10 +109,8 @@ describe('200', () => {
     await goToTheVisit();
     const { body } = await play(scheduled, 'approve_all');
     expect(body.status).toBe('completed');
-    const { tenantId } = partner;
-    const row = await harness.domain.db.prisma.encounter.findUnique({
-      where: { tenantId_id: { tenantId, id: body.id } },
-    });
+    const where = { tenantId_id: { tenantId: partner.tenantId, id: body.id } };
+    const row = await harness.domain.db.prisma.encounter.findUnique({ where });
     expect(row?.visitStartedAt?.toISOString()).toBe(body.completedAt);
     expect(row?.visitEndedAt).toEqual(row?.visitStartedAt);
   });
@@ -167,7 +162,6 @@ describe('400', () => {
   it.each([
     ['a missing outcome', {}, '#/outcome', 'required'],
     ['an unknown outcome', { outcome: 'approve' }, '#/outcome', 'enum'],
-    ['a pay that is not a boolean', { outcome: 'claim', pay: 'yes' }, '#/pay', 'type'],
     ['another property', { outcome: 'claim', reason: 'x' }, '#/reason', 'additionalProperties'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const before = await stored(waiting);
@@ -178,11 +172,6 @@ describe('400', () => {
 });
 
 describe('403', () => {
-  it('answers sandbox_only to a live tenant with every permission, even for an unknown encounter', async () => {
-    const live = await newPartner(harness);
-    expectProblem(await play(waiting, 'claim', {}, live), 403, 'sandbox_only');
-  });
-
   it('refuses a client that is limited to other clinics', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [cast.clinics.phoenix]);
     for (const outcome of ['claim', 'approve_all', 'no_show', 'expire']) {
@@ -209,17 +198,13 @@ describe('409', () => {
     'refuses %s for a completed encounter',
     async (outcome) => {
       const before = await stored(completed);
-      const answer = await play(completed, outcome);
-      expectProblem(answer, 409, 'invalid_state');
-      expect(answer.body.current_status).toBe('completed');
+      expectInvalidState(await play(completed, outcome), 'completed');
       expect(await stored(completed)).toEqual(before);
     },
   );
 
   it('refuses to expire a claimed encounter', async () => {
-    const answer = await play(claimed, 'expire');
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('in_review');
+    expectInvalidState(await play(claimed, 'expire'), 'in_review');
   });
 
   it.each(['claim', 'approve_all'])('refuses %s before a live visit is due', async (outcome) => {

@@ -1,21 +1,18 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await startHarness();
+afterAll(() => harness.close());
 let id: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
+const partner = await newSandbox(harness);
 beforeEach(async () => {
   id = await newPatient(harness, partner);
 });
-afterAll(() => harness.close());
 
 const play = (status: string, { token }: Pick<Partner, 'token'> = partner, user = id): Promise<Answer> =>
   call(harness, `POST /sandbox/clients/${user}/verification`, { token, json: { status } });
@@ -87,9 +84,7 @@ describe('409', () => {
   ])('refuses %s after %j', async (status, before) => {
     for (const earlier of before) await play(earlier);
     const current_status = before.at(-1) ?? 'NOTVERIFIED';
-    const answer = await play(status);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe(current_status);
+    expectInvalidState(await play(status), current_status);
     expect(await told()).toEqual(before);
   });
 });

@@ -1,20 +1,16 @@
-import { newClient, newEncounter, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { newClient, newEncounter, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await startHarness();
+afterAll(() => harness.close());
 let id: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
+const partner = await newPartner(harness);
 beforeEach(async () => {
   id = await newPatient(harness, partner);
 });
-afterAll(() => harness.close());
 
 const patch = (json: unknown, options: CallOptions = {}, user = id): Promise<Answer> =>
   call(harness, `PATCH /clients/${user}`, { token: partner.token, json, ...options });
@@ -29,17 +25,9 @@ const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(leve
 describe('200', () => {
   it('changes only the properties that are sent, under the names of createPatient', async () => {
     const before = await read();
-    const sent = {
-      ...{
-        firstName: 'June',
-        gender: 'other',
-        address: '1 Main St',
-        address2: 'B',
-        postalCode: '78702',
-        phone: '12345',
-      },
-      ...{ dateOfBirth: '1991-02-03', notes: 'n', employer: 'e', stateId: '01A05C32-5E80-7000-8000-000000005048' },
-    };
+    const home = { address: '1 Main St', address2: 'B', postalCode: '78702', phone: '12345' };
+    const person = { firstName: 'June', gender: 'other', dateOfBirth: '1991-02-03', notes: 'n', employer: 'e' };
+    const sent = { ...home, ...person, stateId: '01A05C32-5E80-7000-8000-000000005048' };
     const { status, body } = await patch(sent);
     expect(status).toBe(200);
     const after = await read();

@@ -1,22 +1,15 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpoint: Answer['body'];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const { secret: _secret, ...shown } = await newEndpoint(harness, partner, {
-    types: ['order.paid'],
-    description: 'a',
-  });
-  endpoint = shown;
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
+let endpoint: Answer['body'];
+const partner = await newPartner(harness);
+const { secret: _secret, ...shown } = await newEndpoint(harness, partner, { types: ['order.paid'], description: 'a' });
+endpoint = shown;
 
 const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
   call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
