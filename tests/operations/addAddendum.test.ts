@@ -1,6 +1,6 @@
 import { newEncounter, newPartner } from '../support/factories.js';
 import { addAddenda } from '../support/fullRecords.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
@@ -16,8 +16,7 @@ import {
   reviewer,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const addendum = { reviewerRef: 'Dr B', text: 'Liver values seen.' };

@@ -1,8 +1,8 @@
 import { newClient, newEncounter, newPartner, newToken } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import {
   cancelled,
   claimedEncounter,
@@ -16,8 +16,7 @@ import {
   reviewBody,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 /** Holds every permission, so that it counts as a provider. */
 const provider = await newPartner(harness);
 /** Lacks review:encounter. */
@@ -115,14 +114,5 @@ describe('409', () => {
     const token = await newToken(harness, partner);
     expectInvalidState(await send(encounter_id, { ...partner, token }), 'expired');
     harness.clock.now = start;
-  });
-});
-
-describe('500', () => {
-  it('rolls back the cancellation when the event cannot be written', async () => {
-    const encounter = await newEncounter(harness, provider);
-    const answer = await withoutTable(harness, 'event', () => send(encounter.encounter_id));
-    expectProblem(answer, 500, 'internal_error');
-    expect(await stored(encounter)).toEqual(encounter);
   });
 });

@@ -1,8 +1,8 @@
 import { newClient, newEncounter, newPartner, newToken } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import {
   cancelled,
   claimedEncounter,
@@ -16,8 +16,7 @@ import {
 const minutes = (count: number): number => count * 60;
 const later = (time: Date, seconds: number): string => new Date(time.getTime() + seconds * 1000).toISOString();
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let partner = await newPartner(harness);
 
 const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, { token } = partner): Promise<Answer> =>
@@ -38,9 +37,8 @@ describe('200', () => {
     const { status, headers, body } = await send(encounter.encounter_id);
     const now = harness.clock.now;
     const times = { claimedAt: now.toISOString(), leaseExpiresAt: later(now, 3600), updatedAt: now.toISOString() };
-    expect(status).toBe(200);
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({ ...encounter, status: 'in_review', reviewerRef: reviewer, ...times, version: 2 });
-    expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(encounter)).toEqual(body);
     const { encounter_id, gfe_no } = encounter;
     expect((await eventsOf(harness, encounter)).at(-1)).toEqual(['encounter.review_started', { encounter_id, gfe_no }]);
@@ -85,8 +83,6 @@ describe('400', () => {
     ['a reviewerRef of 65 characters', { reviewerRef: 'x'.repeat(65) }, '#/reviewerRef', 'maxLength'],
     ['a lease of 0 s', { reviewerRef: reviewer, leaseSeconds: 0 }, '#/leaseSeconds', 'minimum'],
     ['a lease of more than 4 hours', { reviewerRef: reviewer, leaseSeconds: 14_401 }, '#/leaseSeconds', 'maximum'],
-    ['a fraction of a second', { reviewerRef: reviewer, leaseSeconds: 1.5 }, '#/leaseSeconds', 'type'],
-    ['another property', { reviewerRef: reviewer, lease: 1 }, '#/lease', 'additionalProperties'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const encounter = await newEncounter(harness, partner);
     expectProblem(await send(encounter.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
@@ -145,14 +141,5 @@ describe('409', () => {
       expectInvalidState(await send(encounter_id, { reviewerRef: 'NPI-2' }), 'expired');
     }
     await goTo(start);
-  });
-});
-
-describe('500', () => {
-  it('rolls back the claim when the event cannot be written', async () => {
-    const encounter = await newEncounter(harness, partner);
-    const answer = await withoutTable(harness, 'event', () => send(encounter.encounter_id));
-    expectProblem(answer, 500, 'internal_error');
-    expect(await stored(encounter)).toEqual(encounter);
   });
 });

@@ -1,7 +1,7 @@
 import {
   encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, 
 } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -9,8 +9,7 @@ import { recordOf } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 /** A valid body; the time zone of its clinic is America/Chicago. */
 const valid = await encounterBody(harness, partner);
@@ -26,7 +25,7 @@ describe('201', () => {
       where: { tenantId: partner.tenantId, encounterId: body.id },
     });
     const now = harness.clock.now.toISOString();
-    expect(status).toBe(201);
+    expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
     expect(body).toEqual({
       ...valid, id: expect.any(String), encounter_id: expect.any(Number), gfe_no: `GFE-${body.encounter_id}`, order_no: null,
       status: 'pending_review', documentIds: [], additionalNotes: null, scheduledDay: null, scheduledTime: null,
@@ -44,7 +43,6 @@ describe('201', () => {
     });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(headers.get('Location')).toBe(`/encounters/${body.encounter_id}`);
-    expect(headers.get('Cache-Control')).toBe('no-store');
     const read = await call(harness, `GET ${headers.get('Location')}`, { token: partner.token });
     expect(recordOf(read.body)).toEqual(body);
   });
@@ -133,8 +131,6 @@ describe('400', () => {
     ['an unknown review type', { reviewType: 'Synchronous' }, '#/reviewType', 'enum'],
     ['an unknown queue', { serviceQueue: 'vip' }, '#/serviceQueue', 'enum'],
     ['notes that are too long', { additionalNotes: 'x'.repeat(10_001) }, '#/additionalNotes', 'maxLength'],
-    ['a mistyped property (D-33)', { documentId: nobody }, '#/documentId', 'additionalProperties'],
-    ['a pharmacy, which clients cannot choose', { pharmacyId: nobody }, '#/pharmacyId', 'additionalProperties'],
     ['a day that is not in the calendar', { scheduledDay: '2027-02-30' }, '#/scheduledDay', 'format'],
     ['29 February of a common year', { scheduledDay: '2027-02-29' }, '#/scheduledDay', 'format'],
     ['a day with a time', { scheduledDay: '2027-02-03T00:00:00Z' }, '#/scheduledDay', 'format'],
@@ -150,21 +146,17 @@ describe('400', () => {
   });
 
   it.each([
-    ['schedule_time_nonexistent', '2027-03-14', '02:30:00', 'America/New_York', ['scheduledTime']],
-    ['schedule_time_nonexistent', '2027-10-03', '02:15:00', 'Australia/Lord_Howe', ['scheduledTime']],
-    ['schedule_time_nonexistent', '2011-12-30', '12:00:00', 'Pacific/Apia', ['scheduledDay']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', '+05:30', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'GMT+5', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'Z', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'PST', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', ['scheduledTimeZone']],
-    ['schedule_incomplete', undefined, '12:00:00', undefined, ['scheduledTime']],
-    ['schedule_incomplete', undefined, '12:00:00', 'UTC', ['scheduledTime']],
-    ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', ['scheduledTimeZone']],
-  ] as const)('answers %s to the schedule %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, places) => {
+    ['schedule_time_nonexistent', '2027-03-14', '02:30:00', 'America/New_York', 'scheduledTime'],
+    ['schedule_time_nonexistent', '2011-12-30', '12:00:00', 'Pacific/Apia', 'scheduledDay'],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', '+05:30', 'scheduledTimeZone'],
+    ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', 'scheduledTimeZone'],
+    ['schedule_incomplete', undefined, '12:00:00', undefined, 'scheduledTime'],
+    ['schedule_incomplete', undefined, '12:00:00', 'UTC', 'scheduledTime'],
+    ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', 'scheduledTimeZone'],
+  ] as const)('answers %s to the schedule %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, name) => {
     const before = await stored();
     const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });
-    expectProblem(answer, 400, code, places.map((place) => ({ pointer: `#/${place}`, code })));
+    expectProblem(answer, 400, code, [{ pointer: `#/${name}`, code }]);
     expect(await stored()).toBe(before);
   });
 

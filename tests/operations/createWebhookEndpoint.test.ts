@@ -1,20 +1,15 @@
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = await openHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1:9999' } });
 let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1:9999' } });
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
-
 const create = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'POST /webhook-endpoints', { token, json });
 const count = (): Promise<number> =>

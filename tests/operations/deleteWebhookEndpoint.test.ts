@@ -1,11 +1,10 @@
 import { newPartner, newPatient } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const remove = (id: string): Promise<Answer> =>

@@ -1,14 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { newEncounter, newPartner, newPatient, newToken } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { isThere, packages } from '../support/optional.js';
 import { expectProblem } from '../support/refusals.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>

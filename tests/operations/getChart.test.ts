@@ -7,7 +7,7 @@ import {
   newPatient,
   newProduct,
 } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import {
@@ -20,15 +20,13 @@ import {
   reviewer,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
-const open = (encounterNo: unknown, reviewerRef = reviewer, { token } = partner): Promise<Answer> =>
-  call(harness, `GET /encounters/${String(encounterNo)}/chart?reviewerRef=${encodeURIComponent(reviewerRef)}`, {
-    token,
-  });
-
+const open = (encounterNo: unknown, reviewerRef = reviewer, { token } = partner): Promise<Answer> => {
+  const query = new URLSearchParams({ reviewerRef }).toString();
+  return call(harness, `GET /encounters/${String(encounterNo)}/chart?${query}`, { token });
+};
 /** The audit's latest row of a chart. */
 async function latestRow(): Promise<object> {
   const where = { tenantId: partner.tenantId, operationId: 'getChart' };
@@ -37,11 +35,8 @@ async function latestRow(): Promise<object> {
 
 describe('200', () => {
   it('shows the holder of the claim patient, treatments, documents and earlier reviews', async () => {
-    const patientId = await newPatient(harness, partner, {
-      medicalHistory: 'Migraine.',
-      insuranceInfo: 'None.',
-      notes: 'Prefers text messages.',
-    });
+    const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.' };
+    const patientId = await newPatient(harness, partner, texts);
     const treatmentId = await newProduct(harness, partner, { isRx: true });
     const documentIds = [await newDocument(harness, partner, patientId)];
     const body = { patientId, treatmentIds: [treatmentId] };
@@ -51,27 +46,16 @@ describe('200', () => {
     await cancelled(harness, partner, await newEncounter(harness, partner, body));
     const claimed = await claimedEncounter(harness, partner, { ...body, documentIds, additionalNotes: 'BP 118/76.' });
     const { status, headers, body: chart } = await open(claimed.encounter_id);
-    expect(status).toBe(200);
-    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(chart.encounter).toEqual({ ...claimed, visitUrl: null, information: [], addenda: [] });
-    expect(chart.patient).toMatchObject({
-      user_id: patientId,
-      dateOfBirth: '1990-06-30T00:00:00.000Z',
-      medicalHistory: 'Migraine.',
-      insuranceInfo: 'None.',
-      notes: 'Prefers text messages.',
-    });
+    const dateOfBirth = '1990-06-30T00:00:00.000Z';
+    expect(chart.patient).toMatchObject({ user_id: patientId, dateOfBirth, ...texts });
     expect(chart.treatments).toMatchObject([{ treatmentId, rx: { daysSupply: expect.any(Number) } }]);
     expect(chart.documents).toMatchObject([{ documentId: documentIds[0] }]);
     expect(chart.documents[0].fileUrl).toMatch(/^https?:/);
-    expect(chart.earlierReviews).toMatchObject([
-      {
-        encounter_id: earlier.encounter_id,
-        clinicId,
-        reviewerRef: reviewer,
-        decisions: [{ status: 'denied', denialReason: 'Contraindicated.' }],
-      },
-    ]);
+    const decisions = [{ status: 'denied', denialReason: 'Contraindicated.' }];
+    const { encounter_id } = earlier;
+    expect(chart.earlierReviews).toMatchObject([{ encounter_id, clinicId, reviewerRef: reviewer, decisions }]);
     expect(chart.duplicates).toMatchObject([{ encounter_id: other.encounter_id, status: 'pending_review' }]);
     expect(await latestRow()).toMatchObject({ patientId, reviewerRef: reviewer, status: 200, outcome: 'success' });
   });

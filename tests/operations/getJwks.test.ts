@@ -1,25 +1,16 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const getJwks = () => call(harness, 'GET /.well-known/jwks.json');
 
 describe('200', () => {
   /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
-  const publicKey = {
-    kty: 'EC',
-    crv: 'P-256',
-    x: expect.stringMatching(/^[\w-]{43}$/),
-    y: expect.stringMatching(/^[\w-]{43}$/),
-    kid: expect.any(String),
-    alg: 'ES256',
-    use: 'sig',
-  };
-
+  const point = { x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/) };
+  const publicKey = { kty: 'EC', crv: 'P-256', ...point, kid: expect.any(String), alg: 'ES256', use: 'sig' };
   it('publishes only the public half of the signing key, without a token', async () => {
     const { status, headers, body } = await getJwks();
     expect(body).toEqual({ keys: [publicKey] });

@@ -1,9 +1,8 @@
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem, withoutDatabase } from '../support/refusals.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 describe('200', () => {
   it('answers without a token and with an invalid one', async () => {

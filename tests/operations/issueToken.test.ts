@@ -3,7 +3,7 @@ import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Credentials } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';
@@ -13,8 +13,7 @@ const LOGIN = { grant_type: 'client_credentials' };
 const DESCRIPTION = /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/;
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 /** May call GET /clinics and GET /clients. */
 const reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read:client']);

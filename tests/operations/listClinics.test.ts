@@ -1,10 +1,9 @@
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const list = (query = '', { token }: { token: string | undefined } = partner) =>

@@ -41,8 +41,7 @@ const newest = (orders: Body[]): string[] =>
 describe('200', () => {
   it('lists complete orders, the newest first, page by page', async () => {
     const { status, body } = await list();
-    expect(status).toBe(200);
-    expect(body).toEqual({ data: expect.any(Array), next_cursor: null, has_more: false });
+    expect([status, body]).toEqual([200, { data: expect.any(Array), next_cursor: null, has_more: false }]);
     expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
     const found: string[] = [];
     for (let next: string | null = ''; next !== null;) {

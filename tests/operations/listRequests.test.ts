@@ -8,14 +8,13 @@ import {
   patientBody,
   type Partner,
 } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox, reset, setClock } from '../support/sandbox.js';
 import { loginBody } from '../support/tokens.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const DAY = 86_400;
 
@@ -135,9 +134,8 @@ describe('400', () => {
     const other = await newPartner(harness, 'sandbox');
     for (const text of [`${partner.tenantId}/audit 1`, `${other.tenantId}/requests 1`, 'nonsense']) {
       const cursor = Buffer.from(text).toString('base64url');
-      expectProblem(await list(partner, `?cursor=${cursor}`), 400, 'cursor_invalid', [
-        { parameter: 'cursor', code: 'cursor_invalid' },
-      ]);
+      const fault = { parameter: 'cursor', code: 'cursor_invalid' };
+      expectProblem(await list(partner, `?cursor=${cursor}`), 400, 'cursor_invalid', [fault]);
     }
     expectProblem(await list(partner, '?status=4xx'), 400, 'validation_failed', [{ parameter: 'status' }]);
   });

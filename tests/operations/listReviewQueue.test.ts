@@ -1,11 +1,10 @@
 import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 /** Each test has its own queue. */
 let partner: Partner;
@@ -19,11 +18,8 @@ const numbers = async (query?: string, client?: Partner): Promise<number[]> => {
   const { body } = await list(query, client);
   return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
 };
-const at = (scheduledDay: string, scheduledTime: string) => ({
-  scheduledDay,
-  scheduledTime,
-  scheduledTimeZone: 'America/New_York',
-});
+const zone = { scheduledTimeZone: 'America/New_York' };
+const at = (scheduledDay: string, scheduledTime: string) => ({ scheduledDay, scheduledTime, ...zone });
 
 describe('200', () => {
   it('returns an empty list when no encounter waits', async () => {
@@ -51,10 +47,8 @@ describe('200', () => {
     await cancelled(harness, partner, await newEncounter(harness, partner));
     await newEncounter(harness, await newPartner(harness));
     expect(await numbers()).toEqual([waiting.encounter_id]);
-    await call(harness, `POST /encounters/${claimed.encounter_id}/release`, {
-      token: partner.token,
-      json: { reviewerRef: reviewer },
-    });
+    const release = { token: partner.token, json: { reviewerRef: reviewer } };
+    await call(harness, `POST /encounters/${claimed.encounter_id}/release`, release);
     expect(await numbers()).toEqual([waiting.encounter_id, claimed.encounter_id]);
     await claim(harness, partner, waiting);
     expect(await numbers()).toEqual([claimed.encounter_id]);

@@ -1,11 +1,10 @@
 import { newPartner, newPatient } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let endpointId: string;
 const partner = await newPartner(harness);
 for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
@@ -21,19 +20,10 @@ describe('200', () => {
     const { db, now } = harness.domain;
     const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
     const all = await list();
-    expect(all.body).toEqual({
-      data: events.map((event) => ({
-        id: expect.any(String),
-        event_id: event.id,
-        event_type: 'patient.created',
-        status: 'waiting',
-        created_at: now().toISOString(),
-        next_attempt_at: now().toISOString(),
-        attempts: [],
-      })),
-      next_cursor: null,
-      has_more: false,
-    });
+    const times = { created_at: now().toISOString(), next_attempt_at: now().toISOString() };
+    const waiting = { event_type: 'patient.created', status: 'waiting', attempts: [], ...times };
+    const data = events.map((event) => ({ id: expect.any(String), event_id: event.id, ...waiting }));
+    expect(all.body).toEqual({ data, next_cursor: null, has_more: false });
     const found: string[] = [];
     for (let cursor = ''; ;) {
       const page = await list(`?limit=2${cursor}`);

@@ -1,12 +1,11 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const list = ({ token }: Partner, query = ''): Promise<Answer> =>

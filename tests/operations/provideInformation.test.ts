@@ -1,12 +1,11 @@
 import { newDocument, newEncounter, newPatient, newToken, newPartner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf, reviewer } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
@@ -21,11 +20,8 @@ const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 describe('200', () => {
   it('adds a dated entry and appends documents, and returns the encounter to its place in the queue', async () => {
     const patientId = await newPatient(harness, partner);
-    const [first, second, third] = [
-      await newDocument(harness, partner, patientId),
-      await newDocument(harness, partner, patientId),
-      await newDocument(harness, partner, patientId),
-    ];
+    const upload = () => newDocument(harness, partner, patientId);
+    const [first, second, third] = [await upload(), await upload(), await upload()];
     const asked = await askedEncounter(harness, partner, { patientId, documentIds: [first] });
     harness.clock.advance(60);
     const later = await newEncounter(harness, partner);
@@ -33,14 +29,9 @@ describe('200', () => {
     const { status, body } = await send(asked.encounter_id, json);
     expect(status).toBe(200);
     const now = harness.clock.now;
-    expect(body).toEqual({
-      ...asked,
-      status: 'pending_review',
-      documentIds: [first, third, second],
-      expiresAt: new Date(now.getTime() + 30 * DAY * 1000).toISOString(),
-      updatedAt: now.toISOString(),
-      version: 4,
-    });
+    const times = { expiresAt: new Date(now.getTime() + 30 * DAY * 1000).toISOString(), updatedAt: now.toISOString() };
+    const documentIds = [first, third, second];
+    expect(body).toEqual({ ...asked, ...times, status: 'pending_review', documentIds, version: 4 });
     const stored = await details(asked);
     expect(recordOf(stored)).toEqual(body);
     expect(stored.information).toMatchObject([{ providedAt: now.toISOString(), additionalNotes: '0.5 mg.' }]);

@@ -1,15 +1,14 @@
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let order_no: string;
 let pharmacyId: string;
 const partner = await newPartner(harness);

@@ -1,8 +1,8 @@
 import { newEncounter, newPartner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import {
   cancelled,
   claim,
@@ -13,8 +13,7 @@ import {
   recordOf,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, { token } = partner): Promise<Answer> =>
@@ -28,9 +27,8 @@ describe('200', () => {
     await claim(harness, partner, encounter);
     harness.clock.advance(60);
     const { status, headers, body } = await send(encounter.encounter_id);
-    expect(status).toBe(200);
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({ ...encounter, updatedAt: harness.clock.now.toISOString(), version: 3 });
-    expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(encounter)).toEqual(body);
     const { encounter_id, gfe_no } = encounter;
     expect((await eventsOf(harness, encounter)).at(-1)).toEqual(['encounter.released', { encounter_id, gfe_no }]);
@@ -39,12 +37,10 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it.each([
-    ['a missing reviewerRef', {}, '#/reviewerRef', 'required'],
-    ['another property', { reviewerRef: reviewer, reason: 'x' }, '#/reason', 'additionalProperties'],
-  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
+  it('requires reviewerRef', async () => {
     const claimed = await claimedEncounter(harness, partner);
-    expectProblem(await send(claimed.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
+    const fault = { pointer: '#/reviewerRef', code: 'required' };
+    expectProblem(await send(claimed.encounter_id, {}), 400, 'validation_failed', [fault]);
     expect(await stored(claimed)).toEqual(claimed);
   });
 });
@@ -78,14 +74,5 @@ describe('409', () => {
       expectInvalidState(await send(encounter.encounter_id), encounter.status);
       expect(await stored(encounter)).toEqual(encounter);
     }
-  });
-});
-
-describe('500', () => {
-  it('rolls back the release when the event cannot be written', async () => {
-    const claimed = await claimedEncounter(harness, partner);
-    const answer = await withoutTable(harness, 'event', () => send(claimed.encounter_id));
-    expectProblem(answer, 500, 'internal_error');
-    expect(await stored(claimed)).toEqual(claimed);
   });
 });

@@ -1,13 +1,12 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { MAX_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let partner: Partner;
 beforeEach(async () => {
   partner = await newPartner(harness);
@@ -41,10 +40,9 @@ describe('202', () => {
     expect((await replay(id, { after: times[0], before: times[3] })).body).toEqual({ deliveries: 2 });
     expect(await dataOf(id)).toEqual([second, third]);
     const before = await deliveries(id);
-    await harness.domain.db.prisma.webhookDelivery.updateMany({
-      where: { tenantId: partner.tenantId },
-      data: { status: 'failed', failures: 10, nextAttemptAt: null },
-    });
+    const where = { tenantId: partner.tenantId };
+    const failed = { status: 'failed', failures: 10, nextAttemptAt: null } as const;
+    await harness.domain.db.prisma.webhookDelivery.updateMany({ where, data: failed });
     harness.clock.advance(60);
     const again = await replay(id, { after: '2026-01-01T00:00:00Z', before: null });
     expect([again.status, again.body]).toEqual([202, { deliveries: 4 }]);

@@ -1,6 +1,6 @@
 import { newClient, newEncounter, newPartner } from '../support/factories.js';
 import { addRounds } from '../support/fullRecords.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
@@ -14,8 +14,7 @@ import {
   reviewer,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const send = (encounterNo: unknown, json: unknown = question, { token } = partner): Promise<Answer> =>
@@ -33,16 +32,9 @@ describe('200', () => {
     const { status, body } = await send(claimed.encounter_id);
     expect(status).toBe(200);
     const now = harness.clock.now;
-    expect(body).toEqual({
-      ...claimed,
-      status: 'awaiting_information',
-      reviewerRef: null,
-      claimedAt: null,
-      leaseExpiresAt: null,
-      expiresAt: new Date(now.getTime() + 14 * DAY * 1000).toISOString(),
-      updatedAt: now.toISOString(),
-      version: 3,
-    });
+    const unclaimed = { status: 'awaiting_information', reviewerRef: null, claimedAt: null, leaseExpiresAt: null };
+    const expiresAt = new Date(now.getTime() + 14 * DAY * 1000).toISOString();
+    expect(body).toEqual({ ...claimed, ...unclaimed, expiresAt, updatedAt: now.toISOString(), version: 3 });
     const stored = await details(claimed);
     expect(recordOf(stored)).toEqual(body);
     const exchange = { ...question, requestedAt: now.toISOString(), providedAt: null, additionalNotes: null };

@@ -1,12 +1,11 @@
 import { newEncounter, newPartner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>

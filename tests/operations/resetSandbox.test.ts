@@ -7,14 +7,13 @@ import { cast } from '../support/cast.js';
 import { exampleBody, operationOf } from '../support/contract.js';
 import { feedPage } from '../support/events.js';
 import { newClient, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newEndpoint, receiveExample } from '../support/webhooks.js';
 import { newSandbox, reset, setClock, simulate, thingsOf, whileAnotherResets } from '../support/sandbox.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newSandbox(harness);
 const other = await newSandbox(harness);
 beforeEach(async () => {

@@ -1,11 +1,10 @@
 import { newPartner, newPatient } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 await newPatient(harness, partner);
 const made = await newWebhooks(harness, partner);
@@ -28,18 +27,9 @@ describe('202', () => {
       await db.prisma.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
       const { status, body } = await retry();
       const now = harness.clock.now.toISOString();
-      expect([status, body]).toEqual([
-        202,
-        {
-          id: made.delivery_id,
-          event_id: expect.any(String),
-          event_type: 'patient.created',
-          status: 'waiting',
-          created_at: now,
-          next_attempt_at: now,
-          attempts,
-        },
-      ]);
+      const about = { id: made.delivery_id, event_id: expect.any(String), event_type: 'patient.created' };
+      const due = { status: 'waiting', created_at: now, next_attempt_at: now, attempts };
+      expect([status, body]).toEqual([202, { ...about, ...due }]);
       expect((await db.prisma.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
     }
   });

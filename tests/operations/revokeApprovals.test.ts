@@ -1,14 +1,13 @@
 import { newClient, newEncounter, newPartner, newProduct } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { configureTenant } from '../../src/domain/access/tenants.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
-import { expectProblem, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { cancelled, claimedEncounter, completedEncounter, deny, reviewed, recordOf } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 
 type Encounter = Answer['body'];
@@ -143,14 +142,5 @@ describe('409', () => {
     expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ current_status: 'revoked' });
     const { encounter_id } = completed;
     expect(await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked')).toHaveLength(1);
-  });
-});
-
-describe('500', () => {
-  it('rolls back the revocation when the event cannot be written', async () => {
-    const completed = await completedEncounter(harness, partner);
-    const answer = await withoutTable(harness, 'event', () => revoke(completed));
-    expectProblem(answer, 500, 'internal_error');
-    expect(await stored(completed)).toEqual(completed);
   });
 });

@@ -1,13 +1,12 @@
 import { newSandbox, setClock } from '../support/sandbox.js';
 import {} from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newSandbox(harness);
 
 const rotate = (id: string, headers: Record<string, string> = {}): Promise<Answer> =>
@@ -23,9 +22,8 @@ describe('200', () => {
       expect(status).toBe(200);
       expect(body.previousSecretUntil).toBe(new Date(harness.clock.now.getTime() + 25 * 3_600_000).toISOString());
       expect(body.secret).not.toBe(before);
-      const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({
-        where: { tenantId: partner.tenantId, id },
-      });
+      const where = { tenantId: partner.tenantId, id };
+      const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where });
       const texts = [stored.secret, stored.previousSecret ?? []].map(
         (bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`,
       );

@@ -1,7 +1,7 @@
 import { lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { cast } from '../support/cast.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -12,8 +12,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 const TEN_YEARS = 315_576_000;
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newSandbox(harness);
 
 const { scheduled, waiting, claimed, completed } = cast.encounters;
@@ -135,7 +134,6 @@ describe('400', () => {
   it.each([
     ['a negative offset', -1, 'minimum'],
     ['more than ten years', TEN_YEARS + 1, 'maximum'],
-    ['a fraction of a second', 1.5, 'type'],
     ['a missing offset', undefined, 'required'],
   ])('refuses %s', async (_what, seconds, code) => {
     const answer = await setClock(harness, partner, seconds);

@@ -1,13 +1,12 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let id: string;
 const partner = await newSandbox(harness);
 beforeEach(async () => {
@@ -64,12 +63,9 @@ describe('403', () => {
 describe('404', () => {
   it('answers patient_not_found for patients that the caller may not see', async () => {
     const other = await newSandbox(harness);
-    const { token } = await newClient(
-      harness,
-      partner.tenantId,
-      ['sandbox:simulate'],
-      [(await harness.domain.db.prisma.clinic.findFirstOrThrow({ where: { tenantId: partner.tenantId } })).id],
-    );
+    const where = { tenantId: partner.tenantId };
+    const { id: clinicId } = await harness.domain.db.prisma.clinic.findFirstOrThrow({ where });
+    const { token } = await newClient(harness, partner.tenantId, ['sandbox:simulate'], [clinicId]);
     for (const caller of [other, { token }]) expectProblem(await play('VERIFIED', caller), 404, 'patient_not_found');
     expect(await told()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, newProduct } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -16,8 +16,7 @@ import {
   recordOf,
 } from '../support/reviews.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 const partner = await newPartner(harness);
 /** Scenarios B and C of the domain guide; each treatment has its own category. */
 const botox = await newProduct(harness, partner, {
@@ -43,12 +42,11 @@ describe('200', () => {
     const json = { ...reviewBody(claimed), notes: 'History read.' };
     const { status, headers, body } = await send(claimed.encounter_id, json);
     const now = harness.clock.now.toISOString();
-    expect(status).toBe(200);
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const final = { status: 'completed', leaseExpiresAt: null, completedAt: now, updatedAt: now, version: 3 };
     const approved = { status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:10:00.000Z' };
     const gfe_data = claimed.gfe_data.map((item: object) => ({ ...item, ...approved }));
     expect(body).toEqual({ ...claimed, ...final, order_no: expect.stringMatching(/^ORD-\d{6,}$/), gfe_data });
-    expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(claimed)).toEqual(body);
     const { encounter_id, gfe_no } = claimed;
     expect(await eventsOf(harness, claimed)).toContainEqual([

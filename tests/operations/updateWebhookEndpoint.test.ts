@@ -1,11 +1,10 @@
 import { newPartner, newPatient } from '../support/factories.js';
-import { startHarness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-const harness = await startHarness();
-afterAll(() => harness.close());
+const harness = await openHarness();
 let endpoint: Answer['body'];
 const partner = await newPartner(harness);
 const { secret: _secret, ...shown } = await newEndpoint(harness, partner, { types: ['order.paid'], description: 'a' });
@@ -40,10 +39,9 @@ describe('200', () => {
     expect((await stored()).fromPosition).toBe(start);
     const disabled = { status: 'disabled', disabledReason: 'partner' };
     expect((await update({ status: 'disabled' })).body).toMatchObject(disabled);
-    await harness.domain.db.prisma.webhookEndpoint.updateMany({
-      where: { tenantId: partner.tenantId },
-      data: { disabledReason: 'gone', failingSince: harness.clock.now },
-    });
+    const gone = { disabledReason: 'gone', failingSince: harness.clock.now } as const;
+    const where = { tenantId: partner.tenantId };
+    await harness.domain.db.prisma.webhookEndpoint.updateMany({ where, data: gone });
     // Disabling it again keeps the first reason.
     expect((await update({ status: 'disabled' })).body).toMatchObject({ ...disabled, disabledReason: 'gone' });
     await newPatient(harness, partner);

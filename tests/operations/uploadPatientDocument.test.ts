@@ -49,8 +49,7 @@ describe('200', () => {
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
     const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
-    expect(status).toBe(200);
-    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       message: 'Document uploaded successfully',
       documentId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
@@ -121,7 +120,6 @@ describe('400', () => {
     ['a missing url', {}, { url: undefined }, { pointer: '#/url', code: 'required' }],
     ['an empty name', {}, { fileName: '' }, { pointer: '#/fileName', code: 'minLength' }],
     ['a name that is too long', {}, { fileName: 'x'.repeat(256) }, { pointer: '#/fileName', code: 'maxLength' }],
-    ['a mistyped property (D-33)', {}, { filename: 'a.pdf' }, { pointer: '#/filename', code: 'additionalProperties' }],
   ])('answers validation_failed for %s, and fetches no file', async (_what, options, change, fault) => {
     const before = host.connections();
     expectProblem(await upload({ url, ...change as object }, options), 400, 'validation_failed', [fault]);
