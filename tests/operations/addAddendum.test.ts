@@ -42,9 +42,9 @@ describe('200', () => {
       expect(await eventTypesOf(harness, encounter)).toEqual(types);
       const { patientId } = encounter;
       const { encounter_id } = await claimedEncounter(harness, partner, { patientId });
-      const chart = `GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`;
-      const { body: read2 } = await call(harness, chart, { token: partner.token });
-      expect(read2.earlierReviews).toMatchObject([{ addenda: [{ ...addendum, addedAt }] }]);
+      const target = `GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`;
+      const { body: chart } = await call(harness, target, { token: partner.token });
+      expect(chart.earlierReviews).toMatchObject([{ addenda: [{ ...addendum, addedAt }] }]);
     }
   });
 });

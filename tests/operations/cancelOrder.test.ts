@@ -7,8 +7,8 @@ import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
-let order_no: string;
 const partner = await newPartner(harness);
+let order_no: string;
 beforeEach(async () => {
   ({ order_no } = await completedEncounter(harness, partner));
 });
@@ -28,8 +28,8 @@ describe('200', () => {
       200,
       { ...before, order_status: 'cancelled', cancelReason: json.reason, updatedAt },
     ]);
-    const told = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
-    expect(told.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
+    const events = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
+    expect(events.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
     expectProblem(await pay(harness, partner, order_no, { amount: '1.00' }), 409, 'invalid_state');
   });
 });

@@ -111,7 +111,7 @@ describe('201', () => {
 });
 
 describe('400', () => {
-  type Fault = [what: string, change: Record<string, unknown>, pointer: string, rule: string];
+  type Fault = [name: string, change: Record<string, unknown>, pointer: string, rule: string];
   const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
 
   it.each<Fault>([

@@ -91,9 +91,9 @@ describe('409', () => {
       ['an ended lease', lapsed, reviewer, partner, 'invalid_state'],
       ['a completed review', await completedEncounter(harness, partner), reviewer, partner, 'invalid_state'],
     ];
-    for (const [what, { encounter_id, patientId }, reviewerRef, client, code] of cases) {
+    for (const [name, { encounter_id, patientId }, reviewerRef, client, code] of cases) {
       const { status, body } = await open(encounter_id, reviewerRef, { ...partner, ...client });
-      expect([what, status, body.code]).toEqual([what, 409, code]);
+      expect([name, status, body.code]).toEqual([name, 409, code]);
       const row = { resourceId: String(encounter_id), patientId, reviewerRef, status: 409, code, outcome: 'refused' };
       expect(await latestRow()).toMatchObject(row);
     }

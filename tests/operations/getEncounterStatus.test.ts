@@ -106,7 +106,7 @@ describe('400', () => {
     expectProblem(await ask({}), 400, 'identifier_required', [{ pointer: '#' }]);
   });
 
-  type Fault = [what: string, json: object, pointer: string, rule: string];
+  type Fault = [name: string, json: object, pointer: string, rule: string];
   const malformed = [
     ...['', 'GFE', 'GFE-', '-100001', 'GFE100001', 'GFE-1000x1', 'G-100001', 'ELEVENCHARS-1', 'GFE--1', 'GFE-１'],
     ...[' GFE-100001', 'GFE-100001 ', 'GFE-100001\n', 'GFE-1000000000000000000'],

@@ -9,9 +9,8 @@ const named = { id: texas, name: 'Texas', code: 'TX', countryId: usa };
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
 const harness = await openHarness();
-let token: string;
 const partner = await newPartner(harness);
-({ token } = partner);
+const { token } = partner;
 
 const get = (id: string, caller: { token: string | undefined } = partner) =>
   call(harness, `GET /clients/${id}`, { token: caller.token });
@@ -46,8 +45,8 @@ describe('200', () => {
     const at = new Date('2026-11-21T10:00:00.000Z');
     const verified = { isVerified: 'INVITED', verifierJobId: 'job-7', verifierReminderCount: 2 } as const;
     const result = { verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 } };
-    const place = { metadata: { source: 'crm' }, timezone: 'America/Chicago', locale: 'en-US' };
-    const shown = { ...verified, ...result, ...place, profileImageBlobPath: 'a/b', commsUserId: 'comms-1' };
+    const person = { metadata: { source: 'crm' }, timezone: 'America/Chicago', locale: 'en-US' };
+    const shown = { ...verified, ...result, ...person, profileImageBlobPath: 'a/b', commsUserId: 'comms-1' };
     const account = { accountIsActive: false, accountIsTemporaryPassword: false };
     const times = { verifierInviteSentDate: at, accountOtpExpiresAt: at, accountLastPasswordReset: at };
     const where = { tenantId_id: { tenantId: partner.tenantId, id } };

@@ -21,8 +21,8 @@ describe('200', () => {
     const data = { lastSuccessAt, lastFailureAt, status: 'disabled', disabledReason: 'gone' } as const;
     const { tenantId } = partner;
     await harness.domain.db.prisma.webhookEndpoint.updateMany({ where: { tenantId, id: endpoint.id }, data });
-    const found = await get(endpoint.id);
-    expect([found.status, found.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
+    const answer = await get(endpoint.id);
+    expect([answer.status, answer.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
   });
 });
 

@@ -54,17 +54,17 @@ describe('200', () => {
   describe('for a client that is limited to clinics', () => {
     it('lists, filters and counts only the permitted clinics', async () => {
       const mine = await newPartner(harness);
-      const one = await newClinic(harness, mine, { legalName: 'A' });
-      const two = await newClinic(harness, mine, { legalName: 'B', isActive: false });
+      const first = await newClinic(harness, mine, { legalName: 'A' });
+      const second = await newClinic(harness, mine, { legalName: 'B', isActive: false });
       const hidden = await newClinic(harness, mine, { legalName: 'C' });
-      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
+      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [first, second.toUpperCase()]);
       const stats = { total: 2, active: 1, inactive: 1 };
       for (const [query, ids] of [
-        ['', [one, two]],
-        ['?isActive=true', [one]],
-        ['?state=TX', [one, two]],
-        ['?search=C', [one, two]],
-        ['?limit=1&page=2', [two]],
+        ['', [first, second]],
+        ['?isActive=true', [first]],
+        ['?state=TX', [first, second]],
+        ['?search=C', [first, second]],
+        ['?limit=1&page=2', [second]],
       ] as const) {
         const { body } = await list(query, limited);
         expect(idsOf(body)).toEqual(ids);
@@ -72,7 +72,7 @@ describe('200', () => {
       }
       expect((await list('', limited)).body.pagination.total).toBe(2);
       expect((await list('', limited)).text).not.toContain(hidden);
-      expect(idsOf((await list('', mine)).body)).toEqual([one, two, hidden]);
+      expect(idsOf((await list('', mine)).body)).toEqual([first, second, hidden]);
     });
 
     it('returns an empty list when its clinics have been deleted', async () => {
@@ -146,7 +146,6 @@ describe('400', () => {
     ['sort_by=displayName', 'sort_by', ['enum']],
     ['sort_by=sku', 'sort_by', ['enum']],
     ['sort_order=up', 'sort_order', ['enum']],
-    [`search=${'x'.repeat(101)}`, 'search', ['maxLength']],
     ['search=a%00b', 'search', ['pattern']],
     ['search=a&search=b', 'search', ['type']],
     [`state=${'x'.repeat(51)}`, 'state', ['maxLength']],

@@ -130,8 +130,8 @@ describe('200', () => {
     const { now } = harness.clock;
     harness.clock.now = new Date(encounter.gfe_data[0].validUntil);
     const token = await newToken(harness, owner);
-    const [found] = [(await list({ status: 'completed' }, { token })).body.data, (harness.clock.now = now)];
-    expect(found).toEqual([{ ...encounter, gfe_data: [{ ...encounter.gfe_data[0], status: 'expired' }] }]);
+    const [listed] = [(await list({ status: 'completed' }, { token })).body.data, (harness.clock.now = now)];
+    expect(listed).toEqual([{ ...encounter, gfe_data: [{ ...encounter.gfe_data[0], status: 'expired' }] }]);
   });
 
   it('shows a client limited to clinics only their encounters', async () => {

@@ -72,9 +72,9 @@ describe('200', () => {
     expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
     const id = await newPatient(harness, mine);
     await eventsUpTo(harness, mine, 'patient.created');
-    const one = await feedPage(harness, mine, { after: none.next_cursor });
-    expect(one.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
-    expect(await feedPage(harness, mine, { after: one.next_cursor })).toEqual({ ...one, data: [] });
+    const next = await feedPage(harness, mine, { after: none.next_cursor });
+    expect(next.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
+    expect(await feedPage(harness, mine, { after: next.next_cursor })).toEqual({ ...next, data: [] });
   });
 
   it('accepts the cursor of the example', async () => {

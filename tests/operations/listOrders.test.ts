@@ -1,5 +1,5 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
@@ -8,27 +8,19 @@ import { ownStatementsOf } from '../support/statements.js';
 
 type Body = Answer['body'];
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
+const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
 /** Orders, the oldest first, alternating between two clinics; only the last two share a time. */
 const made: Body[] = [];
-let clinics: string[];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
-  const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
-  for (let number = 0; number < 6; number += 1) {
-    const clinicId = clinics[number % 2];
-    const treatmentIds = [products[number % 3 === 0 ? 0 : 1]];
-    const { order_no } = await completedEncounter(harness, partner, { clinicId, treatmentIds });
-    if (number === 1) await pay(harness, partner, order_no, { amount: '255.00' });
-    made.push((await getOrder(harness, partner, order_no)).body);
-    if (number < 4) harness.clock.advance(60);
-  }
-});
-afterAll(() => harness.close());
-
+for (let number = 0; number < 6; number += 1) {
+  const treatmentIds = [products[number % 3 === 0 ? 0 : 1]];
+  const { order_no } = await completedEncounter(harness, partner, { clinicId: clinics[number % 2], treatmentIds });
+  if (number === 1) await pay(harness, partner, order_no, { amount: '255.00' });
+  made.push((await getOrder(harness, partner, order_no)).body);
+  if (number < 4) harness.clock.advance(60);
+}
 const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
   call(harness, `GET /orders${query}`, { token });
 const numbersOf = ({ body }: Answer): string[] => body.data.map(({ order_no }: Body) => order_no);
@@ -43,15 +35,15 @@ describe('200', () => {
     const { status, body } = await list();
     expect([status, body]).toEqual([200, { data: expect.any(Array), next_cursor: null, has_more: false }]);
     expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
-    const found: string[] = [];
+    const orderNos: string[] = [];
     for (let next: string | null = ''; next !== null;) {
       const page: Answer = await list(`?limit=2${next}`);
-      found.push(...numbersOf(page));
+      orderNos.push(...numbersOf(page));
       const { next_cursor: cursor, has_more } = page.body as { next_cursor: string | null; has_more: boolean };
       expect(has_more).toBe(cursor !== null);
       next = cursor && `&cursor=${cursor}`;
     }
-    expect(found).toEqual(newest(made));
+    expect(orderNos).toEqual(newest(made));
   });
 
   it('filters by status, clinic, pharmacy and time, in one list or page by page', async () => {

@@ -73,11 +73,11 @@ describe('200', () => {
     for (const target of ['/clinics', '/clinics?limit=0', '/tenants/products?limit=0']) {
       await call(harness, `GET ${target}`, partner);
     }
-    const found = async (query: string): Promise<string[]> => asked(await list(partner, query));
-    expect(await found('?operationId=listClinics')).toEqual(['listClinics 400', 'listClinics 200']);
-    expect(await found('?status=400')).toEqual(['listProducts 400', 'listClinics 400']);
-    expect(await found('?code=validation_failed&operationId=listClinics')).toEqual(['listClinics 400']);
-    expect(await found('?code=nothing_of_this_name')).toEqual([]);
+    const filtered = async (query: string): Promise<string[]> => asked(await list(partner, query));
+    expect(await filtered('?operationId=listClinics')).toEqual(['listClinics 400', 'listClinics 200']);
+    expect(await filtered('?status=400')).toEqual(['listProducts 400', 'listClinics 400']);
+    expect(await filtered('?code=validation_failed&operationId=listClinics')).toEqual(['listClinics 400']);
+    expect(await filtered('?code=nothing_of_this_name')).toEqual([]);
   });
 
   it('shows a week of real time, across a reset and a moved sandbox clock', async () => {
@@ -122,8 +122,8 @@ describe('200', () => {
   });
 
   it('shows no request of another tenant', async () => {
-    const [one, other] = [await newPartner(harness, 'sandbox'), await newPartner(harness, 'sandbox')];
-    await call(harness, 'GET /clinics', one);
+    const [sandbox, other] = [await newPartner(harness, 'sandbox'), await newPartner(harness, 'sandbox')];
+    await call(harness, 'GET /clinics', sandbox);
     expect(asked(await list(other))).toEqual(['issueToken 200']);
   });
 });

@@ -5,10 +5,9 @@ import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
 const harness = await openHarness();
-let endpointId: string;
 const partner = await newPartner(harness);
 for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
-endpointId = (await newWebhooks(harness, partner)).endpoint_id;
+const { endpoint_id: endpointId } = await newWebhooks(harness, partner);
 
 const list = (query = '', id = endpointId): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}/deliveries${query}`, { token: partner.token });
@@ -24,25 +23,25 @@ describe('200', () => {
     const waiting = { event_type: 'patient.created', status: 'waiting', attempts: [], ...times };
     const data = events.map((event) => ({ id: expect.any(String), event_id: event.id, ...waiting }));
     expect(all.body).toEqual({ data, next_cursor: null, has_more: false });
-    const found: string[] = [];
+    const ids: string[] = [];
     for (let cursor = ''; ;) {
       const page = await list(`?limit=2${cursor}`);
-      found.push(...idsOf(page));
+      ids.push(...idsOf(page));
       expect(page.body.has_more).toBe(page.body.next_cursor !== null);
       if (!page.body.has_more) break;
       cursor = `&cursor=${page.body.next_cursor}`;
     }
-    expect(found).toEqual(idsOf(all));
+    expect(ids).toEqual(idsOf(all));
 
     const attempts = [{ at: now().toISOString(), http_status: null, error: 'timeout', duration_ms: 15_000 }];
     const failed = { status: 'failed', nextAttemptAt: null, attempts } as const;
-    await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: found.slice(1, 3) } }, data: failed });
+    await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: ids.slice(1, 3) } }, data: failed });
     const ofFailed = await list('?status=failed');
-    expect(idsOf(ofFailed)).toEqual(found.slice(1, 3));
+    expect(idsOf(ofFailed)).toEqual(ids.slice(1, 3));
     expect(ofFailed.body.data[0]).toMatchObject({ status: 'failed', next_attempt_at: null, attempts });
     const next = (await list('?status=failed&limit=1')).body.next_cursor;
-    expect(idsOf(await list(`?status=failed&cursor=${next}`))).toEqual(found.slice(2, 3));
-    expect(idsOf(await list('?status=waiting'))).toEqual([found[0], ...found.slice(3)]);
+    expect(idsOf(await list(`?status=failed&cursor=${next}`))).toEqual(ids.slice(2, 3));
+    expect(idsOf(await list('?status=waiting'))).toEqual([ids[0], ...ids.slice(3)]);
     expect(idsOf(await list('?status=delivered'))).toEqual([]);
   });
 });

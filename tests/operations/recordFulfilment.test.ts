@@ -9,9 +9,9 @@ import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
+const partner = await newPartner(harness);
 let order_no: string;
 let pharmacyId: string;
-const partner = await newPartner(harness);
 beforeEach(async () => {
   ({ order_no } = await completedEncounter(harness, partner));
   [{ pharmacyId }] = (await orderOf()).lines;
@@ -76,9 +76,9 @@ describe('200', () => {
   });
 
   it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
-    const [one, other] = await orderOfTwo();
-    const client = await pharmacyClient(one ?? '');
-    expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([one]);
+    const [first, other] = await orderOfTwo();
+    const client = await pharmacyClient(first ?? '');
+    expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([first]);
     expect((await orderOf(client)).lines).toHaveLength(1);
     const statuses = (await orderOf()).lines.map((line: Body) => line.fulfilment.status);
     expect(statuses).toEqual(['accepted', 'pending']);

@@ -7,8 +7,8 @@ import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
-let count = 0;
 const partner = await newPartner(harness);
+let count = 0;
 
 type Body = Answer['body'];
 const refund = (orderNo: string, json: unknown, { token }: Pick<Partner, 'token'> = partner): Promise<Answer> => {
@@ -48,8 +48,8 @@ describe('201', () => {
     const last = await refund(orderNo, { payment_id: first, amount: '0.01', reason });
     expect(last.body).toMatchObject({ order_status: 'refunded', paid_amt: '0.00', balance_amt: '255.00' });
     expect(last.body.refunds).toHaveLength(3);
-    const told = await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents, 'order.refunded');
-    expect(told.slice(-3).map(({ type, data }) => [type, data['order_status'], data['balance_amt']])).toEqual([
+    const events = await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents, 'order.refunded');
+    expect(events.slice(-3).map(({ type, data }) => [type, data['order_status'], data['balance_amt']])).toEqual([
       ['order.refunded', 'pending', '199.99'],
       ['order.refunded', 'pending', '254.99'],
       ['order.refunded', 'refunded', '255.00'],
@@ -82,9 +82,9 @@ describe('400', () => {
 
 describe('404', () => {
   it('refuses payments of other orders, and orders of other tenants and clinics', async () => {
-    const [one, other] = [await paidOrder('100.00'), await paidOrder('100.00')];
+    const [order, other] = [await paidOrder('100.00'), await paidOrder('100.00')];
     const json = { payment_id: other.payments[0], amount: '1.00', reason };
-    expectProblem(await refund(one.orderNo, json), 404, 'payment_not_found', [{ pointer: '#/payment_id' }]);
+    expectProblem(await refund(order.orderNo, json), 404, 'payment_not_found', [{ pointer: '#/payment_id' }]);
     expectProblem(await refund(other.orderNo, json, await newPartner(harness)), 404, 'order_not_found');
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, ['write:order'], clinics);

@@ -47,15 +47,13 @@ describe('202', () => {
     const again = await replay(id, { after: '2026-01-01T00:00:00Z', before: null });
     expect([again.status, again.body]).toEqual([202, { deliveries: 4 }]);
     const after = await deliveries(id);
-    expect(after.slice(0, 2)).toEqual(before.map((one) => ({ ...one, nextAttemptAt: harness.clock.now })));
+    expect(after.slice(0, 2)).toEqual(before.map((delivery) => ({ ...delivery, nextAttemptAt: harness.clock.now })));
     expect(after.slice(2).map(({ event }) => event.data)).toEqual([first, fourth]);
   });
 
   it('queues only the endpoint’s event types and its own pings', async () => {
-    const [all, paid] = [
-      await newEndpoint(harness, partner),
-      await newEndpoint(harness, partner, { types: ['order.paid'] }),
-    ];
+    const all = await newEndpoint(harness, partner);
+    const paid = await newEndpoint(harness, partner, { types: ['order.paid'] });
     await newPatient(harness, partner);
     await ping(all.id);
     await ping(paid.id);

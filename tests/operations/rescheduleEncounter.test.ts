@@ -45,14 +45,12 @@ describe('200', () => {
 });
 
 describe('400', () => {
+  const skipped = { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' };
+
   it.each([
     ['a time without a day', { scheduledTime: '12:00:00' }, 'schedule_incomplete'],
     ['an offset', { ...visit, scheduledTimeZone: '+05:30' }, 'schedule_time_zone_unknown'],
-    [
-      'a skipped time',
-      { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' },
-      'schedule_time_nonexistent',
-    ],
+    ['a skipped time', skipped, 'schedule_time_nonexistent'],
   ] as const)('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
     const encounter = await newEncounter(harness, partner);
     expectProblem(await send(encounter.encounter_id, json), 400, code);

@@ -62,7 +62,7 @@ describe('200', () => {
     expect((await get(waiting, sandbox)).status).toBe('pending_review');
     expect((await events(sandbox, completed)).slice(-1)).toEqual(['gfe.expiring']);
     await setClock(harness, sandbox, 30 * DAY);
-    for (const one of [waiting, claimed]) expect((await get(one, sandbox)).status).toBe('expired');
+    for (const encounter of [waiting, claimed]) expect((await get(encounter, sandbox)).status).toBe('expired');
     expect((await get(scheduled, sandbox)).status).toBe('pending_review');
     const items = (await get(completed, sandbox)).gfe_data;
     expect(items.map(({ status }: Answer['body']) => status)).toEqual(['approved', 'expired']);

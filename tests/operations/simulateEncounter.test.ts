@@ -26,8 +26,8 @@ const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Body>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 /** The events of an encounter since the reset. */
 const since = async ({ encounter_id }: { encounter_id: number }): Promise<string[]> => {
-  const told = (await eventsAbout(harness, partner, { encounter_id })).map(({ type }) => type);
-  return told.slice(encounter_id === claimed.encounter_id ? 2 : 1);
+  const types = (await eventsAbout(harness, partner, { encounter_id })).map(({ type }) => type);
+  return types.slice(encounter_id === claimed.encounter_id ? 2 : 1);
 };
 const itemsOf = ({ gfe_data }: Body): [string, string | null][] =>
   gfe_data.map(({ status, denialReason }: Body) => [status, denialReason]);
@@ -56,8 +56,8 @@ describe('200', () => {
     expect(itemsOf(body)).toEqual([['approved', null]]);
     const order = (await getOrder(harness, partner, body.order_no)).body;
     expect(order).toMatchObject({ order_status: 'pending', grand_total: '255.00', payments: [] });
-    const told = ['encounter.review_started', 'encounter.completed', 'order.created'];
-    expect(await since(waiting)).toEqual(told);
+    const steps = ['encounter.review_started', 'encounter.completed', 'order.created'];
+    expect(await since(waiting)).toEqual(steps);
   });
 
   it('pays the whole balance with pay: true', async () => {

@@ -7,15 +7,15 @@ import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const harness = await openHarness();
-let id: string;
 const partner = await newSandbox(harness);
+let id: string;
 beforeEach(async () => {
   id = await newPatient(harness, partner);
 });
 
 const play = (status: string, { token }: Pick<Partner, 'token'> = partner, user = id): Promise<Answer> =>
   call(harness, `POST /sandbox/clients/${user}/verification`, { token, json: { status } });
-const told = async (): Promise<unknown[]> =>
+const statuses = async (): Promise<unknown[]> =>
   (await eventsUpTo(harness, partner, 'patient.created'))
     .filter(({ type, data }) => type === 'patient.verification_updated' && data.user_id === id)
     .map(({ data }) => data.isVerified);
@@ -32,14 +32,14 @@ describe('200', () => {
     expect([status, body]).toEqual([200, read.body]);
     expect(body).toMatchObject({ isVerified: 'VERIFIED', verifierResultMessage: 'verified' });
     expect(body.verifierResponsePayload).toEqual({ status: 'VERIFIED' });
-    expect(await told()).toEqual(['INVITED', 'VERIFIED']);
+    expect(await statuses()).toEqual(['INVITED', 'VERIFIED']);
   });
 
   it('returns to NOTVERIFIED on failure, and invites again', async () => {
     await play('INVITED');
     expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED' });
     expect((await play('INVITED')).body.verifierResultMessage).toBeNull();
-    expect(await told()).toEqual(['INVITED', 'NOTVERIFIED', 'INVITED']);
+    expect(await statuses()).toEqual(['INVITED', 'NOTVERIFIED', 'INVITED']);
   });
 });
 
@@ -67,7 +67,7 @@ describe('404', () => {
     const { id: clinicId } = await harness.domain.db.prisma.clinic.findFirstOrThrow({ where });
     const { token } = await newClient(harness, partner.tenantId, ['sandbox:simulate'], [clinicId]);
     for (const caller of [other, { token }]) expectProblem(await play('VERIFIED', caller), 404, 'patient_not_found');
-    expect(await told()).toEqual([]);
+    expect(await statuses()).toEqual([]);
   });
 });
 
@@ -81,6 +81,6 @@ describe('409', () => {
     for (const earlier of before) await play(earlier);
     const current_status = before.at(-1) ?? 'NOTVERIFIED';
     expectInvalidState(await play(status), current_status);
-    expect(await told()).toEqual(before);
+    expect(await statuses()).toEqual(before);
   });
 });

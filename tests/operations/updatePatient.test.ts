@@ -5,8 +5,8 @@ import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
 const harness = await openHarness();
-let id: string;
 const partner = await newPartner(harness);
+let id: string;
 beforeEach(async () => {
   id = await newPatient(harness, partner);
 });

@@ -5,10 +5,9 @@ import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
-let endpoint: Answer['body'];
 const partner = await newPartner(harness);
 const { secret: _secret, ...shown } = await newEndpoint(harness, partner, { types: ['order.paid'], description: 'a' });
-endpoint = shown;
+let endpoint: Answer['body'] = shown;
 
 const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
   call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });

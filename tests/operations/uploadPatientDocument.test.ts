@@ -158,14 +158,7 @@ describe('400', () => {
     ['document_url_forbidden', 'a redirect to a metadata service',
       (_, response) => { response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end(); }, {}],
     ['document_fetch_failed', 'an error of the host', (_, response) => { response.writeHead(500).end(sampleFiles.pdf); }, {}],
-    ['document_fetch_failed', 'endless redirects',
-      (_, response) => { response.writeHead(302, { location: '/file' }).end(); }, {}],
     ['document_fetch_failed', 'a connection that breaks', (request) => { request.socket.destroy(); }, {}],
-    ['document_fetch_failed', 'a file that ends early',
-      (request, response) => {
-        response.writeHead(200, { 'content-length': 9000 });
-        response.write(sampleFiles.pdf, () => { request.socket.destroy(); });
-      }, {}],
     ['document_empty', 'no content', { content: Buffer.alloc(0), headers: declare('application/pdf') }, {}],
     ['document_too_large', 'a declared size of 20 MiB and a byte', declared(20 * mebibyte + 1), {}],
     ['document_too_large', 'an undeclared size of 20 MiB and a byte', { content: big(20 * mebibyte + 1) }, {}],
@@ -173,16 +166,13 @@ describe('400', () => {
     ['document_type_not_allowed', 'a page', { content: Buffer.from('<html>'), headers: declare('application/pdf') }, {}],
     ['document_type_not_allowed', 'an id-card as TIFF',
       { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
-    ['document_type_not_allowed', 'a truncated PDF',
-      { content: sampleFiles.pdf.subarray(0, -8), headers: declare('application/pdf') }, {}],
     ['document_type_not_allowed', 'an archive', { content: Buffer.from('PK\x03\x04\x14\0\0\0', 'latin1') }, {}],
     ['document_type_mismatch', 'a PNG declared as PDF', { content: sampleFiles.png, headers: declare('application/pdf') }, {}],
     ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
   ];
   const fileTitle = ([code, what]: (typeof wrongFiles)[number]): string => `${code}: ${what}`;
 
-  it('refuses a file that it cannot accept, and keeps no row and no object', () => everyCase(wrongFiles, fileTitle, async (one) => {
-    const [code, , answer, { fileName, ...options }] = one;
+  it('refuses a file that it cannot accept, and keeps no row and no object', () => everyCase(wrongFiles, fileTitle, async ([code, , answer, { fileName, ...options }]) => {
     const before = await rows();
     const file = host.serve('/file', answer);
     const refusal = await upload(fileName ? { url: file, fileName } : { url: file }, options);
