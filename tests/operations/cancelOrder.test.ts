@@ -1,21 +1,17 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
 let order_no: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
 beforeEach(async () => {
   ({ order_no } = await completedEncounter(harness, partner));
 });
-afterAll(() => harness.close());
 
 const RACES = Number(process.env['RACES'] ?? 20);
 const json = { reason: 'The patient moved.' };
@@ -24,7 +20,7 @@ const cancel = (orderNo = order_no, { token }: Pick<Partner, 'token'> = partner,
 const orderOf = async (): Promise<Answer['body']> => (await getOrder(harness, partner, order_no)).body;
 
 describe('200', () => {
-  it('is the cancelled order, for good, with one event', async () => {
+  it('cancels the order with one event, and refuses later payments', async () => {
     const before = await orderOf();
     const { status, body } = await cancel(order_no.toLowerCase());
     const updatedAt = harness.clock.now.toISOString();
@@ -32,32 +28,30 @@ describe('200', () => {
       200,
       { ...before, order_status: 'cancelled', cancelReason: json.reason, updatedAt },
     ]);
-    const told = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
-    expect(told.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
+    const events = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
+    expect(events.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
     expectProblem(await pay(harness, partner, order_no, { amount: '1.00' }), 409, 'invalid_state');
   });
 });
 
 describe('400', () => {
-  it('asks for a reason', async () => {
+  it('requires a reason', async () => {
     expectProblem(await cancel(order_no, partner, {}), 400, 'validation_failed', [{ pointer: '#/reason' }]);
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
 describe('404', () => {
-  it('does not know orders of others', async () => {
+  it("answers order_not_found for another tenant's order", async () => {
     expectProblem(await cancel(order_no, await newPartner(harness)), 404, 'order_not_found');
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
 describe('409', () => {
-  it('refuses an order of which a part is paid or shipped, and one that is cancelled', async () => {
+  it('refuses a partly paid, shipped or cancelled order', async () => {
     await pay(harness, partner, order_no, { amount: '1.00' });
-    const answer = await cancel();
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('pending');
+    expectInvalidState(await cancel(), 'pending');
 
     ({ order_no } = await completedEncounter(harness, partner));
     const { pharmacyId } = (await orderOf()).lines[0];
@@ -73,7 +67,7 @@ describe('409', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(409)]);
   });
 
-  it('lets a shipment or the cancellation win, never both', async () => {
+  it('lets either the shipment or the cancellation succeed when they race', async () => {
     const fulfil = async (orderNo: string, status: string): Promise<Answer> => {
       const { pharmacyId } = (await getOrder(harness, partner, orderNo)).body.lines[0];
       const sent = { token: partner.token, json: { pharmacyId, status } };

@@ -1,8 +1,7 @@
 import {
-  encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody,
-  type Partner,
+  encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, 
 } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -10,29 +9,23 @@ import { recordOf } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
-let harness: Harness;
-let partner: Partner;
-/** A valid body; its clinic is in Chicago's zone. */
-let valid: EncounterBody;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  valid = await encounterBody(harness, partner);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+/** A valid body; the time zone of its clinic is America/Chicago. */
+const valid = await encounterBody(harness, partner);
 
 const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
 const stored = () => harness.domain.db.prisma.encounter.count({ where: { tenantId: partner.tenantId } });
 const days = (count: number): number => count * 24 * 3_600_000;
 
 describe('201', () => {
-  it('answers with the stored record at its own address', async () => {
+  it('returns the stored record and its Location', async () => {
     const { status, headers, body } = await create(valid);
     const [treatment] = await harness.domain.db.prisma.encounterTreatment.findMany({
       where: { tenantId: partner.tenantId, encounterId: body.id },
     });
     const now = harness.clock.now.toISOString();
-    expect(status).toBe(201);
+    expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
     expect(body).toEqual({
       ...valid, id: expect.any(String), encounter_id: expect.any(Number), gfe_no: `GFE-${body.encounter_id}`, order_no: null,
       status: 'pending_review', documentIds: [], additionalNotes: null, scheduledDay: null, scheduledTime: null,
@@ -50,12 +43,11 @@ describe('201', () => {
     });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(headers.get('Location')).toBe(`/encounters/${body.encounter_id}`);
-    expect(headers.get('Cache-Control')).toBe('no-store');
     const read = await call(harness, `GET ${headers.get('Location')}`, { token: partner.token });
     expect(recordOf(read.body)).toEqual(body);
   });
 
-  it('keeps everything that is sent, lists in their order', async () => {
+  it('stores every property that is sent, lists in their order', async () => {
     const patientId = await newPatient(harness, partner);
     const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
     const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));
@@ -70,13 +62,13 @@ describe('201', () => {
     expect(read.body).toEqual({ ...body, visitUrl: null, information: [], addenda: [] });
   });
 
-  it('keeps a time zone without a day, which is no schedule', async () => {
+  it('stores a time zone without a day, and no schedule', async () => {
     const { body } = await create({ ...valid, scheduledTimeZone: 'US/Pacific' });
     const none = { scheduledDay: null, scheduledTime: null, scheduledAt: null };
     expect(body).toMatchObject({ ...none, scheduledTimeZone: 'US/Pacific' });
   });
 
-  it('takes the most that the contract admits', async () => {
+  it('accepts the longest lists and notes that the contract allows', async () => {
     const patientId = await newPatient(harness, partner);
     const group = await newCategory(harness, partner);
     const treatmentIds = await Promise.all(Array.from({ length: 20 }, () => newProduct(harness, partner, group)));
@@ -85,7 +77,7 @@ describe('201', () => {
     expect((await create(sent)).body).toMatchObject(sent);
   });
 
-  it('takes UUIDs in capitals and answers in lower case (D-51)', async () => {
+  it('accepts UUIDs in upper case and returns them in lower case (D-51)', async () => {
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     const lower = { ...valid, documentIds };
     const upper = JSON.parse(JSON.stringify(lower), (key, value) =>
@@ -97,18 +89,18 @@ describe('201', () => {
   });
 
   it.each([
-    ['an empty text as notes (D-49)', { additionalNotes: '' }],
-    ['no documents as an empty list', { documentIds: [] }],
-  ])('takes %s', async (_what, change) => {
+    ['empty notes (D-49)', { additionalNotes: '' }],
+    ['an empty list of documents', { documentIds: [] }],
+  ])('accepts %s', async (_what, change) => {
     expect((await create({ ...valid, ...change })).body).toMatchObject(change);
   });
 
-  it('is for a client that is limited to this clinic, too', async () => {
+  it('serves a client that is limited to this clinic', async () => {
     const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
     expect((await create(valid, limited)).status).toBe(201);
   });
 
-  it('tells it as an event, in ids and states only', async () => {
+  it('emits encounter.created with ids and states only', async () => {
     const { body } = await create({ ...valid, additionalNotes: 'BP 120/80' });
     const { encounter_id, gfe_no, clinicId, patientId } = body;
     const data = { encounter_id, gfe_no, status: 'pending_review', reviewType: 'asynchronous', clinicId, patientId };
@@ -119,38 +111,34 @@ describe('201', () => {
 });
 
 describe('400', () => {
-  type Fault = [what: string, change: Record<string, unknown>, pointer: string, rule: string];
+  type Fault = [name: string, change: Record<string, unknown>, pointer: string, rule: string];
   const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
 
   it.each<Fault>([
     ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map(
-      (name): Fault => [`no ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
-    ['a clinicId that is no UUID', { clinicId: '7' }, '#/clinicId', 'format'],
+      (name): Fault => [`a missing ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
+    ['a clinicId that is not a UUID', { clinicId: '7' }, '#/clinicId', 'format'],
     ['a URN as patientId (D-51)', { patientId: `urn:uuid:${nobody}` }, '#/patientId', 'maxLength'],
-    ['no treatment', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
+    ['an empty list of treatments', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
     ['21 treatments', { treatmentIds: many }, '#/treatmentIds', 'maxItems'],
     ['a treatment twice', { treatmentIds: [nobody, nobody] }, '#/treatmentIds', 'uniqueItems'],
     ['a treatment in two spellings', { treatmentIds: [many[0], nobody, nobody.toUpperCase()] },
       '#/treatmentIds/2', 'uniqueItems'],
-    ['one treatment that is no UUID', { treatmentIds: [nobody, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
-    ['a text as treatments', { treatmentIds: nobody }, '#/treatmentIds', 'type'],
+    ['a treatment that is not a UUID', { treatmentIds: [nobody, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
     ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
     ['a document twice', { documentIds: [nobody, nobody] }, '#/documentIds', 'uniqueItems'],
     ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
     ['an unknown review type', { reviewType: 'Synchronous' }, '#/reviewType', 'enum'],
     ['an unknown queue', { serviceQueue: 'vip' }, '#/serviceQueue', 'enum'],
     ['notes that are too long', { additionalNotes: 'x'.repeat(10_001) }, '#/additionalNotes', 'maxLength'],
-    ['notes with NUL (D-45)', { additionalNotes: 'a\u0000b' }, '#/additionalNotes', 'pattern'],
-    ['a mistyped property (D-33)', { documentId: nobody }, '#/documentId', 'additionalProperties'],
-    ['a pharmacy, which is not sent', { pharmacyId: nobody }, '#/pharmacyId', 'additionalProperties'],
     ['a day that is not in the calendar', { scheduledDay: '2027-02-30' }, '#/scheduledDay', 'format'],
-    ['a day of a year that does not leap', { scheduledDay: '2027-02-29' }, '#/scheduledDay', 'format'],
+    ['29 February of a common year', { scheduledDay: '2027-02-29' }, '#/scheduledDay', 'format'],
     ['a day with a time', { scheduledDay: '2027-02-03T00:00:00Z' }, '#/scheduledDay', 'format'],
     ['a day of the year 0001', { scheduledDay: '0001-01-01' }, '#/scheduledDay', 'pattern'],
     ...['24:00:00', '23:59:60', '23:60:00', '09:30', '9:30:00', '09:30:00Z', '09:30:00.5'].map(
       (scheduledTime): Fault =>
         [`the time ${scheduledTime}`, { scheduledDay: '2027-02-03', scheduledTime }, '#/scheduledTime', 'pattern']),
-    ['an endless zone', { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) }, '#/scheduledTimeZone', 'maxLength'],
+    ['a zone of 65 characters', { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) }, '#/scheduledTimeZone', 'maxLength'],
   ])('refuses %s', async (_what, change, pointer, code) => {
     const before = await stored();
     expectProblem(await create({ ...valid, ...change }), 400, 'validation_failed', [{ pointer, code }]);
@@ -158,49 +146,25 @@ describe('400', () => {
   });
 
   it.each([
-    ['schedule_time_nonexistent', '2027-03-14', '02:30:00', 'America/New_York', ['scheduledTime']],
-    ['schedule_time_nonexistent', '2027-10-03', '02:15:00', 'Australia/Lord_Howe', ['scheduledTime']],
-    ['schedule_time_nonexistent', '2011-12-30', '12:00:00', 'Pacific/Apia', ['scheduledDay']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', '+05:30', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'GMT+5', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'Z', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'PST', ['scheduledTimeZone']],
-    ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', ['scheduledTimeZone']],
-    ['schedule_incomplete', undefined, '12:00:00', undefined, ['scheduledTime']],
-    ['schedule_incomplete', undefined, '12:00:00', 'UTC', ['scheduledTime']],
-    ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', ['scheduledTimeZone']],
-  ] as const)('is %s: %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, places) => {
+    ['schedule_time_nonexistent', '2027-03-14', '02:30:00', 'America/New_York', 'scheduledTime'],
+    ['schedule_time_nonexistent', '2011-12-30', '12:00:00', 'Pacific/Apia', 'scheduledDay'],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', '+05:30', 'scheduledTimeZone'],
+    ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', 'scheduledTimeZone'],
+    ['schedule_incomplete', undefined, '12:00:00', undefined, 'scheduledTime'],
+    ['schedule_incomplete', undefined, '12:00:00', 'UTC', 'scheduledTime'],
+    ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', 'scheduledTimeZone'],
+  ] as const)('answers %s to the schedule %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, name) => {
     const before = await stored();
     const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });
-    expectProblem(answer, 400, code, places.map((place) => ({ pointer: `#/${place}`, code })));
+    expectProblem(answer, 400, code, [{ pointer: `#/${name}`, code }]);
     expect(await stored()).toBe(before);
   });
 
-  it('asks for a zone when the clinic has none', async () => {
+  it('answers schedule_time_zone_required when the clinic has no zone', async () => {
     const places = [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }];
     const clinicId = await newClinic(harness, partner, { places });
     const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
     expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
-  });
-
-  it.each([
-    ['malformed JSON', '{"clinicId":', 'application/json', 'malformed_json'],
-    ['half a character', '{"additionalNotes":"\\ud83d"}', 'application/json', 'malformed_json'],
-    ['a text', JSON.stringify('{}'), 'application/json', 'validation_failed'],
-    ['a list', '[]', 'application/json', 'validation_failed'],
-    ['no body at all', '', 'application/json', 'validation_failed'],
-    ['a form', 'clinicId=1', 'application/x-www-form-urlencoded', 'content_type_not_json'],
-    ['plain text (D-35)', '{}', 'text/plain', 'content_type_not_json'],
-  ] as const)('refuses %s', async (_what, raw, type, code) => {
-    const answer = await call(harness, 'POST /encounters', { token: partner.token, raw, headers: { 'Content-Type': type } });
-    expectProblem(answer, 400, code);
-  });
-
-  it('never repeats what was sent', async () => {
-    const answer = await create({ ...valid, additionalNotes: 'secret-disease'.repeat(1000), 'secret-name of a field': 1 });
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.text).not.toContain('secret');
-    expect(JSON.stringify(harness.logged)).not.toContain('secret-');
   });
 });
 
@@ -210,7 +174,7 @@ describe('404', () => {
     ['patient_not_found', { patientId: nobody }, '#/patientId'],
     ['treatment_not_found', { treatmentIds: [nobody] }, '#/treatmentIds/0'],
     ['document_not_found', { documentIds: [nobody] }, '#/documentIds/0'],
-  ] as const)('is %s', async (code, change, pointer) => {
+  ] as const)('answers %s for an unknown id', async (code, change, pointer) => {
     const before = await stored();
     expectProblem(await create({ ...valid, ...change }), 404, code, [{ pointer, code }]);
     expect(await stored()).toBe(before);
@@ -218,7 +182,7 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('refuses what exists but cannot be used, and stores nothing (every case: domain/encounterChecks)', async () => {
+  it('refuses an inactive clinic, and stores no encounter (other cases: domain/encounters/encounterChecks)', async () => {
     const before = await stored();
     const clinicId = await newClinic(harness, partner, { isActive: false });
     expectProblem(await create({ ...valid, clinicId }), 409, 'clinic_inactive', [{ pointer: '#/clinicId' }]);
@@ -229,7 +193,7 @@ describe('409', () => {
 describe('500', () => {
   const parts = ['encounter_treatment', 'gfe_item', 'encounter_document', 'event'];
 
-  it.each(parts)('leaves no part of an encounter when %s fails', async (table) => {
+  it.each(parts)('rolls back the encounter when the table %s fails', async (table) => {
     const before = await stored();
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     expectProblem(await withoutTable(harness, table, () => create({ ...valid, documentIds })), 500, 'internal_error');

@@ -1,45 +1,29 @@
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = await openHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1:9999' } });
 let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1:9999' } });
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
-
 const create = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'POST /webhook-endpoints', { token, json });
 const count = (): Promise<number> =>
   harness.domain.db.prisma.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
 
 describe('201', () => {
-  it('shows the secret, which is stored, and no other response shows it', async () => {
-    const { status, body, headers } = await create({ url: hookUrl, types: ['order.paid'], description: 'Billing' });
+  it('returns the stored secret, which no other response and no log shows', async () => {
+    const given = { url: hookUrl, types: ['order.paid'], description: 'Billing' };
+    const { status, body, headers } = await create(given);
     const { id, secret, ...shown } = body;
     const at = harness.clock.now.toISOString();
-    expect([status, headers.get('Cache-Control'), shown]).toEqual([
-      201,
-      'no-store',
-      {
-        url: hookUrl,
-        types: ['order.paid'],
-        description: 'Billing',
-        status: 'active',
-        disabledReason: null,
-        lastSuccessAt: null,
-        lastFailureAt: null,
-        createdAt: at,
-        updatedAt: at,
-      },
-    ]);
+    const results = { status: 'active', disabledReason: null, lastSuccessAt: null, lastFailureAt: null };
+    expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
+    expect(shown).toEqual({ ...given, ...results, createdAt: at, updatedAt: at });
     const { tenantId, token } = partner;
     const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId, id } });
     expect(secret).toBe(`whsec_${Buffer.from(stored.secret).toString('base64')}`);
@@ -50,7 +34,7 @@ describe('201', () => {
     expect(JSON.stringify(harness.logged)).not.toContain(secret);
   });
 
-  it('begins after the latest event of the tenant, and so does what makes deliveries', async () => {
+  it('starts after the latest event of the tenant, and starts the delivery cursor there', async () => {
     await newPatient(harness, partner);
     await newPatient(harness, partner);
     const { id } = await newEndpoint(harness, partner);
@@ -66,7 +50,7 @@ describe('201', () => {
     expect((await db.prisma.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
   });
 
-  it('takes the address of the sandbox’s own receiver, and what the operator exempts', async () => {
+  it('accepts the receiver of the sandbox, and hosts that the operator allows', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     expect((await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox` }, sandbox)).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.1:9999/hook' })).status).toBe(201);
@@ -74,7 +58,7 @@ describe('201', () => {
 });
 
 describe('400', () => {
-  it('refuses what documents may not be fetched from either, and for a live tenant the receiver of sandboxes', async () => {
+  it('refuses URLs that are not public, and the sandbox receiver for a live tenant', async () => {
     const urls = [
       'http://hooks.northwind.example/a',
       'ftp://hooks.northwind.example/a',
@@ -101,7 +85,7 @@ describe('400', () => {
     expect(await count()).toBe(0);
   });
 
-  it('names what is malformed', async () => {
+  it('names the malformed property', async () => {
     for (const [json, pointer] of [
       [{ url: 'hooks.northwind.example' }, '#/url'],
       [{ url: hookUrl, types: ['order.payed'] }, '#/types/0'],
@@ -114,7 +98,7 @@ describe('400', () => {
 });
 
 describe('409', () => {
-  it('lets a tenant have five, also of requests at the same time; those of deactivated clients do not count', async () => {
+  it('limits a tenant to five endpoints when requests race, without those of deactivated clients', async () => {
     const statuses = async (): Promise<number[]> => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ url: hookUrl })));
       for (const answer of answers.filter(({ status }) => status !== 201)) {

@@ -1,22 +1,17 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const remove = (id: string): Promise<Answer> =>
   call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
 
 describe('204', () => {
-  it('ends the endpoint with its deliveries, and no other', async () => {
+  it('deletes the endpoint with its deliveries, and keeps the others', async () => {
     await newPatient(harness, partner);
     const { endpoint_id, spareEndpointId } = await newWebhooks(harness, partner);
     const { status, text } = await remove(endpoint_id);
@@ -30,13 +25,13 @@ describe('204', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await remove('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await remove(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });

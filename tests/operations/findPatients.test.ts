@@ -1,125 +1,93 @@
-import { newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient, patientBody } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const find = (query: string, { token }: { token: string | undefined } = partner) =>
   call(harness, `GET /clients${query}`, { token });
 const byEmail = (email: string, caller = partner) => find(`?email=${encodeURIComponent(email)}`, caller);
 
+const onePage = { page: 1, limit: 20, hasNext: false, hasPrev: false };
+
 describe('200', () => {
   it.each([
     ['as it was sent', 'Mary.Major+news@Example.com'],
-    ['in capitals', 'MARY.MAJOR+NEWS@EXAMPLE.COM'],
-    ['in small letters', 'mary.major+news@example.com'],
+    ['in upper case', 'MARY.MAJOR+NEWS@EXAMPLE.COM'],
+    ['in lower case', 'mary.major+news@example.com'],
   ])('finds the patient by its e-mail %s (D-17)', async (_how, email) => {
     const mine = await newPartner(harness);
-    const created = await call(harness, 'POST /clients', {
-      token: mine.token,
-      json: patientBody({ email: 'Mary.Major+news@Example.com' }),
-    });
+    const json = patientBody({ email: 'Mary.Major+news@Example.com' });
+    const created = await call(harness, 'POST /clients', { token: mine.token, json });
     await newPatient(harness, mine, { email: 'mary.major@example.com' });
     const { status, headers, body } = await byEmail(email, mine);
-    expect(status).toBe(200);
-    expect(headers.get('Cache-Control')).toBe('no-store');
-    expect(body).toEqual({
-      data: [created.body],
-      meta: { total: 1, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false },
-    });
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+    expect(body).toEqual({ data: [created.body], meta: { ...onePage, total: 1, totalPages: 1 } });
   });
 
   it.each([
-    ['nobody has it', 'nobody@example.com'],
-    ['it is only part of one', 'tom.minor@example.co'],
-    ['it is a pattern of one', 'tom%minor@example.com'],
-    ['it is another pattern of one', 'tom_minor@example.com'],
-    ['it lacks a tag', 'tom@example.com'],
-  ])('answers with nobody when %s', async (_why, email) => {
+    ['no patient has the e-mail', 'nobody@example.com'],
+    ['it is part of an e-mail', 'tom.minor@example.co'],
+    ['it contains the wildcard %%', 'tom%minor@example.com'],
+    ['it contains the wildcard _', 'tom_minor@example.com'],
+    ['it lacks the tag', 'tom@example.com'],
+  ])('returns an empty list when %s', async (_why, email) => {
     const mine = await newPartner(harness);
     await newPatient(harness, mine, { email: 'tom.minor@example.com' });
     await newPatient(harness, mine, { email: 'tom+tag@example.com' });
     const { status, body } = await byEmail(email, mine);
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      data: [],
-      meta: { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false },
-    });
+    expect([status, body]).toEqual([200, { data: [], meta: { ...onePage, total: 0, totalPages: 0 } }]);
   });
 
   it("never finds another tenant's patient", async () => {
     const other = await newPartner(harness);
-    const [mine, theirs] = [
-      await newPatient(harness, partner, { email: 'both@example.com' }),
-      await newPatient(harness, other, { email: 'both@example.com' }),
-    ];
+    const email = 'both@example.com';
+    const [mine, theirs] = [await newPatient(harness, partner, { email }), await newPatient(harness, other, { email })];
     await newPatient(harness, other, { email: 'theirs@example.com' });
-    const [both, third] = ['both@example.com', 'theirs@example.com'];
-    const answers = await Promise.all([byEmail(both), byEmail(both, other), byEmail(third)]);
-    expect(answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id))).toEqual([
-      [mine],
-      [theirs],
-      [],
-    ]);
+    const answers = await Promise.all([byEmail(email), byEmail(email, other), byEmail('theirs@example.com')]);
+    const ids = answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id));
+    expect(ids).toEqual([[mine], [theirs], []]);
   });
 
-  it('has one page: the second is empty', async () => {
+  it('returns an empty second page', async () => {
     await newPatient(harness, partner, { email: 'paged@example.com' });
     const { status, body } = await find('?email=paged@example.com&page=2&limit=1');
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      data: [],
-      meta: { total: 1, page: 2, limit: 1, totalPages: 1, hasNext: false, hasPrev: true },
-    });
+    const meta = { total: 1, page: 2, limit: 1, totalPages: 1, hasNext: false, hasPrev: true };
+    expect([status, body]).toEqual([200, { data: [], meta }]);
   });
 
-  it('does not show what only the retrieved patient has', async () => {
+  it('omits the properties that only getPatient returns', async () => {
     await newPatient(harness, partner, { email: 'short@example.com', notes: 'n', employer: 'e' });
     const [patient] = (await byEmail('short@example.com')).body.data;
     expect(patient).not.toHaveProperty('notes');
     expect(patient).not.toHaveProperty('adminUser');
   });
-
-  it('leaves no trace of the e-mail in the log', async () => {
-    await newPatient(harness, partner, { email: 'unlogged@example.com' });
-    await byEmail('unlogged@example.com');
-    const json = patientBody({ email: 'unlogged@example.com' });
-    await call(harness, 'POST /clients', { token: partner.token, json });
-    await byEmail('unlogged example.com');
-    expect(harness.logged.length).toBeGreaterThan(0);
-    expect(JSON.stringify(harness.logged)).not.toContain('unlogged');
-  });
 });
 
 describe('400', () => {
   it.each([
-    ['no e-mail', '', 'email', ['required']],
+    ['a missing e-mail', '', 'email', ['required']],
     ['an empty e-mail', '?email=', 'email', ['format']],
-    ['text that is no e-mail', '?email=jane', 'email', ['format']],
+    ['a malformed e-mail', '?email=jane', 'email', ['format']],
     ['white space around it (D-48)', '?email=%20jane@example.com', 'email', ['format']],
-    ['a plus sign that is not encoded: it is a space', '?email=jane+tag@example.com', 'email', ['format']],
-    ['too long an e-mail', `?email=${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(3)}example`, 'email', ['maxLength']],
+    ['an unencoded plus sign, which means a space', '?email=jane+tag@example.com', 'email', ['format']],
+    [
+      'an e-mail that is too long',
+      `?email=${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(3)}example`,
+      'email',
+      ['maxLength'],
+    ],
     ['two e-mails', '?email=jane@example.com&email=tom@example.com', 'email', ['type']],
     ['a NUL', '?email=jane%00@example.com', 'email', ['format']],
     ['malformed percent-encoding', '?email=jane%E0%A4%A@example.com', 'email', ['format']],
     ['page 0', '?email=jane@example.com&page=0', 'page', ['minimum']],
     ['a limit of 101', '?email=jane@example.com&limit=101', 'limit', ['maximum']],
-    ['an unknown parameter (D-34)', '?email=jane@example.com&phone=5125550142', 'phone', ['additionalProperties']],
-  ])('refuses %s, without repeating it', async (_what, query, parameter, rules) => {
+  ])('refuses %s, and does not repeat it', async (_what, query, parameter, rules) => {
     const answer = await find(query);
-    expectProblem(
-      answer,
-      400,
-      'validation_failed',
-      rules.map((code) => ({ parameter, code })),
-    );
-    expect(answer.text).not.toMatch(/jane|tom|xxx|5125550142/);
+    const faults = rules.map((code) => ({ parameter, code }));
+    expectProblem(answer, 400, 'validation_failed', faults);
+    expect(answer.text).not.toMatch(/jane|tom|xxx/);
   });
 });

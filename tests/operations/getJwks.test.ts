@@ -1,36 +1,24 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const getJwks = () => call(harness, 'GET /.well-known/jwks.json');
 
 describe('200', () => {
   /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
-  const publicKey = {
-    kty: 'EC',
-    crv: 'P-256',
-    x: expect.stringMatching(/^[\w-]{43}$/),
-    y: expect.stringMatching(/^[\w-]{43}$/),
-    kid: expect.any(String),
-    alg: 'ES256',
-    use: 'sig',
-  };
-
-  it('publishes the public half of the signing key, and nothing else, to anybody', async () => {
+  const point = { x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/) };
+  const publicKey = { kty: 'EC', crv: 'P-256', ...point, kid: expect.any(String), alg: 'ES256', use: 'sig' };
+  it('publishes only the public half of the signing key, without a token', async () => {
     const { status, headers, body } = await getJwks();
     expect(body).toEqual({ keys: [publicKey] });
     expect(status).toBe(200);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
   });
 
-  it('publishes both keys during a rotation, the one that signs first', async () => {
+  it('publishes both keys during a rotation, the signing key first', async () => {
     const { domain, services } = harness;
     const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: true };
     const { kid } = await rotateSigningKeys(services.config.signingKeysFile, options);
@@ -42,7 +30,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, 'GET /.well-known/jwks.json?kid=1');
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'kid' }]);
   });

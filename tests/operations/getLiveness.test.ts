@@ -1,29 +1,25 @@
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem, withoutDatabase } from '../support/refusals.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 describe('200', () => {
-  it('answers anybody, whatever token they send', async () => {
+  it('answers without a token and with an invalid one', async () => {
     for (const token of [undefined, 'garbage']) {
       const { status, body } = await call(harness, 'GET /healthz', { token });
       expect([status, body]).toEqual([200, { status: 'ok' }]);
     }
   });
 
-  it('answers while the database is down: a restart of the process would not help', async () => {
+  it('answers while the database is down, because a restart would not help', async () => {
     const { status, body } = await withoutDatabase(harness, () => call(harness, 'GET /healthz'));
     expect([status, body]).toEqual([200, { status: 'ok' }]);
   });
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await call(harness, 'GET /healthz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });
 });

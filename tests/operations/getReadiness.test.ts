@@ -2,46 +2,33 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../src/config.js';
 import { partsCheck } from '../../src/runtime/readiness.js';
-import { startProxy, type Proxy } from '../support/proxy.js';
-import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startProxy } from '../support/proxy.js';
+import { startFakeClamd } from '../support/fakeClamd.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { closeServer, listen } from '../support/objectStores.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 
-let database: TestDatabase;
-let proxy: Proxy;
-let clamd: FakeClamd;
-let store: Awaited<ReturnType<typeof listen>>;
-let harness: Harness;
-let stopping = false;
-
 const workingStore: RequestListener = (_request, response) => void response.end();
+const refuse: RequestListener = (_request, response) => void response.writeHead(503).end();
 let storeBehaviour = workingStore;
 let storeRequests = 0;
+let stopping = false;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startProxy(database.url);
-  clamd = await startFakeClamd();
-  store = await listen((request, response) => {
-    storeRequests += 1;
-    storeBehaviour(request, response);
-  });
-  harness = await startHarness({
-    databaseUrl: proxy.url,
-    environment: {
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: store.origin,
-      S3_BUCKET: 'documents',
-      S3_ACCESS_KEY: 'a',
-      S3_SECRET_KEY: 's',
-      DOCUMENT_SCANNER: 'clamav',
-      CLAMAV_ADDRESS: clamd.setting,
-    },
-    change: (services) => Object.assign(services, { isStopping: () => stopping }),
-  });
+const database = await createTestDatabase();
+const proxy = await startProxy(database.url);
+const clamd = await startFakeClamd();
+const store = await listen((request, response) => {
+  storeRequests += 1;
+  storeBehaviour(request, response);
+});
+const s3 = { S3_ENDPOINT: store.origin, S3_BUCKET: 'documents', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' };
+const scanner = { DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting };
+const harness = await startHarness({
+  databaseUrl: proxy.url,
+  environment: { OBJECT_STORE: 's3', ...s3, ...scanner },
+  change: (services) => Object.assign(services, { isStopping: () => stopping }),
 });
 afterEach(async () => {
   await proxy.mend();
@@ -59,7 +46,7 @@ afterAll(async () => {
 const allOk = { database: 'ok', objectStore: 'ok', documentScanner: 'ok', disk: 'ok' };
 const getReadiness = (): Promise<Answer> => call(harness, 'GET /readyz');
 
-/** The first response with these checks: what was found is kept for a second. */
+/** The first response with these checks: a result is cached for a second. */
 async function answerWith(checks: object): Promise<Answer> {
   for (;;) {
     const answer = await getReadiness();
@@ -69,43 +56,39 @@ async function answerWith(checks: object): Promise<Answer> {
 }
 
 describe('200', () => {
-  it('answers anybody while every part works', async () => {
+  it('answers without a token while every part works', async () => {
     const { status, body } = await answerWith(allOk);
     expect([status, body]).toEqual([200, { status: 'ready', checks: allOk }]);
   });
 
   const reported: [string, () => void, object][] = [
-    [
-      'an object store that refuses',
-      () => (storeBehaviour = (_request, response) => void response.writeHead(503).end()),
-      { objectStore: 'failing' },
-    ],
+    ['an object store that refuses', () => (storeBehaviour = refuse), { objectStore: 'failing' }],
     ['an object store that never answers', () => (storeBehaviour = () => undefined), { objectStore: 'failing' }],
     ['a scanner that hangs up', () => clamd.behave((socket) => socket.destroy()), { documentScanner: 'failing' }],
     ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
   ];
 
-  it.each(reported)('reports %s, without which only uploads fail', async (_what, fail, failing) => {
+  it.each(reported)('stays ready with %s, which only uploads need', async (_what, fail, failing) => {
     fail();
     const { status, body } = await answerWith({ ...allOk, ...failing });
     expect([status, body.status]).toEqual([200, 'ready']);
   });
 
-  it('asks the parts once for many probes', async () => {
+  it('checks the parts once for many probes', async () => {
     const before = storeRequests;
     await Promise.all(Array.from({ length: 50 }, getReadiness));
-    // Two when the second of the first result ends meanwhile.
+    // There are two checks if the cached result expires in between.
     expect(storeRequests - before).toBeLessThanOrEqual(2);
   });
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await call(harness, 'GET /readyz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });
 });
 
-it('reports a disk that is nearly full, where something is stored on it', async () => {
+it('reports a nearly full disk if the service stores data on it', async () => {
   const { config, objects, scanner } = harness.services;
   const parts = (changes: Partial<Config>) =>
     partsCheck(proxy.url, { objects, scanner, config: { ...config, ...changes } })();
@@ -120,7 +103,7 @@ it('reports a disk that is nearly full, where something is stored on it', async 
 });
 
 describe('503', () => {
-  /** The body of the contract, not a problem; says when to come back. */
+  /** The body of the contract instead of a problem, with Retry-After. */
   function expectUnavailable({ status, headers, body }: Answer): void {
     expect([status, body.status]).toEqual([503, 'unavailable']);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
@@ -132,18 +115,18 @@ describe('503', () => {
     ['never answers', async () => proxy.hang()],
   ];
 
-  it.each(failures)('while the database %s', async (_how, fail) => {
+  it.each(failures)('answers 503 while the database %s', async (_how, fail) => {
     await fail();
     expectUnavailable(await answerWith({ ...allOk, database: 'failing' }));
   });
 
-  it('names every part that is down', async () => {
+  it('names every failing part', async () => {
     await proxy.cut();
-    storeBehaviour = (_request, response) => void response.writeHead(503).end();
+    storeBehaviour = refuse;
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 
-  it('sends traffic elsewhere at once while the process is stopping, although every part works', async () => {
+  it('answers 503 as soon as the process is stopping', async () => {
     stopping = true;
     expectUnavailable(await getReadiness());
   });

@@ -1,25 +1,19 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newClinic, newPartner } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpoint: Answer['body'];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'encounter.review_started'] });
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'encounter.review_started'] });
 
 const get = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}`, { token });
 
 describe('200', () => {
-  it('says how the endpoint does', async () => {
+  it('returns the endpoint with its status and last results', async () => {
     const { secret: _secret, ...shown } = endpoint;
     expect((await get(endpoint.id.toUpperCase())).body).toEqual(shown);
     const lastSuccessAt = new Date('2026-11-20T15:00:00.000Z');
@@ -27,19 +21,19 @@ describe('200', () => {
     const data = { lastSuccessAt, lastFailureAt, status: 'disabled', disabledReason: 'gone' } as const;
     const { tenantId } = partner;
     await harness.domain.db.prisma.webhookEndpoint.updateMany({ where: { tenantId, id: endpoint.id }, data });
-    const found = await get(endpoint.id);
-    expect([found.status, found.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
+    const answer = await get(endpoint.id);
+    expect([answer.status, answer.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
   });
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await get('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('does not show a client that is limited to clinics the endpoint of another one', async () => {
+  it('hides endpoints of other clients from a client that is limited to clinics', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const own = await newEndpoint(harness, limited);

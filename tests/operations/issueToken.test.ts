@@ -2,27 +2,21 @@ import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { everyCase } from '../support/everyCase.js';
-import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newPartner, type Credentials } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';
 
 const LOGIN = { grant_type: 'client_credentials' };
-/** RFC 6749 §5.2: no other character may be in an error_description. */
+/** The characters that RFC 6749 §5.2 allows in an error_description. */
 const DESCRIPTION = /^[\x20-\x21\x23-\x5B\x5D-\x7E]+$/;
 const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
 /** May call GET /clinics and GET /clients. */
-let reader: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read:client']);
-});
-afterAll(() => harness.close());
+const reader = await newClient(harness, partner.tenantId, ['admin:clinic', 'read:client']);
 
 const post = (options: CallOptions): Promise<Answer> => call(harness, 'POST /oauth/token', options);
 
@@ -42,7 +36,7 @@ const withAuth = (authorization: string, contentType = 'application/json'): Pick
 const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions =>
   ({ raw: text, headers: { 'Content-Type': type } });
 
-/** What is special about a request, and how a client sends it. */
+/** A case and the request that a client sends for it. */
 type Request = [string, (client: Credentials) => CallOptions];
 const nameOf = ([name]: [string, unknown]): string => name;
 
@@ -58,7 +52,7 @@ const besideBasic = (more: Record<string, unknown>) => (client: Credentials): Ca
   ({ json: { ...LOGIN, ...more }, ...withAuth(basicAuth(client)) });
 
 describe('200', () => {
-  it('answers with the fields of the token response, never to be cached', async () => {
+  it('returns the fields of a token response, with Cache-Control: no-store', async () => {
     const answer = await login(harness, partner);
     expect(answer.body).toEqual({
       access_token: expect.any(String), token_type: 'Bearer', expires_in: 25_200,
@@ -84,7 +78,7 @@ describe('200', () => {
     expect(isSignedBy(token, key)).toBe(true);
   });
 
-  it('issues a refresh token of another type and audience, bound to the secret, that lives 30 days', async () => {
+  it('issues a refresh token with its own type and audience, bound to the secret, valid for 30 days', async () => {
     const { refresh_token: token } = (await login(harness, partner)).body;
     const { header, payload } = readToken(token);
     expect(header).toMatchObject({ alg: 'ES256', typ: 'rt+jwt' });
@@ -98,13 +92,13 @@ describe('200', () => {
     });
   });
 
-  it('gives every token an id of its own', async () => {
+  it('gives every token a different jti', async () => {
     const answers = await Promise.all([login(harness, partner), login(harness, partner)]);
     const tokens = answers.flatMap(({ body }) => [body.access_token, body.refresh_token]);
     expect(new Set(tokens.map((token) => readToken(token).payload['jti'])).size).toBe(4);
   });
 
-  it('states the lifetimes that are configured', async () => {
+  it('issues tokens with the configured lifetimes', async () => {
     const { config } = harness.services;
     Object.assign(harness.services, { config: { ...config, accessTokenTtl: 60, refreshTokenTtl: 120 } });
     const { body } = await login(harness, partner).finally(() => Object.assign(harness.services, { config }));
@@ -124,8 +118,8 @@ describe('200', () => {
     ['HTTP Basic in lower case', (client) => ({ json: LOGIN, ...withAuth(basicAuth(client).replace('B', 'b')) })],
     ['HTTP Basic with form-encoded halves (RFC 6749 §2.3.1)', ({ clientId, clientSecret }) =>
       besideBasic({})({ clientId: encoded(clientId), clientSecret: encoded(clientSecret) })],
-    ['HTTP Basic and the same in the body', (client) => besideBasic(loginBody(client))(client)],
-    ['HTTP Basic and the same id in the body', (client) => besideBasic({ client_id: client.clientId })(client)],
+    ['HTTP Basic and equal credentials in the body', (client) => besideBasic(loginBody(client))(client)],
+    ['HTTP Basic and an equal client_id in the body', (client) => besideBasic({ client_id: client.clientId })(client)],
     ['HTTP Basic and form fields without a value, which count as omitted (RFC 6749 §3.2)', (client) => ({
       ...asForm({ ...LOGIN, client_id: '', client_secret: '', scope: '', refresh_token: '' }),
       ...withAuth(basicAuth(client), FORM),
@@ -136,14 +130,14 @@ describe('200', () => {
     ['an unknown form field, which is ignored', inForm({ audience: 'x' })],
   ];
 
-  it('takes credentials in every way of the contract', () => everyCase(accepted, nameOf, async ([, request]) => {
+  it('accepts credentials in every form that the contract names', () => everyCase(accepted, nameOf, async ([, request]) => {
     const answer = await post(request(partner));
     expect(answer.status).toBe(200);
     const { status } = await call(harness, 'GET /clinics', { token: answer.body.access_token });
     expect(status).toBe(200);
   }));
 
-  it('narrows the permissions to the scope that is asked for, and says so', async () => {
+  it('narrows the permissions to the requested scope, and returns that scope', async () => {
     const { body } = await login(harness, partner, { scope: 'read:client  admin:clinic read:client' });
     expect(body.scope).toBe('read:client admin:clinic');
     expect(readToken(body.access_token).payload['scope']).toBe('read:client admin:clinic');
@@ -151,52 +145,31 @@ describe('200', () => {
     expect((await call(harness, 'GET /clients?email=a@example.com', { token })).status).toBe(200);
     expectProblem(await call(harness, 'GET /tenants/products', { token }), 403, 'insufficient_permission');
   });
-
-  it('never logs a secret or a token', async () => {
-    const { body } = await login(harness, partner);
-    await post({ json: LOGIN, ...withAuth(basicAuth({ ...partner, clientSecret: `${partner.clientSecret}x` })) });
-    const log = JSON.stringify(harness.logged);
-    expect(log).toContain('issueToken');
-    const secrets = [partner.clientSecret, basicAuth(partner).slice(6, -4), body.access_token, body.refresh_token];
-    for (const secret of secrets) expect(log).not.toContain(secret);
-  });
 });
 
 describe('400', () => {
-  const jsonOf = (client: Credentials): string => JSON.stringify(loginBody(client));
   const invalid: Request[] = [
-    ['no body', () => ({})],
+    ['a missing body', () => ({})],
     ['an empty object', () => ({ json: {} })],
     ['an empty form', () => asForm({})],
-    ['no grant_type', changed({ grant_type: undefined })],
-    ['a grant_type of null', changed({ grant_type: null })],
+    ['a missing grant_type', changed({ grant_type: undefined })],
     ['a form with a grant_type without a value', inForm({ grant_type: '' })],
-    ['no client_id', changed({ client_id: undefined })],
-    ['no client_secret', changed({ client_secret: undefined })],
+    ['a missing client_id', changed({ client_id: undefined })],
+    ['a missing client_secret', changed({ client_secret: undefined })],
     ['an empty client_secret', changed({ client_secret: '' })],
-    ['a client_id that is a list', changed({ client_id: ['ces_x'] })],
-    ['a client_id that is a number', changed({ client_id: 5 })],
-    ['a client_secret that is an object', changed({ client_secret: {} })],
-    ['a client_id that is longer than any', changed({ client_id: 'c'.repeat(256) })],
-    ['U+0000', changed({ client_secret: 'cess\0' })],
-    ['half of a surrogate pair', () => raw('{"grant_type":"\\ud800"}')],
-    ['malformed JSON', (client) => raw(jsonOf(client).slice(0, -1))],
-    ['bytes that are not UTF-8', () => raw(Uint8Array.from([0x7b, 0xff, 0x7d]))],
-    ['a list', (client) => raw(`[${jsonOf(client)}]`)],
-    ['JSON in a JSON string', (client) => raw(JSON.stringify(jsonOf(client)))],
-    ['another media type', (client) => raw(jsonOf(client), 'text/plain')],
+    ['a client_id of more than 255 characters', changed({ client_id: 'c'.repeat(256) })],
     ['a form parameter twice', repeated(['grant_type', 'client_credentials'])],
     ['an unknown form parameter twice', repeated(['a', '1'], ['a', '2'])],
-    ['refresh_token without one', changed({ grant_type: 'refresh_token' })],
+    ['the grant refresh_token without a refresh_token', changed({ grant_type: 'refresh_token' })],
     ['HTTP Basic and another client_id', besideBasic({ client_id: 'ces_x' })],
     ['HTTP Basic and another client_secret', besideBasic({ client_secret: 'cess_x' })],
   ];
 
-  it('refuses what is no token request as invalid_request', () => everyCase(invalid, nameOf, async ([, request]) => {
+  it('answers invalid_request to a malformed token request', () => everyCase(invalid, nameOf, async ([, request]) => {
     expectFailure(await post(request(reader)), 400, 'invalid_request');
   }));
 
-  it('refuses any other grant as unsupported_grant_type', () =>
+  it('answers unsupported_grant_type to any other grant', () =>
     everyCase(['password', 'CLIENT_CREDENTIALS', ' '], String, async (grant) => {
       expectFailure(await post(inForm({ grant_type: grant })(reader)), 400, 'unsupported_grant_type');
     }));
@@ -210,11 +183,11 @@ describe('400', () => {
     ['an empty scope', changed({ scope: '' })],
   ];
 
-  it('refuses a scope that the client lacks as invalid_scope', () => everyCase(beyond, nameOf, async ([, request]) => {
+  it('answers invalid_scope to a scope that the client lacks', () => everyCase(beyond, nameOf, async ([, request]) => {
     expectFailure(await post(request(reader)), 400, 'invalid_scope');
   }));
 
-  it('takes no credentials from the URL, where they would be logged', async () => {
+  it('refuses credentials in the URL, where they would be logged', async () => {
     const query = new URLSearchParams(loginBody(partner)).toString();
     const answer = await call(harness, `POST /oauth/token?${query}`, { json: LOGIN });
     expectFailure(answer, 400, 'invalid_request');
@@ -225,19 +198,13 @@ describe('400', () => {
     const answer = await post({ json: {}, headers: { Accept: 'application/problem+json' } });
     expectFailure(answer, 400, 'invalid_request');
   });
-
-  it('never repeats what was sent', async () => {
-    const answer = await post(changed({ scope: 'Jane Miller', resource: 'Jane Miller' })(partner));
-    expect(answer.status).toBe(400);
-    expect(answer.text).not.toContain('Jane');
-  });
 });
 
 describe('401', () => {
   const unknown: Credentials = { clientId: `ces_${'a'.repeat(20)}`, clientSecret: `cess_live_${'A'.repeat(43)}` };
   const cases: [string, () => Promise<Credentials>][] = [
     ['an unknown client', async () => unknown],
-    ['an id that we never issue', async () => ({ ...unknown, clientId: 'Robert\'); DROP TABLE api_client;--' })],
+    ['an id that the service never issues', async () => ({ ...unknown, clientId: 'Robert\'); DROP TABLE api_client;--' })],
     ['a wrong secret', async () => ({ ...partner, clientSecret: unknown.clientSecret })],
     ['the secret and one more character', async () => ({ ...partner, clientSecret: `${partner.clientSecret}a` })],
     ['the secret of another client', async () => ({ ...partner, clientSecret: reader.clientSecret })],
@@ -259,7 +226,7 @@ describe('401', () => {
       return client;
     }],
   ];
-  it('refuses them as invalid_client and tells none from another, with a challenge only for HTTP Basic', async () => {
+  it('answers invalid_client to all wrong credentials alike, with a challenge only for HTTP Basic', async () => {
     const texts = new Set<string>();
     await everyCase(cases, nameOf, async ([, credentials]) => {
       const given = await credentials();
@@ -273,9 +240,9 @@ describe('401', () => {
     expect(texts.size).toBe(1);
   });
 
-  it('refuses HTTP Basic that is malformed, whatever the body says', () => {
+  it('refuses malformed HTTP Basic even beside valid credentials in the body', () => {
     const malformed: [string, string][] = [
-      ['nothing', 'Basic'],
+      ['no credentials', 'Basic'],
       ['no base64', 'Basic ***'],
       ['no colon', `Basic ${Buffer.from('ces_x').toString('base64')}`],
       ['broken percent-encoding', `Basic ${Buffer.from('ces_x:100%').toString('base64')}`],

@@ -2,25 +2,18 @@ import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-let harness: Harness;
-let partner: Partner;
-let janeId: string;
-beforeAll(async () => {
-  harness = await startHarness({ environment: { TRUSTED_PROXIES: '2' } });
-  partner = await newPartner(harness);
-  janeId = await newPatient(harness, partner);
-});
-afterAll(() => harness.close());
-
+const harness = await openHarness({ environment: { TRUSTED_PROXIES: '2' } });
+const partner = await newPartner(harness);
+const janeId = await newPatient(harness, partner);
 const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
   call(harness, `GET /audit-events${query}`, { token });
 
-/** What is sealed by now. */
+/** The list after a checkpoint, which makes earlier events visible. */
 async function sealed(query: string, caller?: Pick<Partner, 'token'>): Promise<Answer['body']> {
   await addCheckpoints(harness.domain);
   return (await list(query, caller)).body;
@@ -30,30 +23,19 @@ const operationsOf = ({ data }: Answer['body']): string[] =>
   data.map((row: { operationId: string; status: number }) => `${row.operationId} ${row.status}`);
 
 describe('200', () => {
-  it('shows who saw a patient, from where, and with which result', async () => {
+  it('shows which client read a patient, from which address and with which outcome', async () => {
     const headers = { 'X-Forwarded-For': '10.0.0.9, 203.0.113.7, 198.51.100.2' };
     const read = await call(harness, `GET /clients/${janeId}`, { token: partner.token, headers });
     const { data, has_more } = await sealed(`?patientId=${janeId}&operationId=getPatient`);
-    expect(data).toEqual([
-      {
-        at: harness.clock.now.toISOString(),
-        clientId: partner.clientId,
-        operationId: 'getPatient',
-        resourceType: 'patient',
-        resourceId: janeId,
-        patientId: janeId,
-        status: 200,
-        code: null,
-        requestId: read.headers.get('X-Request-Id'),
-        ip: '203.0.113.7',
-        outcome: 'success',
-        reviewerRef: null,
-      },
-    ]);
+    const requestId = read.headers.get('X-Request-Id');
+    const origin = { at: harness.clock.now.toISOString(), clientId: partner.clientId, requestId, ip: '203.0.113.7' };
+    const about = { resourceType: 'patient', resourceId: janeId, patientId: janeId, reviewerRef: null };
+    const outcome = { operationId: 'getPatient', status: 200, code: null, outcome: 'success' };
+    expect(data).toEqual([{ ...origin, ...about, ...outcome }]);
     expect(has_more).toBe(false);
   });
 
-  it('shows that a client that was deactivated still tries to get a token', async () => {
+  it('shows the token request of a deactivated client', async () => {
     const client = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, client.clientId);
     expect((await call(harness, 'POST /oauth/token', { json: loginBody(client) })).status).toBe(401);
@@ -61,36 +43,28 @@ describe('200', () => {
     expect(data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', outcome: 'refused' });
   });
 
-  it('names the patient of encounters and orders, whatever they were asked by', async () => {
+  it('names the patient of an encounter for every identifier', async () => {
     const encounter = await newEncounter(harness, partner, { patientId: janeId });
     const ask = (target: string, json?: object) => call(harness, target, { token: partner.token, json });
     await ask(`GET /encounters/${encounter.encounter_id}`);
     await ask('POST /encounters/status', { gfe_no: encounter.gfe_no });
-    expect(operationsOf(await sealed(`?patientId=${janeId}`))).toEqual(
-      expect.arrayContaining([
-        'createPatient 201',
-        'createEncounter 201',
-        'getEncounter 200',
-        'getEncounterStatus 200',
-      ]),
-    );
+    const expected = ['createPatient 201', 'createEncounter 201', 'getEncounter 200', 'getEncounterStatus 200'];
+    expect(operationsOf(await sealed(`?patientId=${janeId}`))).toEqual(expect.arrayContaining(expected));
   });
 
-  it('goes on where the page before ended, and leaves out what is not sealed', async () => {
+  it('continues after the cursor, and omits events after the last checkpoint', async () => {
     const mine = await newPartner(harness);
     for (let n = 0; n < 3; n += 1) await list('', mine);
     expect((await list('', mine)).body.data).toEqual([]);
     const first = await sealed(`?clientId=${mine.clientId}&operationId=listAuditEvents&limit=2`, mine);
-    expect([operationsOf(first), first.has_more]).toEqual([['listAuditEvents 200', 'listAuditEvents 200'], true]);
-    const rest = await list(`?limit=100&after=${first.next_cursor}`, mine);
-    expect([operationsOf(rest.body), rest.body.has_more]).toEqual([
-      ['listAuditEvents 200', 'listAuditEvents 200'],
-      false,
-    ]);
+    const two = ['listAuditEvents 200', 'listAuditEvents 200'];
+    expect([operationsOf(first), first.has_more]).toEqual([two, true]);
+    const { body: rest } = await list(`?limit=100&after=${first.next_cursor}`, mine);
+    expect([operationsOf(rest), rest.has_more]).toEqual([two, false]);
     expect(await sealed(`?operationId=nothing`, mine)).toMatchObject({ data: [], has_more: false });
   });
 
-  it('is for a client limited to clinics its own requests and those about patients that it may see', async () => {
+  it('shows a client limited to clinics its own requests and those about patients that it may see', async () => {
     const { tenantId } = partner;
     const here = await newClinic(harness, partner);
     const limited = await newClient(harness, tenantId, permissions, [here]);
@@ -103,7 +77,7 @@ describe('200', () => {
     expect(operationsOf({ data })).toContain('getPatient 404');
   });
 
-  it('has nothing of another tenant', async () => {
+  it('shows no event of another tenant', async () => {
     const other = await newPartner(harness);
     const { data } = await sealed('?limit=100', other);
     expect(new Set(data.map(({ clientId }: { clientId: string }) => clientId))).toEqual(new Set([other.clientId]));
@@ -111,7 +85,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it.each(['tenant 0', 'demo/audit 0', 'TENANT 0'])('refuses a cursor that is not of this list (%s)', async (text) => {
+  it.each(['tenant 0', 'demo/audit 0', 'TENANT 0'])('refuses the foreign cursor "%s"', async (text) => {
     const after = Buffer.from(text.replace('TENANT', partner.tenantId)).toString('base64url');
     expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', [
       { parameter: 'after', code: 'cursor_invalid' },

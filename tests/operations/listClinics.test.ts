@@ -1,106 +1,38 @@
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const list = (query = '', { token }: { token: string | undefined } = partner) =>
   call(harness, `GET /clinics${query}`, { token });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
 describe('200', () => {
-  it('tells everything about a clinic, its primary location first', async () => {
+  // The examples of the contract have every other property (tests/contract/examples).
+  it('returns metadata, and the primary location first', async () => {
     const mine = await newPartner(harness);
     const { domain } = harness;
-    const [id, main, side] = [domain.newId(), domain.newId(), domain.newId()];
-    const [createdAt, updatedAt] = [new Date('2026-01-02T03:04:05.678Z'), new Date('2026-02-03T04:05:06.789Z')];
-    const times = { createdAt, updatedAt };
-    const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', ...times };
-    await domain.db.prisma.clinic.create({
-      data: {
-        id,
-        tenantId: mine.tenantId,
-        legalName: 'Northwind, PLLC',
-        displayName: 'Northwind',
-        email: 'desk@northwind.example',
-        isActive: true,
-        metadata: { region: 'south' },
-        ...times,
-        locations: {
-          createMany: {
-            data: [
-              { id: side, name: 'Annex', isPrimary: false, isActive: false, ...place, state: 'OK', timezone: null },
-              {
-                id: main,
-                name: 'Main',
-                isPrimary: true,
-                isActive: true,
-                ...place,
-                address2: 'Suite 4',
-                phone: '5125550142',
-                timezone: 'America/Chicago',
-              },
-            ],
-          },
-        },
-      },
-    });
-    const sent = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
-    const { status, body } = await list('', mine);
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      data: [
-        {
-          id,
-          legalName: 'Northwind, PLLC',
-          displayName: 'Northwind',
-          email: 'desk@northwind.example',
-          tenantId: mine.tenantId,
-          isActive: true,
-          metadata: { region: 'south' },
-          ...sent,
-          locations: [
-            {
-              id: main,
-              clinicId: id,
-              name: 'Main',
-              ...place,
-              address2: 'Suite 4',
-              phone: '5125550142',
-              timezone: 'America/Chicago',
-              isPrimary: true,
-              isActive: true,
-              ...sent,
-            },
-            {
-              id: side,
-              clinicId: id,
-              name: 'Annex',
-              ...place,
-              address2: null,
-              state: 'OK',
-              phone: null,
-              timezone: null,
-              isPrimary: false,
-              isActive: false,
-              ...sent,
-            },
-          ],
-        },
-      ],
-      pagination: { total: 1, page: 1, limit: 20, totalPages: 1 },
-      stats: { total: 1, active: 1, inactive: 0 },
-    });
+    const places = [
+      { state: 'OK', timezone: null },
+      { state: 'TX', timezone: 'America/Chicago' },
+    ];
+    const id = await newClinic(harness, mine, { places });
+    const where = { tenantId: mine.tenantId };
+    await domain.db.prisma.clinic.updateMany({ where, data: { metadata: { region: 'south' } } });
+    await domain.db.prisma.clinicLocation.updateMany({ where, data: { isPrimary: false } });
+    await domain.db.prisma.clinicLocation.updateMany({ where: { ...where, state: 'TX' }, data: { isPrimary: true } });
+    const { body } = await list('', mine);
+    const locations = [
+      { state: 'TX', isPrimary: true },
+      { state: 'OK', isPrimary: false, timezone: null },
+    ];
+    expect(body.data).toMatchObject([{ id, metadata: { region: 'south' }, locations }]);
   });
 
-  it('lists a clinic that has no location and no metadata', async () => {
+  it('lists a clinic without locations and metadata', async () => {
     const mine = await newPartner(harness);
     const id = await newClinic(harness, mine, { places: [] });
     const { body } = await list('', mine);
@@ -120,19 +52,19 @@ describe('200', () => {
   });
 
   describe('for a client that is limited to clinics', () => {
-    it('lists, filters and counts only those', async () => {
+    it('lists, filters and counts only the permitted clinics', async () => {
       const mine = await newPartner(harness);
-      const one = await newClinic(harness, mine, { legalName: 'A' });
-      const two = await newClinic(harness, mine, { legalName: 'B', isActive: false });
+      const first = await newClinic(harness, mine, { legalName: 'A' });
+      const second = await newClinic(harness, mine, { legalName: 'B', isActive: false });
       const hidden = await newClinic(harness, mine, { legalName: 'C' });
-      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
+      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [first, second.toUpperCase()]);
       const stats = { total: 2, active: 1, inactive: 1 };
       for (const [query, ids] of [
-        ['', [one, two]],
-        ['?isActive=true', [one]],
-        ['?state=TX', [one, two]],
-        ['?search=C', [one, two]],
-        ['?limit=1&page=2', [two]],
+        ['', [first, second]],
+        ['?isActive=true', [first]],
+        ['?state=TX', [first, second]],
+        ['?search=C', [first, second]],
+        ['?limit=1&page=2', [second]],
       ] as const) {
         const { body } = await list(query, limited);
         expect(idsOf(body)).toEqual(ids);
@@ -140,10 +72,10 @@ describe('200', () => {
       }
       expect((await list('', limited)).body.pagination.total).toBe(2);
       expect((await list('', limited)).text).not.toContain(hidden);
-      expect(idsOf((await list('', mine)).body)).toEqual([one, two, hidden]);
+      expect(idsOf((await list('', mine)).body)).toEqual([first, second, hidden]);
     });
 
-    it('lists nothing when none of them exists any more', async () => {
+    it('returns an empty list when its clinics have been deleted', async () => {
       const mine = await newPartner(harness);
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [await newClinic(harness, mine)]);
       await harness.domain.db.prisma.clinicLocation.deleteMany({ where: { tenantId: mine.tenantId } });
@@ -192,13 +124,16 @@ describe('200', () => {
       ['?state=CA', []],
       ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
       ['?state=ok&isActive=false', []],
-    ])('answers %s with those that match, each once, and counts them; stats ignore it (D-39)', async (query, names) => {
-      const { status, body } = await list(query, mine);
-      expect(status).toBe(200);
-      expect(named(body)).toEqual(names);
-      expect(body.pagination.total).toBe(names.length);
-      expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
-    });
+    ])(
+      'lists and counts the clinics that match "%s", each once; stats ignore the filter (D-39)',
+      async (query, names) => {
+        const { status, body } = await list(query, mine);
+        expect(status).toBe(200);
+        expect(named(body)).toEqual(names);
+        expect(body.pagination.total).toBe(names.length);
+        expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
+      },
+    );
   });
 });
 
@@ -211,7 +146,6 @@ describe('400', () => {
     ['sort_by=displayName', 'sort_by', ['enum']],
     ['sort_by=sku', 'sort_by', ['enum']],
     ['sort_order=up', 'sort_order', ['enum']],
-    [`search=${'x'.repeat(101)}`, 'search', ['maxLength']],
     ['search=a%00b', 'search', ['pattern']],
     ['search=a&search=b', 'search', ['type']],
     [`state=${'x'.repeat(51)}`, 'state', ['maxLength']],
@@ -219,15 +153,11 @@ describe('400', () => {
     ['serch=northwind', 'serch', ['additionalProperties']],
     ['categoryId=01a05c32-5e80-7000-8000-00000000ca01', 'categoryId', ['additionalProperties']],
   ])('refuses %s', async (query, parameter, rules) => {
-    expectProblem(
-      await list(`?${query}`),
-      400,
-      'validation_failed',
-      rules.map((code) => ({ parameter, code })),
-    );
+    const faults = rules.map((code) => ({ parameter, code }));
+    expectProblem(await list(`?${query}`), 400, 'validation_failed', faults);
   });
 
-  it('names every fault at once', async () => {
+  it('names every fault in one response', async () => {
     const answer = await list('?page=0&limit=101&sort_by=x');
     expectProblem(answer, 400, 'validation_failed');
     const parameters = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);

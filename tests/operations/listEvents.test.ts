@@ -6,34 +6,25 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 import { scansOf, ownStatementsOf } from '../support/statements.js';
 
-let database: TestDatabase;
-let harness: Harness;
-/** Has three patients. */
-let partner: Partner;
-let patientIds: string[];
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  partner = await newPartner(harness);
-  patientIds = [];
-  for (let i = 0; i < 3; i += 1) patientIds.push(await newPatient(harness, partner));
-  await eventsUpTo(harness, partner, 'patient.created', 3);
-});
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
-});
+const database = await createTestDatabase();
+const harness = await startHarness({ databaseUrl: database.url });
+afterAll(() => harness.close().then(() => database.drop()));
+/** A tenant with three patients. */
+const partner = await newPartner(harness);
+const patientIds: string[] = [];
+for (let number = 0; number < 3; number += 1) patientIds.push(await newPatient(harness, partner));
+await eventsUpTo(harness, partner, 'patient.created', 3);
 
 const list = (query = '', options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /events${query}`, options);
 const ofNoClinic = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
-/** Writes so many events at once, which is quicker than one by one. */
+/** Writes the events in one transaction, which is faster than single writes. */
 const writeMany = (owner: Partner, count: number) =>
   inTransaction(harness.domain, async (transaction) => {
     const numbers = { encounter_id: 101_000, gfe_no: 'GFE-101000' };
@@ -42,11 +33,19 @@ const writeMany = (owner: Partner, count: number) =>
 const makeOld = ({ tenantId }: Partner) => harness.domain.db.prisma.$executeRaw`
   UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
 
+/** All pages of the feed. */
+async function pagesOf(reader: Partner, query: Readonly<Record<string, string | number>>) {
+  const pages = [await feedPage(harness, reader, query)];
+  while (pages.at(-1)?.has_more) {
+    pages.push(await feedPage(harness, reader, { ...query, after: pages.at(-1)?.next_cursor }));
+  }
+  return pages;
+}
+
 describe('200', () => {
-  it('tells what happened, in its order', async () => {
+  it('lists the events of the tenant in order', async () => {
     const { status, headers, body } = await list();
-    expect(status).toBe(200);
-    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       data: patientIds.map((user_id) => ({
         id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
@@ -59,39 +58,32 @@ describe('200', () => {
     });
   });
 
-  it('goes on where the page before ended, by one event or by several', async () => {
+  it('continues after the cursor of the page before', async () => {
     const all = (await list()).body.data;
-    const pages = [await feedPage(harness, partner, { limit: 1 })];
-    while (pages.at(-1)?.has_more) {
-      pages.push(await feedPage(harness, partner, { limit: 1, after: pages.at(-1)?.next_cursor }));
-    }
-    expect(pages.map(({ data, has_more }) => [data.length, has_more])).toEqual([
-      [1, true],
-      [1, true],
-      [1, false],
-    ]);
+    const pages = await pagesOf(partner, { limit: 1 });
+    expect(pages.map(({ data, has_more }) => `${data.length} ${has_more}`)).toEqual(['1 true', '1 true', '1 false']);
     expect(pages.flatMap(({ data }) => data)).toEqual(all);
     expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
   });
 
-  it('keeps the place of a reader who has seen everything', async () => {
+  it('returns a cursor to a reader at the end, after which only new events follow', async () => {
     const mine = await newPartner(harness);
     const none = await feedPage(harness, mine);
     expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
     const id = await newPatient(harness, mine);
     await eventsUpTo(harness, mine, 'patient.created');
-    const one = await feedPage(harness, mine, { after: none.next_cursor });
-    expect(one.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
-    expect(await feedPage(harness, mine, { after: one.next_cursor })).toEqual({ ...one, data: [] });
+    const next = await feedPage(harness, mine, { after: none.next_cursor });
+    expect(next.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
+    expect(await feedPage(harness, mine, { after: next.next_cursor })).toEqual({ ...next, data: [] });
   });
 
-  it('understands the cursor of the example', async () => {
+  it('accepts the cursor of the example', async () => {
     await createTenant(harness.domain, { id: 'demo', name: 'Demo', mode: 'live' });
     const { token } = await newClient(harness, 'demo');
     expect((await list('?after=ZGVtbyAw', { token })).status).toBe(200);
   });
 
-  it('leaves out other types, also of events of one transaction', async () => {
+  it('filters by type, also between events of one transaction', async () => {
     const mine = await newPartner(harness);
     const place = ofNoClinic(mine);
     await inTransaction(harness.domain, async (transaction) => {
@@ -113,19 +105,16 @@ describe('200', () => {
     expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
   });
 
-  it('looks through at most 1,000 events for the wanted ones, and says that there may be more', async () => {
+  it('scans at most 1,000 events for the requested types, then returns has_more', async () => {
     const mine = await newPartner(harness);
     await writeMany(mine, 2_100);
     await recordPaid(harness, ofNoClinic(mine));
     await eventsUpTo(harness, mine, 'order.paid');
-    const pages = [await feedPage(harness, mine, { types: 'order.paid' })];
-    while (pages.at(-1)?.has_more) {
-      pages.push(await feedPage(harness, mine, { types: 'order.paid', after: pages.at(-1)?.next_cursor }));
-    }
+    const pages = await pagesOf(mine, { types: 'order.paid' });
     expect(pages.map(({ data }) => data.length)).toEqual([0, 0, 1]);
   });
 
-  it('is for a client limited to clinics what happened in these, and to the patients that it may see', async () => {
+  it('shows a client limited to clinics only their events and those of patients that it may see', async () => {
     const mine = await newPartner(harness);
     const { tenantId } = mine;
     const [here, elsewhere] = [await newClinic(harness, mine), await newClinic(harness, mine)];
@@ -141,11 +130,7 @@ describe('200', () => {
     expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
   });
 
-  it('has nothing of another tenant', async () => {
-    expect(await feedPage(harness, await newPartner(harness))).toMatchObject({ data: [], has_more: false });
-  });
-
-  it('starts with the oldest event that is kept, and goes on from there when none is', async () => {
+  it('starts with the oldest stored event, and keeps the position when all have been purged', async () => {
     const mine = await newPartner(harness);
     await recordPaid(harness, ofNoClinic(mine), 'ORD-101001');
     await eventsUpTo(harness, mine, 'order.paid');
@@ -162,45 +147,48 @@ describe('200', () => {
     }
   });
 
-  it.each(['', '&types=order.paid'])('costs one statement, which reads by the feed’s own index (%s)', async (types) => {
-    const mine = await newPartner(harness);
-    await writeMany(partner, 5_000);
-    await writeMany(mine, 5_000);
-    const observer = new Client({ connectionString: database.url });
-    await observer.connect();
-    await observer.query('ANALYZE event');
-    await list('', { token: mine.token });
-    const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
-    const statements = await ownStatementsOf(() =>
-      list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }),
-    );
-    const [statement, ...more] = statements;
-    if (!statement) throw new Error('nothing was asked');
-    const scans = await scansOf(observer, statement);
-    await observer.end();
-    expect(more).toEqual([]);
-    const tables = ['event', 'event_counter'];
-    expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(
-      expect.arrayContaining([{ table: 'event', index: 'event_tenant_id_position_key' }]),
-    );
-    expect(scans.filter(({ table }) => table === 'event')).toHaveLength(1);
-  });
+  it.each(['', '&types=order.paid'])(
+    'sends one statement that uses the index of the feed (query "%s")',
+    async (types) => {
+      const mine = await newPartner(harness);
+      await writeMany(partner, 5_000);
+      await writeMany(mine, 5_000);
+      const observer = new Client({ connectionString: database.url });
+      await observer.connect();
+      await observer.query('ANALYZE event');
+      await list('', { token: mine.token });
+      const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
+      const statements = await ownStatementsOf(() =>
+        list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }),
+      );
+      const [statement, ...more] = statements;
+      if (!statement) throw new Error('nothing was asked');
+      const scans = await scansOf(observer, statement);
+      await observer.end();
+      expect(more).toEqual([]);
+      const tables = ['event', 'event_counter'];
+      expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(
+        expect.arrayContaining([{ table: 'event', index: 'event_tenant_id_position_key' }]),
+      );
+      expect(scans.filter(({ table }) => table === 'event')).toHaveLength(1);
+    },
+  );
 });
 
 describe('400', () => {
   const invalid = [{ parameter: 'after', code: 'cursor_invalid' }];
 
   it.each([
-    ['of no bytes that are text', '\xff'],
+    ['with bytes that are not text', '\xff'],
     ['without a number', 'TENANT'],
     ['with a word', 'TENANT x'],
     ['with a negative number', 'TENANT -1'],
     ['with too many digits', `TENANT ${'9'.repeat(19)}`],
-    ['of the encounters', '2026-11-20T16:10:00.000Z 100124'],
-    ['of no tenant', ' 0'],
+    ['of listEncounters', '2026-11-20T16:10:00.000Z 100124'],
+    ['without a tenant', ' 0'],
     ['of another tenant', 'demo 0'],
-    ['of the first edition, which named a transaction', '750.12'],
-    ['of an event that is still to come', 'TENANT 1000000'],
+    ['in the former format with a transaction id', '750.12'],
+    ['of a future event', 'TENANT 1000000'],
   ])('refuses a cursor %s', async (_what, text) => {
     const after = Buffer.from(text.replace('TENANT', partner.tenantId), 'latin1').toString('base64url');
     expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', invalid);
@@ -216,7 +204,7 @@ describe('400', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'after', code }));
   });
 
-  it('tells a reader who comes back too late that events are gone, and no other', async () => {
+  it('answers cursor_invalid only to a reader whose next events have been purged', async () => {
     const mine = await newPartner(harness);
     const place = ofNoClinic(mine);
     const { next_cursor: atStart } = await feedPage(harness, mine);
@@ -241,15 +229,14 @@ describe('400', () => {
 
   it.each([
     ['an unknown type', '?types=order.payed', 'types', 'enum'],
-    ['a type with an empty one', '?types=order.paid,', 'types', 'enum'],
-    ['no type', '?types=', 'types', 'enum'],
+    ['a type and an empty type', '?types=order.paid,', 'types', 'enum'],
+    ['an empty type', '?types=', 'types', 'enum'],
     ['a type twice', '?types=order.paid,order.paid', 'types', 'uniqueItems'],
-    ['a type twice, in a parameter each', '?types=order.paid&types=order.paid', 'types', 'uniqueItems'],
+    ['a type twice, in two parameters', '?types=order.paid&types=order.paid', 'types', 'uniqueItems'],
     ['two cursors', '?after=ZGVtbyAw&after=ZGVtbyAw', 'after', 'type'],
     ['a limit of 0', '?limit=0', 'limit', 'minimum'],
     ['a limit of 101', '?limit=101', 'limit', 'maximum'],
-    ['a limit that is no number', '?limit=x', 'limit', 'type'],
-    ['an unknown parameter (D-34)', '?type=order.paid', 'type', 'additionalProperties'],
+    ['a limit that is not a number', '?limit=x', 'limit', 'type'],
   ])('refuses %s', async (_what, query, parameter, code) => {
     const answer = await list(query);
     expectProblem(answer, 400, 'validation_failed');

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
@@ -8,54 +8,45 @@ import { ownStatementsOf } from '../support/statements.js';
 
 type Body = Answer['body'];
 
-let harness: Harness;
-let partner: Partner;
-/** Orders, the oldest first: of two clinics by turns, each at a time of its own but for the last two. */
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
+const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
+/** Orders, the oldest first, alternating between two clinics; only the last two share a time. */
 const made: Body[] = [];
-let clinics: string[];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
-  const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
-  for (let number = 0; number < 6; number += 1) {
-    const clinicId = clinics[number % 2];
-    const treatmentIds = [products[number % 3 === 0 ? 0 : 1]];
-    const { order_no } = await completedEncounter(harness, partner, { clinicId, treatmentIds });
-    if (number === 1) await pay(harness, partner, order_no, { amount: '255.00' });
-    made.push((await getOrder(harness, partner, order_no)).body);
-    if (number < 4) harness.clock.advance(60);
-  }
-});
-afterAll(() => harness.close());
-
+for (let number = 0; number < 6; number += 1) {
+  const treatmentIds = [products[number % 3 === 0 ? 0 : 1]];
+  const { order_no } = await completedEncounter(harness, partner, { clinicId: clinics[number % 2], treatmentIds });
+  if (number === 1) await pay(harness, partner, order_no, { amount: '255.00' });
+  made.push((await getOrder(harness, partner, order_no)).body);
+  if (number < 4) harness.clock.advance(60);
+}
 const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
   call(harness, `GET /orders${query}`, { token });
 const numbersOf = ({ body }: Answer): string[] => body.data.map(({ order_no }: Body) => order_no);
-/** Their numbers, the newest first. */
+/** The order numbers, the newest first. */
 const newest = (orders: Body[]): string[] =>
   orders
     .toSorted((one, other) => (`${one.createdAt}${one.id}` < `${other.createdAt}${other.id}` ? 1 : -1))
     .map(({ order_no }) => order_no);
 
 describe('200', () => {
-  it('lists whole orders, the newest first, page by page', async () => {
+  it('lists complete orders, the newest first, page by page', async () => {
     const { status, body } = await list();
-    expect(status).toBe(200);
-    expect(body).toEqual({ data: expect.any(Array), next_cursor: null, has_more: false });
+    expect([status, body]).toEqual([200, { data: expect.any(Array), next_cursor: null, has_more: false }]);
     expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
-    const found: string[] = [];
+    const orderNos: string[] = [];
     for (let next: string | null = ''; next !== null;) {
       const page: Answer = await list(`?limit=2${next}`);
-      found.push(...numbersOf(page));
+      orderNos.push(...numbersOf(page));
       const { next_cursor: cursor, has_more } = page.body as { next_cursor: string | null; has_more: boolean };
       expect(has_more).toBe(cursor !== null);
       next = cursor && `&cursor=${cursor}`;
     }
-    expect(found).toEqual(newest(made));
+    expect(orderNos).toEqual(newest(made));
   });
 
-  it('filters by state, clinic, pharmacy and time, in one list or page by page', async () => {
+  it('filters by status, clinic, pharmacy and time, in one list or page by page', async () => {
     const [clinicId] = clinics;
     const { pharmacyId } = made[0]?.lines[0] ?? {};
     const ofPharmacy = made.filter(({ lines }) => lines[0].pharmacyId === pharmacyId);
@@ -78,14 +69,14 @@ describe('200', () => {
     }
   });
 
-  it('shows a client that is limited to clinics theirs only', async () => {
+  it('shows a client limited to clinics only their orders, and no order to another tenant', async () => {
     const limited = await newClient(harness, partner.tenantId, ['read:order'], clinics.slice(0, 1));
     expect(numbersOf(await list('', limited))).toEqual(newest(made.filter((_, index) => index % 2 === 0)));
     expect(numbersOf(await list(`?clinicId=${clinics[1]}`, limited))).toEqual([]);
     expect(numbersOf(await list('', await newPartner(harness)))).toEqual([]);
   });
 
-  it('costs as many statements with one order as with many', async () => {
+  it('sends as many statements for six orders as for one', async () => {
     await list();
     const cost = async (query: string) => (await ownStatementsOf(() => list(query))).length;
     expect(await cost('?limit=6')).toBe(await cost('?limit=1'));
@@ -94,7 +85,7 @@ describe('200', () => {
 
 describe('400', () => {
   it.each(['x', Buffer.from('2026-11-20T16:10:00.000Z 5').toString('base64url')])(
-    'refuses the cursor %s, which is none',
+    'refuses the malformed cursor %s',
     async (cursor) => {
       expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
     },

@@ -1,150 +1,47 @@
 import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const list = (query = '', { token }: { token: string | undefined } = partner) =>
   call(harness, `GET /tenants/products${query}`, { token });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
 describe('200', () => {
-  it('tells everything about a product, with money as text of two decimals', async () => {
+  // The examples of the contract have every other property (tests/contract/examples).
+  it('returns the optional properties of a product, with money as text of two decimals', async () => {
     const mine = await newPartner(harness);
-    const { tenantId } = mine;
+    await newProduct(harness, mine, { isRx: true });
     const { db, newId } = harness.domain;
-    const [createdAt, updatedAt] = [new Date('2026-01-02T03:04:05.678Z'), new Date('2026-02-03T04:05:06.789Z')];
-    const [createdBy, updatedBy] = [newId(), newId()];
-    const audit = { createdAt, createdBy, updatedAt, updatedBy };
-    const clinicId = await newClinic(harness, mine, { createdAt, updatedAt });
-    const review = { reviewOften: 'QUARTERLY', reviewRecurring: false };
-    const category = { id: newId(), categoryName: 'Weight', ...review, ...audit };
-    const subcategory = { id: newId(), categoryId: category.id, subCategoryName: 'GLP-1', ...audit };
-    const product = {
-      id: newId(),
-      sku: 'SEMA-1',
-      name: 'Semaglutide',
-      description: 'Weekly pen',
-      isActive: false,
-      isDeleted: false,
-      metadata: { color: 'blue' },
-      pharmacyId: newId(),
-      pharmacyName: 'Lone Star Pharmacy',
-      categoryId: category.id,
-      subcategoryId: subcategory.id,
-      imageUrl: 'https://cdn.example/1.png',
-      ...audit,
-    };
-    const productId = product.id;
-    const offer = { id: newId(), productId, qty: -3, qtyAlert: 5, ...audit };
-    const variant = {
-      id: newId(),
-      productOfferId: offer.id,
-      name: 'Box',
-      sku: 'SEMA-1-B',
-      qty: 1,
-      isActive: true,
-      createdAt,
-      updatedAt,
-    };
-    const rx = {
-      id: newId(),
-      productId,
-      rxNumber: 'RX1',
-      drugForm: 'pen',
-      drugStrength: '1 mg',
-      directions: 'weekly',
-      refills: 2,
-      rxType: 'new',
-      deaScheduleId: newId(),
-      quantityUnitOfMeasureId: newId(),
-      codeListQualifier: 'q',
-      rxQty: 4,
-      daysSupply: 28,
-      dateWritten: '2026-01-01',
-      daw: '0',
-      requestedBy: 'Dr. No',
-      refrigerationTypeId: newId(),
-      notes: 'cold',
-      ...audit,
-    };
-    const entry = { id: newId(), productId, clinicId, isActive: true, createdAt, updatedAt };
-    await db.prisma.category.create({ data: { tenantId, ...category } });
-    await db.prisma.subcategory.create({ data: { tenantId, ...subcategory } });
-    await db.prisma.product.create({ data: { tenantId, ...product, unitPrice: '0.1', externalCode: 'EXT-1' } });
-    await db.prisma.productRx.create({ data: { tenantId, ...rx } });
-    const money = { price: '9999999999.99', shippingAmount: '25', vendorCost: '0', cogs: '1.5' };
-    await db.prisma.productOffer.create({ data: { tenantId, ...offer, ...money, shippingType: 'FREE_SHIPPING' } });
-    await db.prisma.offerVariant.create({ data: { tenantId, ...variant, price: '12.3' } });
-    await db.prisma.clinicAvailability.create({ data: { tenantId, ...entry } });
-
-    const summary = { ...product, unitPrice: '0.10', productId: 'EXT-1' };
-    const { status, body } = await list('', mine);
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      data: [
-        asJson({
-          ...summary,
-          category,
-          subcategory,
-          productRx: rx,
-          clinicAvailability: [
-            {
-              ...entry,
-              clinic: {
-                id: clinicId,
-                legalName: expect.stringMatching(/, PLLC$/),
-                displayName: expect.any(String),
-                email: expect.any(String),
-                metadata: null,
-                tenantId,
-                isActive: true,
-                createdAt,
-                updatedAt,
-              },
-            },
-          ],
-          clinicAvailabilityTotal: 1,
-          productOffer: {
-            ...offer,
-            price: '9999999999.99',
-            shippingType: 'FREE_SHIPPING',
-            shippingAmount: '25.00',
-            vendorCost: '0.00',
-            cogs: '1.50',
-            product: summary,
-            offerVariants: [{ ...variant, price: '12.30' }],
-          },
-        }),
-      ],
-      meta: { total: 1, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false },
-    });
-  });
-
-  it('tells null and empty lists for what a product does not have', async () => {
-    const mine = await newPartner(harness);
-    await newProduct(harness, mine);
+    const where = { tenantId: mine.tenantId };
+    const authors = { createdBy: newId(), updatedBy: newId() };
+    const product = { metadata: { color: 'blue' }, imageUrl: 'https://cdn.example/1.png', isActive: false, ...authors };
+    const dated = { rxNumber: 'RX1', dateWritten: '2026-01-01', daw: '0' };
+    const productRx = { codeListQualifier: 'q', requestedBy: 'Dr. No', notes: 'cold', ...dated, ...authors };
+    const offer = { qty: -3, price: '9999999999.99', ...authors };
+    await db.prisma.category.updateMany({ where, data: authors });
+    await db.prisma.subcategory.updateMany({ where, data: authors });
+    await db.prisma.product.updateMany({ where, data: { unitPrice: '0.1', ...product } });
+    await db.prisma.productRx.updateMany({ where, data: productRx });
+    const money = { shippingAmount: '25', vendorCost: '0', cogs: '1.5' };
+    await db.prisma.productOffer.updateMany({ where, data: { ...money, ...offer } });
+    const shown = { unitPrice: '0.10', ...product };
+    const texts = { shippingAmount: '25.00', vendorCost: '0.00', cogs: '1.50' };
     expect((await list('', mine)).body.data).toMatchObject([
       {
-        productRx: null,
-        clinicAvailability: [],
-        metadata: null,
-        imageUrl: null,
-        createdBy: null,
-        updatedBy: null,
-        productOffer: { offerVariants: [] },
+        ...shown,
+        category: authors,
+        subcategory: authors,
+        productRx,
+        productOffer: { ...texts, ...offer, product: shown },
       },
     ]);
   });
 
-  it('never lists or counts deleted products, whatever the filter', async () => {
+  it('never lists or counts deleted products, with any filter', async () => {
     const mine = await newPartner(harness);
     const group = await newCategory(harness, mine);
     const clinicId = await newClinic(harness, mine);
@@ -206,19 +103,17 @@ describe('200', () => {
       ['?search=BTX&isActive=true', ['botox']],
       ['?search=Lone%20Star', []],
       ['?categoryId=GROUP', ['botox', 'filler']],
+      ['?categoryId=UPPER', ['botox', 'filler']],
       ['?categoryId=GROUP&isActive=true', ['botox']],
       ['?categoryId=01a05c32-5e80-7000-8000-00000000ca01', []],
       ['?categoryId=GROUP&search=filler&isActive=false', ['filler']],
-    ])('answers %s with those that match, and counts them', async (query, names) => {
-      const { status, body } = await list(query.replace('GROUP', group.categoryId), mine);
+    ])('lists and counts the products that match "%s"', async (query, names) => {
+      const { categoryId } = group;
+      const path = query.replace('GROUP', categoryId).replace('UPPER', categoryId.toUpperCase());
+      const { status, body } = await list(path, mine);
       expect(status).toBe(200);
       expect(idsOf(body)).toEqual(names.map((name) => ids[name]));
       expect(body.meta.total).toBe(names.length);
-    });
-
-    it('knows a category by its id in either case', async () => {
-      const { body } = await list(`?categoryId=${group.categoryId.toUpperCase()}`, mine);
-      expect(idsOf(body)).toEqual([ids['botox'], ids['filler']]);
     });
   });
 });
@@ -235,24 +130,11 @@ describe('400', () => {
     ['sort_by=price', 'sort_by', ['enum']],
     ['sort_by=name&sort_by=sku', 'sort_by', ['type', 'enum']],
     ['sort_order=descending', 'sort_order', ['enum']],
-    [`search=${'x'.repeat(101)}`, 'search', ['maxLength']],
     ['search=%00', 'search', ['pattern']],
     ['state=TX', 'state', ['additionalProperties']],
     ['isDeleted=true', 'isDeleted', ['additionalProperties']],
   ])('refuses %s', async (query, parameter, rules) => {
-    expectProblem(
-      await list(`?${query}`),
-      400,
-      'validation_failed',
-      rules.map((code) => ({ parameter, code })),
-    );
+    const faults = rules.map((code) => ({ parameter, code }));
+    expectProblem(await list(`?${query}`), 400, 'validation_failed', faults);
   });
 });
-
-/** As the value looks after a way through JSON: times are texts. Matchers stay as they are. */
-function asJson(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.map(asJson);
-  if (typeof value !== 'object' || value === null || 'asymmetricMatch' in value) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, asJson(member)]));
-}

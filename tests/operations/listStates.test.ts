@@ -1,39 +1,29 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
   call(harness, `GET /reference/states${query}`, { token });
 
 describe('200', () => {
-  it('lists states by name, each of which a patient can have', async () => {
+  it('lists states by name, whose ids a patient accepts', async () => {
     const { status, body } = await list();
     expect([status, body.data.length]).toEqual([200, 56]);
     const names = body.data.map(({ name }: { name: string }) => name);
     expect(names).toEqual([...names].sort());
     const utah = body.data.find(({ code }: { code: string }) => code === 'UT');
-    expect(utah).toEqual({
-      id: expect.any(String),
-      code: 'UT',
-      name: 'Utah',
-      countryId: expect.any(String),
-      countryCode: 'US',
-    });
+    const country = { countryId: expect.any(String), countryCode: 'US' };
+    expect(utah).toEqual({ id: expect.any(String), code: 'UT', name: 'Utah', ...country });
     const id = await newPatient(harness, partner, { stateId: utah.id });
     const patient = await call(harness, `GET /clients/${id}`, { token: partner.token });
     expect(patient.body.state).toMatchObject({ code: 'UT', name: 'Utah' });
   });
 
-  it('lists those of one country, in either case, for readers and writers of patients', async () => {
+  it('filters by country code in either case, for readers and writers of patients', async () => {
     expect((await list('?countryCode=us')).body.data).toHaveLength(56);
     expect((await list('?countryCode=CA')).body.data).toEqual([]);
     for (const permission of ['read:client', 'write:client'] as const) {
@@ -43,7 +33,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no code of a country', async () => {
+  it('refuses a malformed country code', async () => {
     expectProblem(await list('?countryCode=USA'), 400, 'validation_failed', [{ parameter: 'countryCode' }]);
   });
 });

@@ -1,74 +1,59 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpointId: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
-  endpointId = (await newWebhooks(harness, partner)).endpoint_id;
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+for (let number = 0; number < 5; number += 1) await newPatient(harness, partner);
+const { endpoint_id: endpointId } = await newWebhooks(harness, partner);
 
 const list = (query = '', id = endpointId): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}/deliveries${query}`, { token: partner.token });
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('200', () => {
-  it('shows what is on its way, the newest first, page by page and by state', async () => {
+  it('lists deliveries, the newest first, page by page and by status', async () => {
     const { tenantId } = partner;
     const { db, now } = harness.domain;
     const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
     const all = await list();
-    expect(all.body).toEqual({
-      data: events.map((event) => ({
-        id: expect.any(String),
-        event_id: event.id,
-        event_type: 'patient.created',
-        status: 'waiting',
-        created_at: now().toISOString(),
-        next_attempt_at: now().toISOString(),
-        attempts: [],
-      })),
-      next_cursor: null,
-      has_more: false,
-    });
-    const found: string[] = [];
+    const times = { created_at: now().toISOString(), next_attempt_at: now().toISOString() };
+    const waiting = { event_type: 'patient.created', status: 'waiting', attempts: [], ...times };
+    const data = events.map((event) => ({ id: expect.any(String), event_id: event.id, ...waiting }));
+    expect(all.body).toEqual({ data, next_cursor: null, has_more: false });
+    const ids: string[] = [];
     for (let cursor = ''; ;) {
       const page = await list(`?limit=2${cursor}`);
-      found.push(...idsOf(page));
+      ids.push(...idsOf(page));
       expect(page.body.has_more).toBe(page.body.next_cursor !== null);
       if (!page.body.has_more) break;
       cursor = `&cursor=${page.body.next_cursor}`;
     }
-    expect(found).toEqual(idsOf(all));
+    expect(ids).toEqual(idsOf(all));
 
     const attempts = [{ at: now().toISOString(), http_status: null, error: 'timeout', duration_ms: 15_000 }];
     const failed = { status: 'failed', nextAttemptAt: null, attempts } as const;
-    await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: found.slice(1, 3) } }, data: failed });
+    await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: ids.slice(1, 3) } }, data: failed });
     const ofFailed = await list('?status=failed');
-    expect(idsOf(ofFailed)).toEqual(found.slice(1, 3));
+    expect(idsOf(ofFailed)).toEqual(ids.slice(1, 3));
     expect(ofFailed.body.data[0]).toMatchObject({ status: 'failed', next_attempt_at: null, attempts });
     const next = (await list('?status=failed&limit=1')).body.next_cursor;
-    expect(idsOf(await list(`?status=failed&cursor=${next}`))).toEqual(found.slice(2, 3));
-    expect(idsOf(await list('?status=waiting'))).toEqual([found[0], ...found.slice(3)]);
+    expect(idsOf(await list(`?status=failed&cursor=${next}`))).toEqual(ids.slice(2, 3));
+    expect(idsOf(await list('?status=waiting'))).toEqual([ids[0], ...ids.slice(3)]);
     expect(idsOf(await list('?status=delivered'))).toEqual([]);
   });
 });
 
 describe('400', () => {
-  it.each(['x', Buffer.from('1').toString('base64url')])('refuses the cursor %s, which is none', async (cursor) => {
+  it.each(['x', Buffer.from('1').toString('base64url')])('refuses the malformed cursor %s', async (cursor) => {
     expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await list('', harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });

@@ -1,24 +1,19 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const list = ({ token }: Partner, query = ''): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints${query}`, { token });
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('200', () => {
-  it('shows a client without limits all of the tenant, and one that is limited to clinics its own', async () => {
+  it('shows an unlimited client all endpoints of the tenant, and a client limited to clinics its own', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const first = await newEndpoint(harness, partner);
@@ -30,7 +25,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a query, which the contract does not know', async () => {
+  it('refuses an unknown query parameter', async () => {
     expectProblem(await list(partner, '?page=1'), 400, 'validation_failed', [{ parameter: 'page' }]);
   });
 });

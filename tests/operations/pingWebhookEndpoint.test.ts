@@ -1,24 +1,20 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { feedPage } from '../support/events.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newClient, newClinic, newPartner } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const ping = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/ping`, { token });
 
 describe('202', () => {
-  it('is an event of the feed, which a client that is limited to clinics sees of its own endpoint only', async () => {
+  it('emits webhook.ping, which a client limited to clinics sees for its own endpoint only', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const [ours, theirs] = [await newEndpoint(harness, partner), await newEndpoint(harness, limited)];
@@ -36,24 +32,22 @@ describe('202', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await ping('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await ping(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };
     await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
-    const answer = await ping(id);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('disabled');
+    expectInvalidState(await ping(id), 'disabled');
   });
 });

@@ -1,25 +1,21 @@
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
 let order_no: string;
 let pharmacyId: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
 beforeEach(async () => {
   ({ order_no } = await completedEncounter(harness, partner));
   [{ pharmacyId }] = (await orderOf()).lines;
 });
-afterAll(() => harness.close());
 
 type Body = Answer['body'];
 type Token = Pick<Partner, 'token'>;
@@ -27,14 +23,14 @@ const record = (status: string, more: object = {}, { token }: Token = partner): 
   call(harness, `POST /orders/${order_no}/fulfilments`, { token, json: { pharmacyId, status, ...more } });
 const orderOf = async (owner: Token = partner): Promise<Body> => (await getOrder(harness, owner, order_no)).body;
 
-/** A client of the preset, limited to these pharmacies. */
+/** A client of the preset "pharmacy", limited to these pharmacies. */
 async function pharmacyClient(...pharmacies: string[]): Promise<Token & { clientId: string }> {
   const wanted = { tenant: partner.tenantId, preset: 'pharmacy', pharmacies } as const;
   const client = await createApiClient(harness.domain, wanted);
   return { clientId: client.clientId, token: await newToken(harness, client) };
 }
 
-/** An order with two lines, of a pharmacy each; the second is a prescription. */
+/** An order with lines of two pharmacies; the second is a prescription. */
 async function orderOfTwo(): Promise<string[]> {
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   const treatmentIds = await Promise.all(
@@ -47,7 +43,7 @@ async function orderOfTwo(): Promise<string[]> {
 }
 
 describe('200', () => {
-  it('shows with each line of the pharmacy how far it is, with one event each', async () => {
+  it('updates the lines of the pharmacy, and emits order.fulfilment_updated for each step', async () => {
     const before = await orderOf();
     expect(before.lines[0].fulfilment).toMatchObject({ status: 'pending', carrier: null, trackingNumber: null });
     await record('accepted');
@@ -58,19 +54,13 @@ describe('200', () => {
     expect([status, body.lines[0].fulfilment]).toEqual([200, { status: 'shipped', ...sent, reason: null, updatedAt }]);
     expect(body).toEqual({ ...before, lines: body.lines });
     expect((await record('delivered')).body.lines[0].fulfilment).toMatchObject({ status: 'delivered', ...sent });
-    const told = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
-    const { encounter_id } = before;
-    expect(told.map(({ data }) => data)).toEqual(
-      ['accepted', 'shipped', 'delivered'].map((one) => ({
-        order_no,
-        encounter_id,
-        pharmacyId,
-        fulfilment_status: one,
-      })),
-    );
+    const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
+    const about = { order_no, encounter_id: before.encounter_id, pharmacyId };
+    const steps = ['accepted', 'shipped', 'delivered'].map((step) => ({ ...about, fulfilment_status: step }));
+    expect(events.map(({ data }) => data)).toEqual(steps);
   });
 
-  it('makes the transitions of the table and no others', async () => {
+  it('allows exactly the transitions of the table', async () => {
     const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
     const { tenantId } = partner;
     const { id: orderId } = await orderOf();
@@ -85,10 +75,10 @@ describe('200', () => {
     }
   });
 
-  it('is one of the order’s pharmacies at a time, and a limited client sees only its lines', async () => {
-    const [one, other] = await orderOfTwo();
-    const client = await pharmacyClient(one ?? '');
-    expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([one]);
+  it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
+    const [first, other] = await orderOfTwo();
+    const client = await pharmacyClient(first ?? '');
+    expect((await record('accepted', {}, client)).body.lines.map((line: Body) => line.pharmacyId)).toEqual([first]);
     expect((await orderOf(client)).lines).toHaveLength(1);
     const statuses = (await orderOf()).lines.map((line: Body) => line.fulfilment.status);
     expect(statuses).toEqual(['accepted', 'pending']);
@@ -102,13 +92,13 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a state that a pharmacy cannot name', async () => {
+  it('refuses the status pending, which no pharmacy may set', async () => {
     expectProblem(await record('pending'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
 describe('404', () => {
-  it('knows neither orders of others nor pharmacies that are not of the order', async () => {
+  it('answers order_not_found for orders of other tenants and for pharmacies without a line in the order', async () => {
     expectProblem(await record('accepted', {}, await newPartner(harness)), 404, 'order_not_found');
     const stranger = '01a10caf-a4c0-7000-8000-00000000dead';
     expectProblem(await record('accepted', {}, await pharmacyClient(stranger)), 404, 'order_not_found');
@@ -118,23 +108,19 @@ describe('404', () => {
 });
 
 describe('409', () => {
-  it('takes a prescription only when the order is paid', async () => {
+  it('accepts a prescription only when the order is paid', async () => {
     const [, prescription] = await orderOfTwo();
     const more = { pharmacyId: prescription };
-    const answer = await record('accepted', more);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('pending');
+    expectInvalidState(await record('accepted', more), 'pending');
     await pay(harness, partner, order_no, { amount: (await orderOf()).balance_amt });
     expect((await record('accepted', more)).status).toBe(200);
   });
 
-  it('refuses an order that is cancelled, and lets one of twenty through', async () => {
+  it('lets one of twenty simultaneous requests succeed, and refuses a cancelled order', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => record('accepted')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)]);
     const token = { token: partner.token, json: { reason: 'x' } };
     expect((await call(harness, `POST /orders/${order_no}/cancel`, token)).status).toBe(200);
-    const answer = await record('shipped');
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe('cancelled');
+    expectInvalidState(await record('shipped'), 'cancelled');
   });
 });

@@ -1,20 +1,16 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { MAX_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = await openHarness();
 let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 const replay = (id: string, json: object, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/replay`, { token, json });
@@ -30,7 +26,7 @@ const deliveries = (endpointId: string) =>
 const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
 
 describe('202', () => {
-  it('sends the events of the time, those that were sent too, each by its one delivery', async () => {
+  it('queues the events of the period, including delivered ones, each in its single delivery', async () => {
     const { id } = await newEndpoint(harness, partner);
     const patients: string[] = [];
     const times: string[] = [];
@@ -44,23 +40,20 @@ describe('202', () => {
     expect((await replay(id, { after: times[0], before: times[3] })).body).toEqual({ deliveries: 2 });
     expect(await dataOf(id)).toEqual([second, third]);
     const before = await deliveries(id);
-    await harness.domain.db.prisma.webhookDelivery.updateMany({
-      where: { tenantId: partner.tenantId },
-      data: { status: 'failed', failures: 10, nextAttemptAt: null },
-    });
+    const where = { tenantId: partner.tenantId };
+    const failed = { status: 'failed', failures: 10, nextAttemptAt: null } as const;
+    await harness.domain.db.prisma.webhookDelivery.updateMany({ where, data: failed });
     harness.clock.advance(60);
     const again = await replay(id, { after: '2026-01-01T00:00:00Z', before: null });
     expect([again.status, again.body]).toEqual([202, { deliveries: 4 }]);
     const after = await deliveries(id);
-    expect(after.slice(0, 2)).toEqual(before.map((one) => ({ ...one, nextAttemptAt: harness.clock.now })));
+    expect(after.slice(0, 2)).toEqual(before.map((delivery) => ({ ...delivery, nextAttemptAt: harness.clock.now })));
     expect(after.slice(2).map(({ event }) => event.data)).toEqual([first, fourth]);
   });
 
-  it('sends what the endpoint wants, a ping to its own endpoint only', async () => {
-    const [all, paid] = [
-      await newEndpoint(harness, partner),
-      await newEndpoint(harness, partner, { types: ['order.paid'] }),
-    ];
+  it('queues only the endpoint’s event types and its own pings', async () => {
+    const all = await newEndpoint(harness, partner);
+    const paid = await newEndpoint(harness, partner, { types: ['order.paid'] });
     await newPatient(harness, partner);
     await ping(all.id);
     await ping(paid.id);
@@ -71,7 +64,7 @@ describe('202', () => {
     expect(await dataOf(paid.id)).toEqual([{ endpoint_id: paid.id }]);
   });
 
-  it('sends what the API client of the endpoint sees in the feed, whoever asks', async () => {
+  it('queues the events that the API client of the endpoint may see, for any caller', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const { id } = await newEndpoint(harness, limited);
@@ -86,7 +79,7 @@ describe('202', () => {
 });
 
 describe('400', () => {
-  it('takes a time with 10 000 events, and refuses one with more as a whole', async () => {
+  it('accepts a period with 10,000 events, and refuses a larger one as a whole', async () => {
     const { id } = await newEndpoint(harness, partner);
     const { tenantId } = partner;
     const { db } = harness.domain;
@@ -103,7 +96,7 @@ describe('400', () => {
     expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });
 
-  it('needs the beginning of the time, as a moment', async () => {
+  it('requires "after" as a date-time', async () => {
     const { id } = await newEndpoint(harness, partner);
     for (const [json, pointer] of [
       [{}, '#/after'],
@@ -116,13 +109,13 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await replay(harness.domain.newId(), { after: now() }), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };
     await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });

@@ -1,25 +1,19 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let made: Awaited<ReturnType<typeof newWebhooks>>;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  await newPatient(harness, partner);
-  made = await newWebhooks(harness, partner);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+await newPatient(harness, partner);
+const made = await newWebhooks(harness, partner);
 
 const retry = (delivery = made.delivery_id, endpoint = made.endpoint_id): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${endpoint}/deliveries/${delivery}/retry`, { token: partner.token });
 
 describe('202', () => {
-  it('sends the event again at once, whatever has become of it, and begins the schedule anew', async () => {
+  it('makes a delivery of any status due now, and restarts its schedule', async () => {
     const { tenantId } = partner;
     const { db } = harness.domain;
     const where = { tenantId_id: { tenantId, id: made.delivery_id } };
@@ -33,38 +27,29 @@ describe('202', () => {
       await db.prisma.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
       const { status, body } = await retry();
       const now = harness.clock.now.toISOString();
-      expect([status, body]).toEqual([
-        202,
-        {
-          id: made.delivery_id,
-          event_id: expect.any(String),
-          event_type: 'patient.created',
-          status: 'waiting',
-          created_at: now,
-          next_attempt_at: now,
-          attempts,
-        },
-      ]);
+      const about = { id: made.delivery_id, event_id: expect.any(String), event_type: 'patient.created' };
+      const due = { status: 'waiting', created_at: now, next_attempt_at: now, attempts };
+      expect([status, body]).toEqual([202, { ...about, ...due }]);
       expect((await db.prisma.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
     }
   });
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await retry('1'), 400, 'validation_failed', [{ parameter: 'delivery_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no delivery of another endpoint', async () => {
+  it('answers 404 for a delivery of another endpoint and for an unknown endpoint', async () => {
     expectProblem(await retry(made.delivery_id, made.spareEndpointId), 404, 'delivery_not_found');
     expectProblem(await retry(made.delivery_id, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('refuses a disabled endpoint, which would get nothing', async () => {
+  it('refuses a disabled endpoint', async () => {
     const target = `PATCH /webhook-endpoints/${made.endpoint_id}`;
     await call(harness, target, { token: partner.token, json: { status: 'disabled' } });
     expectProblem(await retry(), 409, 'invalid_state');

@@ -1,24 +1,19 @@
 import { newSandbox, setClock } from '../support/sandbox.js';
-import { type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import {} from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newSandbox(harness);
 
 const rotate = (id: string, headers: Record<string, string> = {}): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token, headers });
 
 describe('200', () => {
-  it('makes a new secret, and keeps the one before for a day of the tenant’s time', async () => {
+  it('creates a new secret, and keeps the former one for a day of the tenant’s time', async () => {
     const { id, secret: first } = await newEndpoint(harness, partner);
     await setClock(harness, partner, 3600);
     let before = first;
@@ -27,9 +22,8 @@ describe('200', () => {
       expect(status).toBe(200);
       expect(body.previousSecretUntil).toBe(new Date(harness.clock.now.getTime() + 25 * 3_600_000).toISOString());
       expect(body.secret).not.toBe(before);
-      const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({
-        where: { tenantId: partner.tenantId, id },
-      });
+      const where = { tenantId: partner.tenantId, id };
+      const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where });
       const texts = [stored.secret, stored.previousSecret ?? []].map(
         (bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`,
       );
@@ -39,7 +33,7 @@ describe('200', () => {
     }
   });
 
-  it('rotates once for a retry with its key, and shows the secret once', async () => {
+  it('rotates once for a repeated key, and shows the secret once', async () => {
     const { id, secret: first } = await newEndpoint(harness, partner);
     const [answer, retry] = [
       await rotate(id, { 'Idempotency-Key': 'k' }),
@@ -59,19 +53,19 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await rotate('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await rotate(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
 describe('409', () => {
-  it('asks to come back while a rotation with the same key is under way', async () => {
+  it('answers idempotency_in_progress while a rotation with its key runs', async () => {
     const { id } = await newEndpoint(harness, partner);
     const send = () => rotate(id, { 'Idempotency-Key': 'slow' });
     const answer = await whileKeyIsUsed(harness, partner, 'rotateWebhookSecret', 'slow', send);

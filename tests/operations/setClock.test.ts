@@ -1,7 +1,7 @@
 import { lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { cast } from '../support/cast.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -12,13 +12,8 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 const TEN_YEARS = 315_576_000;
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newSandbox(harness);
 
 const { scheduled, waiting, claimed, completed } = cast.encounters;
 const offset = async ({ token }: Partner = partner): Promise<number> =>
@@ -29,7 +24,7 @@ const events = async (owner: Partner, { encounter_id }: { encounter_id: number }
   (await eventsAbout(harness, owner, { encounter_id })).map(({ type }) => type);
 
 describe('200', () => {
-  it('moves the time of the tenant, and of no other one', async () => {
+  it('moves the time of the tenant only', async () => {
     const [sandbox, other] = [await newSandbox(harness), await newSandbox(harness)];
     const { status, body, headers } = await setClock(harness, sandbox, 2_678_400);
     const now = new Date(harness.clock.now.getTime() + 2_678_400_000).toISOString();
@@ -38,14 +33,12 @@ describe('200', () => {
     expect([await offset(sandbox), await offset(other)]).toEqual([2_678_400, 0]);
   });
 
-  it('is what everything new happens by', async () => {
+  it('dates new records and events by the tenant’s time', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, DAY);
-    const json = { clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
-    const { body } = await call(harness, 'POST /encounters', {
-      token: sandbox.token,
-      json: { ...json, reviewType: 'asynchronous', serviceQueue: 'provider_network' },
-    });
+    const ids = { clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
+    const json = { ...ids, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+    const { body } = await call(harness, 'POST /encounters', { token: sandbox.token, json });
     expect(body).toMatchObject({ createdAt: '2026-11-21T16:00:00.000Z', expiresAt: '2026-12-21T16:00:00.000Z' });
     const { encounter_id } = body;
     expect(await eventsAbout(harness, sandbox, { encounter_id })).toMatchObject([
@@ -53,7 +46,7 @@ describe('200', () => {
     ]);
   });
 
-  it('lets a claim lapse and a visit become due before it answers', async () => {
+  it('ends claims and makes visits due before it responds', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 4 * HOUR);
     expect(await get(claimed, sandbox)).toMatchObject({ status: 'pending_review', reviewerRef: null });
@@ -63,13 +56,13 @@ describe('200', () => {
     expect((await call(harness, `POST /encounters/${scheduled.encounter_id}/claim`, claim)).status).toBe(200);
   });
 
-  it('lets encounters and approvals end before it answers, each told once', async () => {
+  it('expires encounters and approvals before it responds, with one event each', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 20 * DAY);
     expect((await get(waiting, sandbox)).status).toBe('pending_review');
     expect((await events(sandbox, completed)).slice(-1)).toEqual(['gfe.expiring']);
     await setClock(harness, sandbox, 30 * DAY);
-    for (const one of [waiting, claimed]) expect((await get(one, sandbox)).status).toBe('expired');
+    for (const encounter of [waiting, claimed]) expect((await get(encounter, sandbox)).status).toBe('expired');
     expect((await get(scheduled, sandbox)).status).toBe('pending_review');
     const items = (await get(completed, sandbox)).gfe_data;
     expect(items.map(({ status }: Answer['body']) => status)).toEqual(['approved', 'expired']);
@@ -80,31 +73,18 @@ describe('200', () => {
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
 
-  it('does the beginning of a great deal, and the jobs do the rest', async () => {
+  it('processes the first batches and leaves the rest to the jobs', async () => {
     const sandbox = await newSandbox(harness);
-    const { db } = harness.domain;
+    const { db, newId } = harness.domain;
     const { tenantId } = sandbox;
     const where = { tenantId, encounterNo: claimed.encounter_id };
-    const {
-      gfeItems,
-      gfeNo: _generated,
-      ...row
-    } = await db.prisma.encounter.findFirstOrThrow({
-      where,
-      include: { gfeItems: true },
-    });
-    const copies = Array.from({ length: 600 }, (_, index) => ({
-      ...row,
-      id: harness.domain.newId(),
-      encounterNo: 900_000 + index,
-    }));
-    const items = copies.flatMap((copy) =>
-      gfeItems.map((item) => ({ ...item, id: harness.domain.newId(), encounterId: copy.id })),
-    );
-    await db.prisma.$transaction([
-      db.prisma.encounter.createMany({ data: copies }),
-      db.prisma.gfeItem.createMany({ data: items }),
-    ]);
+    const encounter = await db.prisma.encounter.findFirstOrThrow({ where, include: { gfeItems: true } });
+    const { gfeItems, gfeNo: _generated, ...row } = encounter;
+    const numbers = Array.from({ length: 600 }, (_, index) => 900_000 + index);
+    const copies = numbers.map((encounterNo) => ({ ...row, id: newId(), encounterNo }));
+    const items = copies.flatMap(({ id }) => gfeItems.map((item) => ({ ...item, id: newId(), encounterId: id })));
+    const { encounter: encounters, gfeItem } = db.prisma;
+    await db.prisma.$transaction([encounters.createMany({ data: copies }), gfeItem.createMany({ data: items })]);
     const lapsed = () => db.prisma.encounter.count({ where: { tenantId, status: 'in_review' } });
     expect((await setClock(harness, sandbox, 4 * HOUR)).status).toBe(200);
     expect(await lapsed()).toBe(101);
@@ -112,7 +92,7 @@ describe('200', () => {
     expect(await lapsed()).toBe(0);
   });
 
-  it('leaves tokens and links to files in real time', async () => {
+  it('keeps tokens and links to files in real time', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, TEN_YEARS);
     const target = `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`;
@@ -126,13 +106,13 @@ describe('200', () => {
     harness.clock.advance(-901);
   });
 
-  it('may say again what it is', async () => {
+  it('accepts the current offset again', async () => {
     const sandbox = await newSandbox(harness);
     for (const seconds of [0, 60, 60]) expect((await setClock(harness, sandbox, seconds)).status).toBe(200);
     expect(await offset(sandbox)).toBe(60);
   });
 
-  it('never goes back, however many set it at the same time', async () => {
+  it('never moves back when twelve requests race', async () => {
     const sandbox = await newSandbox(harness);
     const wanted = Array.from({ length: 12 }, (_, index) => ((index * 7) % 12) + 1);
     const answers = await Promise.all(wanted.map((seconds) => setClock(harness, sandbox, seconds)));
@@ -143,7 +123,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses to go back, and changes nothing', async () => {
+  it('refuses a smaller offset, and keeps the current one', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 100);
     const answer = await setClock(harness, sandbox, 99);
@@ -152,11 +132,9 @@ describe('400', () => {
   });
 
   it.each([
-    ['a time before the world’s', -1, 'minimum'],
+    ['a negative offset', -1, 'minimum'],
     ['more than ten years', TEN_YEARS + 1, 'maximum'],
-    ['part of a second', 1.5, 'type'],
-    ['a text', '60', 'type'],
-    ['nothing', undefined, 'required'],
+    ['a missing offset', undefined, 'required'],
   ])('refuses %s', async (_what, seconds, code) => {
     const answer = await setClock(harness, partner, seconds);
     expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/offsetSeconds', code }]);
@@ -164,7 +142,7 @@ describe('400', () => {
 });
 
 describe('403', () => {
-  it('never moves the time of a live tenant, whatever its token permits', async () => {
+  it('answers sandbox_only to a live tenant with every permission, and keeps its time', async () => {
     const live = await newPartner(harness);
     expectProblem(await setClock(harness, live, 60), 403, 'sandbox_only');
     const { tenantId: id } = live;
@@ -173,7 +151,7 @@ describe('403', () => {
 });
 
 describe('409', () => {
-  it('is one at a time, with resets: while another one is under way it is refused at once and changes nothing', async () => {
+  it('answers sandbox_busy with Retry-After while a reset runs, and keeps the offset', async () => {
     const sandbox = await newSandbox(harness);
     await whileAnotherResets(harness, sandbox.tenantId, async () => {
       const refused = await setClock(harness, sandbox, 60);
@@ -186,7 +164,7 @@ describe('409', () => {
 });
 
 describe('500', () => {
-  it('can be asked again when something went wrong', async () => {
+  it('succeeds when repeated after an internal error', async () => {
     const sandbox = await newSandbox(harness);
     const answer = await withoutTable(harness, 'event', () => setClock(harness, sandbox, 5 * HOUR));
     expectProblem(answer, 500, 'internal_error');

@@ -1,22 +1,17 @@
-import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness, 'sandbox');
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness, 'sandbox');
 
 const set = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token, json });
 const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
 
 describe('200', () => {
-  it('decides what the receiver of the tenant responds from now on, and after how long', async () => {
+  it('sets the status and the delay of the tenant’s receiver', async () => {
     for (const [json, delayMs] of [
       [{ status: 410, delay_ms: 20_000 }, 20_000],
       [{ status: 500 }, 0],
@@ -29,7 +24,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses what is no status of a response, and more than 20 seconds', async () => {
+  it('refuses an invalid status and a delay outside 0 to 20 seconds', async () => {
     for (const [json, pointer] of [
       [{ status: 199 }, '#/status'],
       [{ status: 600 }, '#/status'],
@@ -38,11 +33,5 @@ describe('400', () => {
     ] as const) {
       expectProblem(await set(json), 400, 'validation_failed', [{ pointer }]);
     }
-  });
-});
-
-describe('403', () => {
-  it('is there for sandboxes only', async () => {
-    expectProblem(await set({ status: 204 }, await newPartner(harness)), 403, 'sandbox_only');
   });
 });

@@ -1,31 +1,27 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox } from '../support/sandbox.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newSandbox(harness);
 let id: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
 beforeEach(async () => {
   id = await newPatient(harness, partner);
 });
-afterAll(() => harness.close());
 
 const play = (status: string, { token }: Pick<Partner, 'token'> = partner, user = id): Promise<Answer> =>
   call(harness, `POST /sandbox/clients/${user}/verification`, { token, json: { status } });
-const told = async (): Promise<unknown[]> =>
+const statuses = async (): Promise<unknown[]> =>
   (await eventsUpTo(harness, partner, 'patient.created'))
     .filter(({ type, data }) => type === 'patient.verification_updated' && data.user_id === id)
     .map(({ data }) => data.isVerified);
 
 describe('200', () => {
-  it('invites, invites again, and verifies, each with what a patient shows', async () => {
+  it('invites, invites again and verifies a patient, and returns it as getPatient does', async () => {
     const invited = (await play('INVITED')).body;
     const now = harness.clock.now.toISOString();
     expect(invited).toMatchObject({ isVerified: 'INVITED', verifierInviteSentDate: now, verifierReminderCount: 0 });
@@ -36,25 +32,25 @@ describe('200', () => {
     expect([status, body]).toEqual([200, read.body]);
     expect(body).toMatchObject({ isVerified: 'VERIFIED', verifierResultMessage: 'verified' });
     expect(body.verifierResponsePayload).toEqual({ status: 'VERIFIED' });
-    expect(await told()).toEqual(['INVITED', 'VERIFIED']);
+    expect(await statuses()).toEqual(['INVITED', 'VERIFIED']);
   });
 
-  it('goes back when it fails, and begins anew', async () => {
+  it('returns to NOTVERIFIED on failure, and invites again', async () => {
     await play('INVITED');
     expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED' });
     expect((await play('INVITED')).body.verifierResultMessage).toBeNull();
-    expect(await told()).toEqual(['INVITED', 'NOTVERIFIED', 'INVITED']);
+    expect(await statuses()).toEqual(['INVITED', 'NOTVERIFIED', 'INVITED']);
   });
 });
 
 describe('400', () => {
-  it('refuses a state that there is not', async () => {
+  it('refuses an unknown status', async () => {
     expectProblem(await play('REMINDED'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
 describe('403', () => {
-  it('works in sandboxes only', async () => {
+  it('answers sandbox_only to a live tenant', async () => {
     const live = await newPartner(harness);
     const user = await newPatient(harness, live);
     expectProblem(await play('VERIFIED', live, user), 403, 'sandbox_only');
@@ -65,16 +61,13 @@ describe('403', () => {
 });
 
 describe('404', () => {
-  it('does not know patients that the caller may not see', async () => {
+  it('answers patient_not_found for patients that the caller may not see', async () => {
     const other = await newSandbox(harness);
-    const { token } = await newClient(
-      harness,
-      partner.tenantId,
-      ['sandbox:simulate'],
-      [(await harness.domain.db.prisma.clinic.findFirstOrThrow({ where: { tenantId: partner.tenantId } })).id],
-    );
+    const where = { tenantId: partner.tenantId };
+    const { id: clinicId } = await harness.domain.db.prisma.clinic.findFirstOrThrow({ where });
+    const { token } = await newClient(harness, partner.tenantId, ['sandbox:simulate'], [clinicId]);
     for (const caller of [other, { token }]) expectProblem(await play('VERIFIED', caller), 404, 'patient_not_found');
-    expect(await told()).toEqual([]);
+    expect(await statuses()).toEqual([]);
   });
 });
 
@@ -87,9 +80,7 @@ describe('409', () => {
   ])('refuses %s after %j', async (status, before) => {
     for (const earlier of before) await play(earlier);
     const current_status = before.at(-1) ?? 'NOTVERIFIED';
-    const answer = await play(status);
-    expectProblem(answer, 409, 'invalid_state');
-    expect(answer.body.current_status).toBe(current_status);
-    expect(await told()).toEqual(before);
+    expectInvalidState(await play(status), current_status);
+    expect(await statuses()).toEqual(before);
   });
 });

@@ -1,22 +1,13 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
-let harness: Harness;
-let partner: Partner;
-let endpoint: Answer['body'];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const { secret: _secret, ...shown } = await newEndpoint(harness, partner, {
-    types: ['order.paid'],
-    description: 'a',
-  });
-  endpoint = shown;
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { secret: _secret, ...shown } = await newEndpoint(harness, partner, { types: ['order.paid'], description: 'a' });
+let endpoint: Answer['body'] = shown;
 
 const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
   call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
@@ -24,7 +15,7 @@ const stored = () =>
   harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
 
 describe('200', () => {
-  it('changes what is named and nothing else', async () => {
+  it('changes only the properties that are sent', async () => {
     harness.clock.advance(60);
     const at = { updatedAt: harness.clock.now.toISOString() };
     const url = 'https://other.northwind.example/hook';
@@ -40,18 +31,17 @@ describe('200', () => {
     }
   });
 
-  it('has an endpoint that is enabled again begin at the present end of the feed, and an active one go on', async () => {
+  it('restarts a re-enabled endpoint at the end of the feed, and keeps the position of an active one', async () => {
     const { fromPosition: start } = await stored();
     await newPatient(harness, partner);
     expect((await update({ status: 'active' })).body).toEqual(endpoint);
     expect((await stored()).fromPosition).toBe(start);
     const disabled = { status: 'disabled', disabledReason: 'partner' };
     expect((await update({ status: 'disabled' })).body).toMatchObject(disabled);
-    await harness.domain.db.prisma.webhookEndpoint.updateMany({
-      where: { tenantId: partner.tenantId },
-      data: { disabledReason: 'gone', failingSince: harness.clock.now },
-    });
-    // Why it was disabled first is what counts.
+    const gone = { disabledReason: 'gone', failingSince: harness.clock.now } as const;
+    const where = { tenantId: partner.tenantId };
+    await harness.domain.db.prisma.webhookEndpoint.updateMany({ where, data: gone });
+    // Disabling it again keeps the first reason.
     expect((await update({ status: 'disabled' })).body).toMatchObject({ ...disabled, disabledReason: 'gone' });
     await newPatient(harness, partner);
     expect((await update({ status: 'active' })).body).toEqual(endpoint);
@@ -60,7 +50,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a URL that nothing may be sent to, and what is malformed, and changes nothing', async () => {
+  it('refuses forbidden URLs and malformed properties, and leaves the endpoint unchanged', async () => {
     const before = await stored();
     const forbidden = await update({ url: 'https://127.0.0.1/hook', description: 'b' });
     expectProblem(forbidden, 400, 'webhook_url_forbidden', [{ pointer: '#/url' }]);
@@ -71,7 +61,7 @@ describe('400', () => {
 });
 
 describe('404', () => {
-  it('knows no endpoint of this id', async () => {
+  it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
