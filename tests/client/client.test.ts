@@ -10,7 +10,7 @@ import {
 } from '../../src/client/index.js';
 import { Webhook } from 'standardwebhooks';
 import { patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';

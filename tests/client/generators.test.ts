@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';

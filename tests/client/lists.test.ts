@@ -2,7 +2,7 @@ import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
 import { newPatient, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 import { newWebhooks, receiveExample } from '../support/webhooks.js';

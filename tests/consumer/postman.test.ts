@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
 import { newSandbox } from '../support/sandbox.js';

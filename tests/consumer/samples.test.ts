@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { codeSamples } from '../../scripts/samples.js';
 import { castTime } from '../support/cast.js';
 import { operations } from '../support/contract.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
 import { compile, installClient } from '../support/packedClient.js';

@@ -2,7 +2,7 @@ import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { feedPage } from '../support/events.js';
 import { encounterBody, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { reviewBody, reviewer } from '../support/reviews.js';
 

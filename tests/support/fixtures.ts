@@ -1,4 +1,3 @@
-import { startHarness, type Harness } from './harness.js';
 import { createTestDatabase, type TestDatabase } from './postgres.js';
 import { openStage, type Stage } from './stage.js';
 
@@ -9,13 +8,6 @@ export function useStage(): Stage {
   beforeAll(async () => void Object.assign(stage, await openStage()));
   afterAll(() => stage.close());
   return stage;
-}
-
-export function useHarness(): Harness {
-  const harness = {} as Harness;
-  beforeAll(async () => void Object.assign(harness, await startHarness()));
-  afterAll(() => harness.close());
-  return harness;
 }
 
 export function useDatabase(): TestDatabase {

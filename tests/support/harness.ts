@@ -88,14 +88,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
-/** Starts the service for the tests of a file, which can use it from their first `beforeAll` on. */
+/** Starts the service before the tests of a file, when its members are filled in, and closes it after them. */
 export function useHarness(options: HarnessOptions = {}): Harness {
-  let harness: Harness;
-  beforeAll(async () => {
-    harness = await startHarness(options);
-  });
+  const harness = {} as Harness;
+  beforeAll(async () => void Object.assign(harness, await startHarness(options)));
   afterAll(() => harness.close());
-  return new Proxy({} as Harness, { get: (_target, name) => Reflect.get(harness, name) as unknown });
+  return harness;
 }
 
 function newClock(): Clock {

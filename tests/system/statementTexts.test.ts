@@ -9,7 +9,7 @@ import {
   newProduct,
   type Partner,
 } from '../support/factories.js';
-import { useHarness } from '../support/fixtures.js';
+import { useHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import {
   askedEncounter,
