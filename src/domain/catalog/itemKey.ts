@@ -1,10 +1,10 @@
-/** What identifies an item of an encounter: its category and subcategory, UUIDs in any case. */
+/** The identity of an encounter's item: its category and subcategory, UUIDs in any case. */
 export interface ItemIdentity {
   readonly categoryId: string;
   readonly subcategoryId: string;
 }
 
-/** The identity as one text, to look items up by. */
+/** The identity as a key of maps. */
 export function itemKey({ categoryId, subcategoryId }: ItemIdentity): string {
   return `${categoryId} ${subcategoryId}`.toLowerCase();
 }

@@ -90,7 +90,7 @@ const tampering: [string, string[], string][] = [
   ['removed, all of a checkpoint', ['DELETE FROM audit_event WHERE position <= 3'], 'Row 1 was removed.'],
   ['inserted', [insertAt(4)], 'Row 4 was inserted.'],
   ['inserted before the first', [insertAt(0)], 'Row 0 was inserted.'],
-  ['reordered', swap(5, 7), 'Row 5 was reordered: it was sealed as row 7.'],
+  ['reordered', swap(5, 7), 'Row 5 was reordered: its checkpoint has it as row 7.'],
   [
     'changed, with a checkpoint that fits',
     [

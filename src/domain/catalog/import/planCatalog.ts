@@ -6,7 +6,7 @@ import type { Change, Kind, Place, Planning, Row } from './matchRows.js';
 
 export type CatalogPlan = Record<Kind, readonly Change[]>;
 
-/** A file lists every part of these elements: stored parts that it omits are deleted. */
+/** Parts that a file lists completely: stored parts that it omits are deleted. */
 const ownedParts = [
   ['location', 'clinic'],
   ['variant', 'offer'],
@@ -17,7 +17,7 @@ const ownedParts = [
 
 /**
  * Compares a valid file with the stored catalog. The import creates or updates the elements of the file and leaves
- * other rows as they are. Reports faults to `planning.fault`.
+ * other rows unchanged. Faults go to `planning.fault`.
  */
 export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   const groups = matchGroups(planning, catalog);
@@ -139,7 +139,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
       if (others.length > 0) {
         fault(`${pointer}/clinic`, `is the name of ${others.length + 1} clinics: give the id of one of them`);
       }
-      // Keep an unknown or ambiguous name as the id, so that its repetition is no second fault.
+      // Keep an unknown or ambiguous name as the id, so that repeating it is not a second fault.
       return id ?? clinic;
     },
   };
