@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { EnvError, makeExactValidator } from 'envalid';
 
-/** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
+/** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A kind of variable. `parse` returns undefined for a wrong value; the error says the rule, never the value (a secret?). `example` holds the rule for the operator's table. */
+/**
+ * A kind of variable. `parse` returns undefined for a wrong value. The error states the rule, never the value, which
+ * may be secret. `example` passes the rule to the operators' table.
+ */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);
@@ -33,7 +36,7 @@ const boolean = kind('true or false', (value) => (value === 'true' ? true : valu
 const port = integer(0, 65_535);
 const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
-/** At least a month: deletion is final, and a typing error must not delete what is new. */
+/** At least a month: deletion is final, and a typing error must not delete recent data. */
 const retentionDays = integer(30, 36_500);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
 const origin = kind('an absolute http(s) URL without a path', (value) =>
@@ -94,7 +97,7 @@ export const variables = {
     '`host:port` of clamd or `/path` of its socket',
   ),
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
-  // A timer of more than 24 days fires at once.
+  // A timer of more than 24 days would fire at once.
   DRAIN_TIMEOUT: integer(1, 86_400).or(
     75,
     'Seconds for requests in flight after SIGTERM; a document upload may take 70 seconds',
@@ -107,7 +110,7 @@ export const variables = {
     512,
     'MiB free on the disk of `DATA_DIR`; below it `/readyz` reports `disk`',
   ),
-  // Longer than the 60 s of common load balancers: they must be the ones to close an idle connection.
+  // Longer than the 60 s of common load balancers: they must close idle connections first.
   KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(
     65,
     'Seconds to keep an idle connection; longer than the load balancer does',
@@ -145,7 +148,7 @@ export const variables = {
   OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
 };
 
-/** The condition `VARIABLE=value` or `VARIABLE` without which a variable has no effect, by prefix. */
+/** By prefix, the condition `VARIABLE=value` or `VARIABLE` without which variables have no effect. */
 const CONDITIONS = {
   S3_: 'OBJECT_STORE=s3',
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',

@@ -1,4 +1,4 @@
-/** Asks once for all callers until so many milliseconds after the answer, a failure included. */
+/** Shares one call among all callers until so many milliseconds after its end, including failures. */
 export function sharedFor<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   const forget = (): void => void (known = undefined);

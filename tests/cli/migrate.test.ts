@@ -53,7 +53,7 @@ it('migrate accepts a newer database that this build supports, and refuses one t
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     code: 0,
     stdout: 'The schema is up to date.\n',
-    stderr: 'The database is newer than this build, which still works on it: it has 29991231000000_future.\n',
+    stderr: 'The database is newer than this build, which still supports it. It has 29991231000000_future.\n',
   });
   expect(await runJson(environment, 'migrate')).toEqual({ applied: [] });
   const incompatible = `CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT 1000'`;

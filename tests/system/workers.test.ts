@@ -69,7 +69,7 @@ it('runs, replaces workers and starts on a database that a later build has migra
 
     const another = startServer(stage.environment, '--migrate');
     expect((await call({ baseUrl: await another.started }, 'GET /readyz')).status).toBe(200);
-    const notice = 'The database is newer than this build, which still works on it: it has 29991231000000_future.';
+    const notice = 'The database is newer than this build, which still supports it. It has 29991231000000_future.';
     expect(another.logged()).toEqual(expect.arrayContaining([expect.objectContaining({ msg: notice })]));
   } finally {
     await stage.close();

@@ -50,7 +50,7 @@ export async function verifyAudit(context: Context, expected?: ExpectedCheckpoin
   }
   // The purge removed rows during the verification: start again.
   if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, expected);
-  if (!isFound) fault ??= `Checkpoint ${expected?.number}, named by --expect, is missing.`;
+  if (!isFound) fault ??= `Checkpoint ${expected?.number} that --expect names is missing.`;
   fault ??= await unsealedFault(context, before);
   const head = before && { number: Number(before.number), hash: hexOf(before) };
   return { checkpoints, rows, head, fault };
