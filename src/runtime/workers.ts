@@ -54,7 +54,7 @@ export async function startWorkers(
       if (isStopping()) return;
       failedStarts = run.listenedMs === null ? failedStarts + 1 : 0;
       if (failedStarts === watch.pausesMs.length) {
-        throw new Error(`A worker failed to start ${failedStarts} times. See its messages on standard error.`);
+        throw new Error(`A worker did not start in ${failedStarts} attempts. See its messages on standard error.`);
       }
       log.error(end, 'a worker died and is replaced');
       if ((run.listenedMs ?? 0) > SETTLED_MS) ends = 0;

@@ -164,7 +164,7 @@ describe('a job worker', () => {
       await admin.query('SELECT pg_terminate_backend(unnest($1::int[]))', [await sessions()]);
     });
     await ask('cut');
-    await until(() => logged.some(({ msg }) => msg === 'the job engine gave up, and is started again')).finally(() =>
+    await until(() => logged.some(({ msg }) => msg === 'the job engine stopped and is restarted')).finally(() =>
       allow(true).then(() => admin.end()),
     );
     await until(() => runs === 2);

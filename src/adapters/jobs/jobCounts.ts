@@ -1,8 +1,8 @@
 import type { Queries } from '../database/statements.js';
 
-/** What the engine has to do at the moment, on all servers together. */
+/** The load of the engine, over all servers. */
 interface JobCounts {
-  /** Jobs whose time has come. */
+  /** Jobs that are due. */
   readonly due: number;
   /** Jobs whose last run failed. */
   readonly failed: number;
@@ -10,7 +10,6 @@ interface JobCounts {
   readonly oldestSeconds: number;
 }
 
-/** Asks the engine's tables. */
 export async function jobCounts(db: Queries): Promise<JobCounts> {
   const [counts] = await db.everyTenant.rows<JobCounts>`
     SELECT count(*) FILTER (WHERE is_due)::int AS due, count(*) FILTER (WHERE last_error IS NOT NULL)::int AS failed,
