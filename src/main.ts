@@ -15,7 +15,7 @@ import { startTelemetry } from './telemetry.js';
 const program = new Command('clinical-encounter-service')
   .description('Starts the HTTP server. Environment variables configure it: see scripts/production/configuration.md.')
   .option('--migrate', 'apply pending migrations to DATABASE_URL first')
-  .option('--demo', 'create the demo tenants also with DATABASE_URL')
+  .option('--demo', 'create the demo tenants even with DATABASE_URL')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (options) => {
     const config = readConfig(process.env);

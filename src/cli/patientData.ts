@@ -4,60 +4,52 @@ import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
+import { addTenantCommand } from './command.js';
 import { openStore, withTenant } from './operator.js';
-import { example, print, uuidOr } from './output.js';
+import { print, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
+export const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
+export const uuid = uuidOr('Give the user_id of the patient.');
 
 /** Adds `export|erase` to the group `patient`. */
 export function addPatientDataCommands(patient: Command, terminal: CliIo): void {
-  patient
-    .command('export')
-    .description('write all data about a patient to a new folder: patient.ndjson, and the documents in files/')
+  const exporting = 'write all data about a patient to a new folder: patient.ndjson, and the documents in files/';
+  addTenantCommand(patient, 'export', exporting, [`${EXAMPLE} --to export`])
     .argument('<user-id>', 'id of the patient', uuid)
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .requiredOption('--to <folder>', 'path of the new folder, which only its owner can read')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`patient export ${EXAMPLE} --to export`))
     .action(async (id, { tenant, to, json }) => {
       const store = await openStore(terminal);
       await mkdir(to, { mode: 0o700 }).catch((cause: unknown) => {
-        throw new Error(`${to} cannot be made: choose a folder that does not exist yet.`, { cause });
+        throw new Error(`${to} cannot be created. Choose a folder that does not exist yet.`, { cause });
       });
-      // It is recorded before the first file is written.
-      const found = await withTenant(terminal, tenant, (context, tenantId) =>
+      // The audit records the export before the first file is written.
+      const exported = await withTenant(terminal, tenant, (context, tenantId) =>
         exportPatient(context, tenantId, id),
       ).catch(async (error: unknown) => {
         await rmdir(to);
         throw error;
       });
-      await writeExport(to, found, store);
-      const shown = { folder: to, rows: found.rows.length, files: found.documents.length };
-      print(terminal, json, shown, () => `${shown.rows} rows and ${shown.files} files were written to ${to}.`);
+      await writeExport(to, exported, store);
+      const shown = { folder: to, rows: exported.rows.length, files: exported.documents.length };
+      print(terminal, json, shown, `${shown.rows} rows and ${shown.files} files were written to ${to}.`);
     });
 
-  patient
-    .command('erase')
-    .description(
-      'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
-        'with ids, statuses and amounts. Refused while an encounter or an order is open',
-    )
+  const erasing =
+    'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
+    'with ids, statuses and amounts. Refused while an encounter or an order is open';
+  addTenantCommand(patient, 'erase', erasing, [EXAMPLE])
     .argument('<user-id>', 'id of the patient', uuid)
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`patient erase ${EXAMPLE}`))
     .action(async (id, { tenant, json }) => {
       const store = await openStore(terminal);
       const { objects, encounters } = await withTenant(terminal, tenant, (context, tenantId) =>
         erasePatient(context, tenantId, id),
       );
       await removeAll(store, objects).catch(() => {
-        terminal.err('The object store does not answer: the daily job removes the files of the documents.\n');
+        terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
       });
-      const shown = { id, documents: objects.length, encounters };
-      const rest = `${encounters} encounters are kept without the person`;
-      print(terminal, json, shown, () => `${id} is erased: ${objects.length} documents were removed, ${rest}.`);
+      const told = `${objects.length} documents were removed, ${encounters} encounters remain anonymized`;
+      print(terminal, json, { id, documents: objects.length, encounters }, `${id} is erased: ${told}.`);
     });
 }
 
@@ -67,13 +59,10 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
   const options = { mode: 0o600, flag: 'wx' };
   await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
   await mkdir(join(to, 'files'), { mode: 0o700 });
-  // File names are callers' and may be anything: the ids are in the rows.
+  // Name files by id, because callers choose their names.
   for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
 }
 
 async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
   for (const key of keys) await store.remove(key);
 }
-
-/** Reads the argument that names a patient. */
-export const uuid = uuidOr('Give the user_id of the patient.');

@@ -24,7 +24,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   expect(before).toEqual({
     code: 1,
     stdout: expect.any(String),
-    stderr: '{"error":{"message":"Migrations are pending: run \\"npm run --silent cli -- migrate\\"."}}\n',
+    stderr: '{"error":{"message":"Migrations are pending. Run \\"npm run --silent cli -- migrate\\"."}}\n',
   });
   const { pending }: { pending: string[] } = JSON.parse(before.stdout);
   expect(pending).toEqual(expect.arrayContaining(['20261120180000_initial', 'graphile_worker']));
@@ -32,7 +32,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     ...before,
     stdout: pending.map((name) => `Pending ${name}\n`).join(''),
-    stderr: 'Migrations are pending: run "npm run --silent cli -- migrate".\n',
+    stderr: 'Migrations are pending. Run "npm run --silent cli -- migrate".\n',
   });
 
   expect(await runJson(environment, 'migrate')).toEqual({ applied: pending });
