@@ -3,9 +3,8 @@ import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredD
 import { migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
 import { databaseClock, openDatabase } from '../adapters/database/database.js';
 import { systemContext } from '../runtime/systemContext.js';
-import { readConfig } from '../config.js';
 import { addCommand, PROGRAM } from './command.js';
-import { recorded } from './operator.js';
+import { databasePlace, recorded } from './operator.js';
 import { print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -20,8 +19,8 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 }
 
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const applied = await withAnySchema(terminal, async (database) => {
-    const names = await migrateDatabase(database, notice(terminal));
+  const applied = await withAnySchema(terminal, async (database, log) => {
+    const names = await migrateDatabase(database, log);
     const db = openDatabase(database.url, { poolSize: 1 });
     const context = { ...systemContext(db), now: await databaseClock(db) };
     // Before the migrations there may be no audit, so failures are not recorded.
@@ -31,25 +30,21 @@ async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void
 }
 
 async function showPending(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const pending = await withAnySchema(terminal, ({ ownerUrl }) => pendingMigrations(ownerUrl, notice(terminal)));
+  const pending = await withAnySchema(terminal, ({ ownerUrl }, log) => pendingMigrations(ownerUrl, log));
   print(terminal, json, { pending }, listed('Pending', pending));
   if (pending.length > 0) throw new Error(`Migrations are pending. Run "${PROGRAM} migrate".`);
 }
 
-const notice =
-  ({ err }: CliIo) =>
-  (message: string): void =>
-    err(`${message}\n`);
-
 const listed = (state: string, names: readonly string[]): string =>
   names.length === 0 ? 'The schema is up to date.' : names.map((name) => `${state} ${name}`).join('\n');
 
-async function withAnySchema<T>(terminal: CliIo, work: (database: ServiceDatabase) => Promise<T>): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
-  const place = { databaseUrl, databaseOwnerUrl, dataDir };
-  const database = await configuredDatabase({ ...place, role: 'tool', log: notice(terminal) });
+type Work<T> = (database: ServiceDatabase, log: (message: string) => void) => Promise<T>;
+
+async function withAnySchema<T>(terminal: CliIo, work: Work<T>): Promise<T> {
+  const place = databasePlace(terminal);
+  const database = await configuredDatabase(place);
   try {
-    return await work(database);
+    return await work(database, place.log);
   } finally {
     await database.close();
   }

@@ -13,6 +13,13 @@ import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
 
+/** The location of the configured database. */
+export function databasePlace({ environment, err }: CliIo) {
+  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
+  const log = (message: string): void => err(`${message}\n`);
+  return { databaseUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
+}
+
 /** Longer than for requests, because a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
@@ -28,15 +35,7 @@ export async function withDatabase<T>(
   work: (context: DomainContext) => Promise<T>,
   { asOwner = false, interruption }: { asOwner?: boolean; interruption?: AbortController } = {},
 ): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
-  const database = await openServiceDatabase({
-    databaseUrl,
-    databaseOwnerUrl,
-    dataDir,
-    role: 'tool',
-    applyMigrations: false,
-    log: (message) => terminal.err(`${message}\n`),
-  });
+  const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Closing the pool rolls back. Do not wait long for the embedded server.
