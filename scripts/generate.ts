@@ -168,7 +168,6 @@ const writeForServer = async (bundled: string, dereferenced: string, output: str
   await writeFile(join(root, output), JSON.stringify(needed(contract)));
 };
 
-/** Writes the operator's table of environment variables. */
 const writeConfiguration = async (output: string): Promise<void> => {
   const rows = Object.entries(variables).map(([name, spec]) => {
     const fallback = 'default' in spec ? (spec.default as string | number | boolean | undefined) : undefined;

@@ -2,7 +2,6 @@
 import { format } from 'prettier';
 import type { Content, Operation } from './artifacts/sources.js';
 
-/** A member of `x-codeSamples`. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
@@ -170,7 +169,6 @@ function literal(value: unknown, words: Readonly<Record<string, string>> = {}): 
   return dict(Object.entries(value).map(([name, member]) => [name, literal(member, words)]));
 }
 
-/** A name, and its value as code. */
 type Member = readonly [string, string];
 
 const dict = (members: readonly Member[]): string =>

@@ -18,7 +18,6 @@ interface Parameter {
 
 type Methods = Readonly<Record<string, Operation>>;
 
-/** The compared parts of a bundled contract. */
 export interface Versioned {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Methods>>;

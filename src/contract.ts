@@ -25,7 +25,6 @@ type WithoutNulls<T> = T extends readonly (infer Element)[]
       }
     : T;
 
-/** Request bodies by schema name. */
 export type Bodies = {
   [Name in keyof Schemas as Name extends `${string}Request` ? Name : never]: WithoutNulls<Schemas[Name]>;
 };
@@ -50,7 +49,6 @@ export interface Input<Id extends OperationId> {
   readonly body: BodyOf<Id>;
 }
 
-/** The responses of an operation, by status. */
 export type Responses<Id extends OperationId> = operations[Id]['responses'];
 /** Bytes for a PDF, `null` for a response without body (204). */
 type Json<Response> = Response extends { content: { 'application/json': infer Body } }

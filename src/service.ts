@@ -31,7 +31,6 @@ export interface StartOptions {
 }
 
 export interface RunningService {
-  /** Logs and prints the address. */
   announce(): void;
   /** Resolves if the service can no longer run and must be stopped. */
   readonly failed: Promise<Error>;

@@ -65,7 +65,6 @@ function stepItem(step: Step, operations: readonly Placed[]): object {
   };
 }
 
-/** Replaces inputs and outputs by variables of the collection. */
 function postmanValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   return JSON.parse(

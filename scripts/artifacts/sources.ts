@@ -38,13 +38,11 @@ export interface Parameter {
   readonly example: unknown;
 }
 
-/** An operation with its path and method. */
 export interface Placed extends Operation {
   readonly method: string;
   readonly path: string;
 }
 
-/** The operations, in the contract's order. */
 export const operationsOf = ({ paths }: Contract): Placed[] =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
@@ -73,7 +71,6 @@ export interface Step {
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
-/** The dereferenced contract. */
 export const readContract = async (): Promise<Contract> =>
   JSON.parse(await readFile(join(root, 'generated/dereferenced.json'), 'utf8')) as Contract;
 

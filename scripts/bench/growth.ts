@@ -56,7 +56,6 @@ async function measure(context: Context, [, work, prepare]: GrowthOperation, row
   return { milliseconds: median(times), scanned };
 }
 
-/** The context of a caller of the tenant. */
 async function contextOf(db: Database, url: string, tenantId: string): Promise<Context> {
   const domain = systemContext(db);
   const { id: apiClientId, clientId } = await db.prisma.apiClient.findFirstOrThrow({ where: { tenantId } });

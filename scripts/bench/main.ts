@@ -162,7 +162,6 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
   return rows;
 }
 
-/** The recorded ratio of each operation. */
 function ratiosOf(results: string): Map<string, number> {
   const rows = results.matchAll(/^\| (.+?) +\|.*\*\*([\d.]+)\*\*/gm);
   return new Map(Array.from(rows, ([, name = '', ratio]) => [name, Number(ratio)]));

@@ -22,7 +22,6 @@ export interface MeasuredServer {
 
 const probe = new URL('usage.js', import.meta.url).href;
 
-/** Starts a server; it is ready once it prints its address. */
 export async function startMeasured(
   program: string,
   flags: readonly string[],
@@ -75,7 +74,6 @@ export async function startFlags(): Promise<string[]> {
 const CONNECTIONS = 10;
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-/** Sends one request of an operation and reads the response. */
 export async function send(url: string, operation: BenchOperation, sample: Sample): Promise<string> {
   const { method, path, key, body } = operation.request(sample);
   const text = body && JSON.stringify(body);

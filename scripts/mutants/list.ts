@@ -1,6 +1,5 @@
 export interface Mutant {
   readonly name: string;
-  /** The guarantee that the change breaks. */
   readonly guarantee: string;
   /** Text that occurs exactly once in src, ignoring white space. Prefer names that are unlikely to change. */
   readonly search: string;

@@ -42,7 +42,6 @@ export class ApiError extends Error {
     this.response = response;
   }
 
-  /** Creates the error from an unsuccessful response. */
   static async of(response: Response): Promise<ApiError> {
     return new ApiError(
       response,

@@ -23,7 +23,6 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** Address for the service's role, which has only the rights granted by the migrations. */
   readonly serviceUrl: string;
-  /** This process started PostgreSQL. */
   readonly started: boolean;
   /** This process created the cluster, which is empty. */
   readonly firstStart: boolean;

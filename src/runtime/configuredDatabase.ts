@@ -1,7 +1,6 @@
 import { makeDataDir } from '../adapters/dataDir.js';
 import { protectedUrl } from '../adapters/database/databaseUrl.js';
 
-/** The location of the database by the configuration. */
 export interface DatabasePlace {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;

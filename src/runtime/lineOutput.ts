@@ -7,9 +7,7 @@ const RETRY_MS = 10;
 /** Failed attempts at the end of the process: one second, because it must end. */
 const LAST_TRIES = 100;
 
-/** Callbacks for lost lines. */
 interface Losses {
-  /** Called for each lost line. */
   lost(): void;
   /** Called when writing works again, with the number of lines missing here. */
   recovered(lines: number): void;

@@ -13,7 +13,6 @@ export interface Listener {
 }
 
 export interface Watch {
-  /** Milliseconds between heartbeats of a worker. */
   readonly beatMs: number;
   /** A worker that misses so many heartbeats is blocked, and killed. */
   readonly maxSilentBeats: number;

@@ -18,7 +18,6 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Whether `lock_timeout` passed (SQLSTATE 55P03). */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }

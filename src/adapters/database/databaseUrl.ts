@@ -26,7 +26,6 @@ export function protectedUrl(variable: string, url: string): string {
   return address.href;
 }
 
-/** The role of an address. */
 export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';
 }

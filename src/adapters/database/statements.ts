@@ -3,7 +3,6 @@ import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryRe
 import { Prisma } from '../../../generated/prisma/client.js';
 import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
 
-/** The result of `Prisma.sql`, or a template for it. */
 type Statement = Prisma.Sql | TemplateStringsArray;
 
 /** Runs prepared statements, each in one round trip. */
@@ -13,7 +12,6 @@ export interface Statements {
   run(sql: Statement, ...values: readonly unknown[]): Promise<number>;
 }
 
-/** The database or one transaction. */
 export interface Queries {
   /** Statements on the rows of one tenant. @throws Error unless the tenant is one of the parameters */
   of(tenantId: string): Statements;

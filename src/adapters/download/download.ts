@@ -35,7 +35,6 @@ const GET: OutgoingRequest = { method: 'GET', headers: {} };
 
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
-/** Creates the function that fetches documents. */
 export function createDownloader(options: DownloaderOptions): Downloader {
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const request = guardedRequests({
@@ -121,7 +120,6 @@ async function* metered(chunks: AsyncIterable<Uint8Array>, maxBytes: number, met
   meter.atEnd = true;
 }
 
-/** Reads as many chunks as the type detection needs. */
 async function readStart(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;

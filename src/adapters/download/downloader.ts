@@ -2,13 +2,11 @@
 export interface RemoteFile {
   /** The type by content; undefined = unknown. */
   readonly sniffedType: string | undefined;
-  /** The server's Content-Type as sent. */
   readonly declaredType: string | undefined;
   /** The content, readable once. Rejects with Problem document_fetch_failed or document_too_large. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** The properties of the file, and the reader's result. */
 export interface Downloaded<T> {
   readonly value: T;
   readonly sizeBytes: number;

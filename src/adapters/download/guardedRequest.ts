@@ -3,7 +3,6 @@ import { hostOf, isAllowedOrigin, isPublicAddress, isPublicOrigin } from './addr
 import { lookupInDns, lookupOnThisMachine, type HostLookup } from './hostAddresses.js';
 import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } from './requestOnce.js';
 
-/** Limits for a URL from outside: its targets and timeouts. */
 interface GuardOptions extends HopOptions {
   /** Origins that may be reached over http and at any address. */
   readonly allowed: ReadonlySet<string>;

@@ -2,11 +2,8 @@ import type { Queries } from '../database/statements.js';
 
 /** The load of the engine, over all servers. */
 interface JobCounts {
-  /** Jobs that are due. */
   readonly due: number;
-  /** Jobs whose last run failed. */
   readonly failed: number;
-  /** Seconds that the oldest due job has been waiting. */
   readonly oldestSeconds: number;
 }
 

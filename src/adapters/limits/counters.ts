@@ -5,10 +5,8 @@ import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 /** Keys that a process remembers per limit; beyond that it forgets the least recently used ones. */
 export const MAX_KEYS = 20_000;
 
-/** The uses of a key in its window. */
 export interface Count {
   readonly used: number;
-  /** Milliseconds until its window ends. */
   readonly endsInMs: number;
 }
 

@@ -1,9 +1,7 @@
 import type { Quotas } from '../../config.js';
 
-/** A limit. */
 export type LimitName = keyof Quotas;
 
-/** The rest of a limit. */
 export interface Usage {
   readonly name: LimitName;
   readonly quota: number;
@@ -11,7 +9,6 @@ export interface Usage {
   readonly remaining: number;
   /** Seconds until the whole limit is available again; at least 1. */
   readonly resetSeconds: number;
-  /** Whether this use exceeds the limit. */
   readonly isExceeded: boolean;
 }
 

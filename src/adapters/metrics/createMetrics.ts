@@ -18,7 +18,6 @@ const countersIn =
   <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
 
-/** Creates the metrics of this service and of Node. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -59,7 +58,6 @@ export function createMetrics() {
   };
 }
 
-/** Metrics of the connections to PostgreSQL, by pool. */
 function poolMetrics(registers: Registry[]) {
   const counter = countersIn(registers);
   const pools: { name: string; pool: Pool }[] = [];

@@ -1,10 +1,8 @@
-/** The headers of a linked object. */
 export interface LinkedObject {
   readonly fileName: string;
   readonly contentType: string;
 }
 
-/** The object of a link to the file store. */
 interface LinkedFile {
   readonly key: string;
   /** Absolute path on this machine. */
@@ -29,7 +27,6 @@ export interface ObjectStore {
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
   /** The object. Rejects with Problem dependency_unavailable also if it is missing. */
   read(key: string): AsyncIterable<Uint8Array>;
-  /** Removes the object, if it exists. */
   remove(key: string): Promise<void>;
   /** All keys, unordered. Concurrent changes may or may not appear. */
   list(): AsyncIterable<ListedObject>;

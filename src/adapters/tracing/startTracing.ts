@@ -45,7 +45,6 @@ export async function startTracing(serviceName: string) {
         },
       };
     },
-    /** Sends the pending spans. */
     stop: (): Promise<void> => sdk.shutdown(),
   };
 }

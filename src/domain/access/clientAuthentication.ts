@@ -16,7 +16,6 @@ interface Row {
   readonly secretLastUsedAt: Date | null;
 }
 
-/** A client, and the secret that it used. */
 export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions' | 'tokensValidAfter' | 'secretId'> {
   readonly clientId: string;
   /** All live secrets, including the used one. */

@@ -45,7 +45,6 @@ export function isPermission(text: string): text is Permission {
   return permissions.some((permission) => permission === text);
 }
 
-/** The permissions of a preset in a tenant of this mode. */
 export function presetPermissions(preset: Preset, mode: 'live' | 'sandbox'): Permission[] {
   return preset === 'partner' && mode === 'sandbox' ? [...presets.partner, 'sandbox:simulate'] : [...presets[preset]];
 }

@@ -77,7 +77,6 @@ export async function setTenantActive(context: QueryContext, idOrName: string, i
   );
 }
 
-/** All tenants by id. */
 export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
   return db.everyTenant.rows<Tenant>`SELECT ${columns} FROM tenant ORDER BY id`;
 }

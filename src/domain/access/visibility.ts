@@ -50,7 +50,6 @@ export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[
   return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
 }
 
-/** Whether the API client may use the clinic. */
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
 }

@@ -2,7 +2,6 @@ import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ItemIdentity } from '../catalog/itemKey.js';
 
-/** An open encounter of a patient, and a shared item. */
 export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'clinicId' | 'createdAt'> &
   Pick<GfeItem, 'categoryId' | 'categoryName' | 'subcategoryId' | 'subCategoryName'>;
 

@@ -3,7 +3,6 @@ import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import { keysOf } from './duplicates.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
-/** The new encounter, as far as reuse depends on it. */
 interface ReuseQuestion {
   readonly clinicId: string;
   readonly patientId: string;

@@ -38,7 +38,6 @@ export function hashOfCheckpoint(
   return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
 }
 
-/** The latest checkpoint; null before the first. */
 export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
   return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }

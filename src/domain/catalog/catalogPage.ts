@@ -27,7 +27,6 @@ interface CatalogList {
 
 interface CatalogPage<Row> {
   readonly rows: readonly Row[];
-  /** The number of matches. */
   readonly total: number;
   readonly active: number;
   readonly inactive: number;

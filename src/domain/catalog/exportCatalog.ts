@@ -47,7 +47,6 @@ interface Shape {
   readonly [keyword: string]: unknown;
 }
 
-/** Keeps only the members that the schema declares. */
 function inShape({ properties, items }: Shape, value: unknown): unknown {
   if (Prisma.Decimal.isDecimal(value)) return value.toFixed(2);
   if (Array.isArray(value) && items) return value.map((element) => inShape(items, element));

@@ -4,7 +4,6 @@ export interface ItemIdentity {
   readonly subcategoryId: string;
 }
 
-/** The identity as a key of maps. */
 export function itemKey({ categoryId, subcategoryId }: ItemIdentity): string {
   return `${categoryId} ${subcategoryId}`.toLowerCase();
 }

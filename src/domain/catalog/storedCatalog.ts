@@ -39,7 +39,6 @@ export function clinicKey({ legalName, email }: { readonly legalName: string; re
 /** The key of a deleted product. Skus in files have no line break, so only an id restores the product. */
 export const deletedKey = (sku: string): string => `\n${sku}`;
 
-/** The stored rows that an import compares with a file. */
 export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {
   const stored = (row: { readonly id: string }, parent: string, key: string): Row => {
     return { id: row.id, parent, key, columns: row };

@@ -78,15 +78,12 @@ export interface UploadRequest {
   readonly documentType: DocumentType;
   readonly documentId: string;
   readonly url: string;
-  /** The file name that the caller requests. */
   readonly fileName: string | undefined;
 }
 
-/** Evidence of a file's type. */
 export interface FileEvidence {
   /** Detected from its first bytes; undefined if unknown. */
   readonly sniffedType: string | undefined;
-  /** The server's Content-Type header. */
   readonly declaredType: string | undefined;
 }
 

@@ -2,7 +2,6 @@ import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import { findRows, groupedBy, type RowOf } from '../transactions/rows.js';
 import type { DomainContext } from '../../context.js';
 
-/** A row that concerns a patient, and its kind. */
 interface ExportedRow {
   readonly type: 'patient' | 'document' | 'encounter' | 'order' | 'event' | 'audit';
   readonly data: object;
@@ -10,7 +9,6 @@ interface ExportedRow {
 
 export interface PatientExport {
   readonly rows: readonly ExportedRow[];
-  /** The documents whose objects belong to the export. */
   readonly documents: readonly Document[];
 }
 

@@ -52,7 +52,6 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   return getPatient(context, id);
 }
 
-/** The column's value for a field of a patch. */
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
   if (column === 'dateOfBirth') return birthDate(String(value), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;

@@ -7,7 +7,6 @@ import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
-/** Providers of a file by the effect of the import. */
 type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
 
 let compiled: ValidateFunction<ProviderFile> | undefined;

@@ -7,7 +7,6 @@ import { requireSandbox } from '../access/sandboxTenants.js';
 
 const sweeps = [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals];
 
-/** The time of a sandbox, and how far it is ahead of real time. */
 export interface SandboxTime {
   readonly now: Date;
   readonly offsetSeconds: number;

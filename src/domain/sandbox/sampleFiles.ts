@@ -29,7 +29,6 @@ const samplePng = Buffer.from(
   'base64',
 );
 
-/** Samples by the extension of the URL's path. */
 const samples: ReadonlyMap<string, readonly [DocumentMediaType, Buffer]> = new Map([
   ['pdf', ['application/pdf', samplePdf]],
   ['jpg', ['image/jpeg', sampleJpeg]],

@@ -15,7 +15,6 @@ type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 /** The provider that the sandbox simulates, unless another one holds the encounter. */
 const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
-/** The base of visit URLs. */
 const VISITS = 'https://visits.northwind.example';
 const QUESTION = 'Asked in the sandbox.';
 const REVOCATION = 'Revoked in the sandbox.';
@@ -60,7 +59,6 @@ async function claim(context: CallerContext, encounterNo: bigint): Promise<Encou
   return claimEncounter(asHolder(context, encounter), encounterNo, { reviewerRef });
 }
 
-/** Asks the partner, as the holder. */
 async function ask(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const claimed = await claim(context, encounterNo);
   const body = { reviewerRef: claimed.reviewerRef ?? REVIEWER, message: QUESTION };
@@ -73,7 +71,6 @@ function asHolder(context: CallerContext, { claimedById }: EncounterRecord): Cal
   return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };
 }
 
-/** Decides the pending items, in order. */
 function review(approves: (index: number) => boolean): Play {
   return async (context, encounterNo) => {
     const claimed = await claim(context, encounterNo);
@@ -90,14 +87,12 @@ function review(approves: (index: number) => boolean): Play {
   };
 }
 
-/** Revokes the valid approvals. */
 async function revoke(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { gfeItems } = await getEncounter(context, encounterNo);
   const items = gfeItems.filter((item) => displayedStatus(item, context.now()) === 'approved');
   return revokeApprovals(context, encounterNo, { reviewerRef: REVIEWER, items, reason: REVOCATION });
 }
 
-/** Pays the rest of the order, if there is one. */
 async function paid(context: CallerContext, encounter: EncounterRecord): Promise<EncounterRecord> {
   const { order, encounterNo } = encounter;
   if (order?.orderStatus !== 'pending') return encounter;

@@ -10,7 +10,6 @@ import { tables, type Change } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
 
-/** The kinds of elements in a report. */
 const reported = {
   clinics: 'clinic',
   pharmacies: 'pharmacy',
@@ -22,7 +21,6 @@ const reported = {
 type Counts = Readonly<Record<Change['state'], number>>;
 export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
-/** A change to an element of the file or to its parts. */
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
 export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
@@ -33,7 +31,6 @@ export type Progress = (written: number, total: number) => void;
 const BATCH = 1_000;
 
 export interface ImportOptions {
-  /** Return the result without writing anything. */
   readonly dryRun?: boolean;
   readonly progress?: Progress;
 }

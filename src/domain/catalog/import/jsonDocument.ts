@@ -11,7 +11,6 @@ export interface JsonFault extends JsonPlace {
   readonly message: string;
 }
 
-/** The value of a JSON text, and the places of its parts. */
 export interface JsonDocument {
   /** undefined if the text is not JSON. */
   readonly value: unknown;

@@ -18,7 +18,6 @@ export const tables = [
 /** Pharmacies have no table: products hold their ids and names. */
 export type Kind = (typeof tables)[number]['kind'] | 'pharmacy';
 
-/** An element of the file. */
 export interface Place<Element> {
   readonly element: Element;
   /** JSON pointer. */
@@ -44,7 +43,6 @@ export interface Change extends Row {
 
 export type Match<Element> = Place<Element> & Change;
 
-/** The input of a plan, and the callback for its faults. */
 export interface Planning {
   readonly stored: Readonly<Record<Kind, readonly Row[]>>;
   newId(): string;

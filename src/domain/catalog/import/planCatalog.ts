@@ -39,7 +39,6 @@ export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   return { ...plan, product: [...plan.product, ...deletions(planning, catalog)] };
 }
 
-/** Clinics, categories and pharmacies, which products refer to. */
 function matchGroups(planning: Planning, catalog: Catalog) {
   const root = [{ element: catalog, pointer: '', id: '' }];
   const clinics = partsOf(root, 'clinics', (all) => all.clinics);
@@ -151,7 +150,6 @@ function merged(stored: readonly Row[], matches: readonly Row[]): Row[] {
   return [...stored.filter(({ id }) => !found.has(id)), ...matches];
 }
 
-/** The products that the file deletes. */
 function deletions({ stored, fault }: Planning, { products }: Catalog): Change[] {
   const ids = new Map(stored.product.map(({ key, id }) => [key, id]));
   return products.flatMap(({ id: given, sku, isDeleted }, index): Change[] => {

@@ -21,7 +21,6 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** The content of a file, or all its faults. */
 export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
   const document = parseJson(text);
   const { value } = document;
