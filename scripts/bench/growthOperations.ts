@@ -12,7 +12,7 @@ import { findPatients, getPatient } from '../../src/domain/patients/patients.js'
 /** A measured operation; `prepare` is not timed. */
 export type GrowthOperation = readonly [name: string, work: () => Promise<unknown>, prepare?: () => Promise<unknown>];
 
-/** Lists from the first to the last page, searches, look-ups and sweeps in a tenant with so many rows. */
+/** Lists from the first to the last page, searches, look-ups and sweeps in a tenant with that many rows. */
 export async function growthOperations(context: Context, rows: number): Promise<GrowthOperation[]> {
   const { db, caller } = context;
   const where = { tenantId: caller.tenantId };

@@ -8,7 +8,7 @@ const name = (
 const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
- * Fills an empty tenant with so many clinics, products, patients, encounters with an item and a treatment, keys and
+ * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item and a treatment, keys and
  * events, with one statement per table. The encounters use up to 1,000 clinics and patients; one of a hundred waits for
  * review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
  */

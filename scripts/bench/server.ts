@@ -96,7 +96,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends so many requests, over `connections` at a time. */
+/** Sends requests over several concurrent connections. */
 export async function load(
   url: string,
   operation: BenchOperation,

@@ -1,4 +1,4 @@
-/** Shares one call among all callers until so many milliseconds after its end, including failures. */
+/** Caches the result or error of a call; concurrent callers share the call. */
 export function sharedFor<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   const forget = (): void => void (known = undefined);

@@ -14,7 +14,7 @@ export interface Listener {
 
 export interface Watch {
   readonly beatMs: number;
-  /** A worker that misses so many heartbeats is blocked, and killed. */
+  /** Missed heartbeats after which a worker counts as blocked, and is killed. */
   readonly maxSilentBeats: number;
   /** Milliseconds before each attempt to replace a worker; their number limits consecutive failed starts. */
   readonly pausesMs: readonly number[];
