@@ -169,6 +169,6 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
 function engineLogger(log: Logger): EngineLogger {
   return new EngineLogger(() => (_level, _message, meta = {}) => {
     const error = meta['failure'] === true ? undefined : (meta['error'] ?? meta['fatalError']);
-    if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'the job engine has failed');
+    if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'error in the job engine');
   });
 }

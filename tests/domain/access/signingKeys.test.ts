@@ -101,7 +101,7 @@ describe('keys rotate', () => {
     const [first, second] = [await rotate(file), await rotate(file)];
     expect([first.retired, second.retired]).toEqual([[], []]);
     harness.clock.advance(30 * DAY - 1);
-    await expect(rotate(file)).rejects.toThrow(/live until \d{4}-\d\d-\d\dT.*--force/s);
+    await expect(rotate(file)).rejects.toThrow(/valid until \d{4}-\d\d-\d\dT.*--force/s);
     expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
     harness.clock.advance(1);
     const third = await rotate(file);
