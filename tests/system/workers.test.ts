@@ -30,7 +30,7 @@ it('serves one port with two workers, replaces a dead worker, and ends all worke
     expect(await Promise.all(Array.from({ length: 8 }, create))).toEqual(Array(8).fill(201));
 
     process.kill(first, 'SIGKILL');
-    const died = 'a worker died; another one takes its place';
+    const died = 'a worker died and is replaced';
     // Connections that it was given until then are lost.
     while (!server.logged().some(({ msg }) => msg === died)) await delay(5);
     // The other worker serves until there are two again.

@@ -91,7 +91,7 @@ describe('a rotation while the service runs', () => {
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
-    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'));
+    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys file is damaged'));
     expect(logged).toHaveLength(warnings);
   });
 });
