@@ -81,7 +81,7 @@ it('migrate --status lists what the embedded database lacks', async () => {
 it('a command refuses a database whose schema is behind, that does not answer or whose address is malformed', async () => {
   const list = (environment: Record<string, string>) => runProgram(environment, 'tenant', 'list');
   const behind = await environmentOf(createEmptyDatabase);
-  expect(await list(behind)).toEqual(refusal(1, /^[^\n]*run "npm run --silent cli -- migrate"[^\n]*\n$/));
+  expect(await list(behind)).toEqual(refusal(1, /^[^\n]*Run "npm run --silent cli -- migrate"[^\n]*\n$/));
   expect(await list(SILENT)).toEqual(refusal(1, /^(?!.*hunter2)[^\n]*does not answer[^\n]*\n$/));
   expect(await list({ DATABASE_URL: 'mysql://x' })).toEqual(refusal(1, /^[^\n]*DATABASE_URL[^\n]*\n$/));
 });

@@ -47,7 +47,7 @@ describe('tenant create', () => {
     ['an id that another tenant has', ['Other', '--id', 'lakeside-health']],
   ])('refuses %s in one line, with exit code 1', async (_fault, args) => {
     const refused = await run('tenant', 'create', ...args);
-    expect(refused).toEqual(refusal(1, /^There is a tenant of that name or id.*\n$/));
+    expect(refused).toEqual(refusal(1, /^This name or id is already used by tenant.*\n$/));
   });
 });
 
