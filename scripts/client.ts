@@ -1,6 +1,6 @@
 /**
- * Packs the TypeScript client of `src/client` with the contract's types: a package that needs nothing of the server.
- * Usage: client.ts [FOLDER], by default generated/client/package.
+ * Packs the TypeScript client of `src/client` with the contract's types into a package that needs nothing of the
+ * server. Usage: client.ts [FOLDER], by default generated/client/package.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'),
 const manifest = {
   name: 'clinical-encounter-client',
   version: contract.info.version,
-  // Nobody publishes it by accident.
+  // Prevents accidental publishing.
   private: true,
   description: 'Client of the Clinical Encounter Service, typed by its contract.',
   type: 'module',

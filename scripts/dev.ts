@@ -1,6 +1,6 @@
 /**
- * `make dev`: serves from the sources, and starts the server anew on every change of code, contract or schema. The
- * embedded PostgreSQL, which would take most of a restart, goes on meanwhile.
+ * `make dev`: serves from the sources, and restarts the server after each change of code, contract or schema. The
+ * embedded PostgreSQL keeps running, because its start would take most of a restart.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

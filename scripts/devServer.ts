@@ -1,4 +1,6 @@
-/** What `make dev` runs after each change: what the contract or the schema makes necessary, then the server. */
+/**
+ * Run by `make dev` after each change: regenerates what the contract and the schema require, then starts the server.
+ */
 import { execFileSync } from 'node:child_process';
 
 execFileSync('make', ['--silent', 'generated/.fresh'], { stdio: 'inherit' });

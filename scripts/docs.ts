@@ -1,6 +1,6 @@
 /**
- * Renders the contract as one page, generated/docs/index.html, that needs no other host (see its template), and writes
- * it compressed beside it, with the other documents that the service offers.
+ * Renders the contract as one page, generated/docs/index.html, which loads nothing from other hosts (see its template),
+ * and writes it next to its compressed form and the other documents that the service offers.
  */
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -17,17 +17,17 @@ const page = join(root, 'generated/docs/index.html');
 const source = join(root, 'generated/docs/reference.json');
 const template = 'openapi/docs-template.hbs';
 
-/** Redoc shows Mermaid as code: diagrams become images, which the page's policy admits as data. */
+/** Redoc shows Mermaid as code, so diagrams become images, which the page's policy allows as data. */
 const withDiagrams = (markdown: string): string =>
   markdown.replaceAll(/```mermaid\n([\s\S]*?)```/g, (_, diagram: string) => {
-    // The font of another host would not be loaded anyway.
+    // The page's policy would block a remote font.
     const svg = renderMermaidSVG(diagram).replaceAll(/^ *@import .*$/gm, '');
     const data = Buffer.from(svg).toString('base64');
     const image = `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
     return `<div class="diagram" tabindex="0">${image}</div>`;
   });
 
-/** What Redoc shows poorly: an open vocabulary is raw JSON, and a schema that says that it is open has another member. */
+/** Rewrites what Redoc shows poorly: open vocabularies as raw JSON, and open schemas with an additional member. */
 const shown = (name: string, value: unknown): unknown => {
   if (name === 'unevaluatedProperties') return undefined;
   if (typeof value !== 'object' || value === null || !('x-extensible-enum' in value)) return value;
@@ -60,7 +60,7 @@ for (const operation of operationsOf(await readContract())) {
 // The logo is the icon of the page.
 const [, icon] = /rel="icon" href="([^"]+)"/.exec(await readFile(join(root, template), 'utf8')) ?? [];
 Object.assign(contract.info, { 'x-logo': { url: icon, altText: 'Clinical Encounter Service' } });
-// It would lead from the page to itself.
+// The link would lead from the page to itself.
 Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
@@ -79,15 +79,15 @@ execFileSync(
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 
-/** Redoc's script keeps the place in the page behind a hash; the links that it renders before lack the hash, and stay so. */
+/** Redoc's script routes by a hash that its prerendered links lack. */
 const withHashes = (rendered: string): string =>
   rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json))/g, '$1#');
 
-// The vendor's logo is the only thing of another host. The page's policy blocks it; without its address nobody asks.
+// The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
 const built = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,');
 const scripts = built.indexOf('<script type="module">');
 const html = withHashes(built.slice(0, scripts)) + built.slice(scripts);
-// Brotli's two highest levels take seconds for a few more percent.
+// Brotli's two highest levels take seconds for a few percent.
 await writeFile(`${page}.br`, brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
 await writeFile(`${page}.gz`, gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));
 await writeFile(page, html);

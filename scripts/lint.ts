@@ -1,6 +1,6 @@
 /**
- * Compiles everything without output and lints it: `tsc` and `eslint` as one program, because both look up the same
- * types, which takes them most of their time.
+ * Type-checks and lints everything as one program, because `tsc` and `eslint` spend most of their time on computing the
+ * same types.
  */
 import { ESLint } from 'eslint';
 import ts from 'typescript';

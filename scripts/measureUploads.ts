@@ -1,6 +1,6 @@
 /**
- * `make measure-uploads`: how much the server's memory grows while 50 documents of 20 MiB are uploaded at once, with
- * each object store. Fails when it is 150 MiB or more, or when an upload fails. S3 needs python3-swift.
+ * `make measure-uploads`: measures the growth of the server's memory during 50 concurrent uploads of 20 MiB, with each
+ * object store. Fails at 150 MiB or more, or if an upload fails. S3 needs python3-swift.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -15,7 +15,7 @@ import { startServer } from '../tests/support/serverProcess.js';
 const [UPLOADS, LIMIT] = [50, 150];
 const chunk = Buffer.alloc(64 * 1024, ' ');
 const [head, tail] = [Buffer.from('%PDF-1.4\n'), Buffer.from('\n%%EOF\n')];
-/** 20 MiB, chunk by chunk, so that the host's memory stays small too. */
+/** 20 MiB in chunks, so that the host's memory stays small, too. */
 function* file(): Generator<Buffer> {
   yield head;
   for (let sent = 1; sent < 320; sent += 1) yield chunk;
@@ -65,7 +65,7 @@ async function measure(store: string, environment: Record<string, string>): Prom
   const target = `/clients-documents/${id}/upload-url/lab-results`;
   const upload = (number: number) => post(target, { url: `http://${files}/${number}.pdf` }, token);
 
-  // The first one loads what is loaded when it is needed.
+  // The first upload loads the lazy modules.
   await upload(0);
   const idle = await mebibytesOf(server.child.pid);
   const seen = { peak: idle, over: false };

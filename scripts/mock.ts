@@ -1,6 +1,6 @@
 /**
- * Serves the contract as a mock on loopback: `tsx scripts/mock.ts [--dynamic] [--port 4010]`. Answers are the examples
- * of the contract; with --dynamic they are made from the schemas instead, the same ones at every start.
+ * Serves the contract as a mock on loopback: `tsx scripts/mock.ts [--dynamic] [--port 4010]`. It answers with the
+ * contract's examples or, with --dynamic, with data generated from the schemas, equal at every start.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,8 +1,7 @@
-/** Code samples of the operations: what their examples say, in the languages of partners. */
+/** Code samples of the operations: their examples, in the languages of partners. */
 import { format } from 'prettier';
 import type { Content, Operation } from './artifacts/sources.js';
 
-/** A member of `x-codeSamples`. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
@@ -12,7 +11,7 @@ export interface CodeSample {
 type SampledOperation = Pick<Operation, 'security' | 'parameters' | 'requestBody' | 'responses'>;
 type Values = Readonly<Record<string, unknown>>;
 
-/** A request in no language yet. */
+/** A request before it is written in a language. */
 interface Sampled {
   readonly method: string;
   /** Template. */
@@ -21,13 +20,13 @@ interface Sampled {
   readonly params: Readonly<Record<'path' | 'query' | 'header', Values>>;
   readonly form: Values | undefined;
   readonly json: unknown;
-  /** What the response is stored as, if it is a file. */
+  /** The file name for the response, if it is a file. */
   readonly file: string | undefined;
   readonly hasBody: boolean;
   readonly isList: boolean;
 }
 
-/** The samples of one operation, the simplest language first. */
+/** The samples of one operation, simplest language first. */
 export async function codeSamples(method: string, path: string, operation: SampledOperation): Promise<CodeSample[]> {
   const request = sampled(method, path, operation);
   return [
@@ -37,7 +36,7 @@ export async function codeSamples(method: string, path: string, operation: Sampl
   ];
 }
 
-/** Where a page begins is in the response before it, and nobody asks for a failure first. */
+/** Cursors come from the previous response, and requesting failures is not a first step. */
 const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -64,7 +63,7 @@ function sampled(method: string, path: string, operation: SampledOperation): Sam
 
 const exampleOf = (content?: Content): unknown => Object.values(content?.examples ?? {})[0]?.value;
 
-/** What nobody writes into code, by its member in a body. */
+/** Placeholders for secrets, by body member. */
 const secrets: Readonly<Record<string, string>> = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
 
 function curl({ method, path, isPublic, params, form, json, file }: Sampled): string {
@@ -86,7 +85,7 @@ function curl({ method, path, isPublic, params, form, json, file }: Sampled): st
   ].join(' \\\n  ');
 }
 
-/** With the client, which has the token and the idempotency key by itself; what is public needs no client. */
+/** Uses the client, which handles tokens and idempotency keys; public operations need no client. */
 async function typescript(request: Sampled): Promise<string> {
   const { method, path, isPublic, params, form, json, file, hasBody, isList } = request;
   const lines: string[] = [];
@@ -121,7 +120,7 @@ async function typescript(request: Sampled): Promise<string> {
   return (await format(lines.join('\n'), { parser: 'typescript', singleQuote: true })).trimEnd();
 }
 
-/** The members that there are, or undefined. */
+/** The members that have a value; undefined if there are none. */
 function some(values: Values): Values | undefined {
   const members = Object.entries(values).filter(([, value]) => value !== undefined);
   return members.length > 0 ? Object.fromEntries(members) : undefined;
@@ -155,7 +154,7 @@ function python({ method, path, isPublic, params, form, json, file, hasBody }: S
 
 const pythonWords: Readonly<Record<string, string>> = { null: 'None', true: 'True', false: 'False' };
 
-/** A value as JSON, or with other words as another language has it; in one line if it is short. */
+/** A value as JSON, or with the keywords of another language; on one line if short. */
 function literal(value: unknown, words: Readonly<Record<string, string>> = {}): string {
   if (typeof value !== 'object' || value === null) {
     const text = JSON.stringify(value);
@@ -170,7 +169,6 @@ function literal(value: unknown, words: Readonly<Record<string, string>> = {}): 
   return dict(Object.entries(value).map(([name, member]) => [name, literal(member, words)]));
 }
 
-/** A name, and its value as code. */
 type Member = readonly [string, string];
 
 const dict = (members: readonly Member[]): string =>

@@ -11,7 +11,7 @@ declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };
 
-/** Work with Prisma's schema engine (WebAssembly) on a database. It keeps a program alive for 10 s after it migrated. */
+/** Runs work with Prisma's schema engine (WebAssembly). It keeps the process alive for 10 s after a migration. */
 export async function withSchemaEngine<T>(
   url: string,
   work: (engine: bindings.SchemaEngine) => Promise<T>,
@@ -26,7 +26,7 @@ export async function withSchemaEngine<T>(
   }
 }
 
-/** The SQL from an older schema.prisma, or from nothing, to the present one. The engine only connects to `url`. */
+/** The SQL from an older schema.prisma, or from an empty one, to the current one. The engine only connects to `url`. */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
   const tag = 'schemaDatamodel' as const;
   const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });
@@ -41,7 +41,7 @@ export async function schemaDiff(url: string, olderSchema?: string): Promise<str
 
 let loaded: Promise<void> | undefined;
 
-/** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
+/** Node 20 cannot import .wasm files, so load the engine and its bindings here. */
 async function load(): Promise<void> {
   const engine = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm');
   const program = await readFile(engine.replace(/\.js$/, '_bg.wasm'));

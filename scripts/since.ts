@@ -1,4 +1,4 @@
-/** Marks what released contracts lack, so that the reference shows since which version it is there. */
+/** Marks additions since the released contracts, so that the reference shows the version of each. */
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -18,7 +18,6 @@ interface Parameter {
 
 type Methods = Readonly<Record<string, Operation>>;
 
-/** The parts of a bundled contract that are compared. */
 export interface Versioned {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Methods>>;
@@ -30,8 +29,8 @@ export interface Versioned {
 }
 
 /**
- * Gives operations, their parameters and fields of schemas the mark `Since` with the first version that has them.
- * @param releases all released contracts, the oldest first
+ * Marks operations, parameters and fields with `Since`, the first version that has them.
+ * @param releases all released contracts, oldest first
  */
 export function markSince(contract: Versioned, releases: readonly Versioned[]): void {
   for (const [index, released] of releases.entries()) {
@@ -40,7 +39,7 @@ export function markSince(contract: Versioned, releases: readonly Versioned[]): 
   }
 }
 
-/** The release that a candidate such as `1.1.0-rc.1` leads to. */
+/** The release after a candidate such as `1.1.0-rc.1`. */
 export function plannedRelease(version: string): string {
   return version.replace(/-.*/, '');
 }

@@ -15,18 +15,18 @@ import * as operations from './operations/index.js';
 import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
 
-/** A path and perhaps a query: a request target as nearly every client writes it. */
+/** A path with an optional query: the request target that nearly every client sends. */
 const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
 
-/** One missing or mistyped does not compile, and neither does an extra one. */
+/** Fails to compile if an operation is missing, mistyped or extra. */
 type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Operations>, never>;
 
-/** They depend on nothing but the contract and the code, so a process makes them once. */
+/** Shared by all apps of a process: endpoints depend only on the contract and the code. */
 let endpoints: ReturnType<typeof endpointsOf> | undefined;
 
 /**
- * The service as a request handler; it does not listen, so that tests and main decide where. An operation of the
- * contract is run at once. What is none, and every failure, goes through Express.
+ * The service as a request handler. Operations of the contract run at once; everything else, including failures, goes
+ * through Express.
  */
 export async function createApp(services: Services): Promise<RequestListener> {
   const backend = createBackend(
@@ -53,11 +53,11 @@ export async function createApp(services: Services): Promise<RequestListener> {
     }
     others(req, res);
   };
-  // A request without an id or a log line is cut off: whatever happens in one never ends the process.
+  // The last resort: such a request gets neither an id nor a log line, but it never ends the process.
   return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 
-/** Documentation, stored files, refusals, and operations whose target is written in another form. */
+/** Documentation, stored files, rejected requests, and operations whose target has an unusual form. */
 function otherRoutes(services: Services, { match, answer, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -83,12 +83,12 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     return answer(found.operation, { path, params: found.params, query, headers }, req, own);
   });
   app.use(failureHandler(services));
-  // Express would print what it fails with to standard error, values included.
+  // Express would print the error, including values, to standard error.
   const cut: ErrorRequestHandler = (_error, _req, res, _next) => void res.destroy();
   return app.use(cut);
 }
 
-/** What helmet sets: the same each time, so it is asked once. */
+/** The headers of helmet, which are constant and therefore computed once. */
 function protectiveHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   const recorder = new ServerResponse(new IncomingMessage(new Socket()));

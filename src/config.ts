@@ -3,7 +3,7 @@ import { customCleanEnv, EnvMissingError, type CleanedEnv } from 'envalid';
 import { conditionOf, variables, type SocketAddress as Address } from './configVariables.js';
 
 export type SocketAddress = Address;
-/** How the service runs. Read once, checked, frozen. */
+/** The configuration of the service: read once, checked, frozen. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 /** Requests per second (`burst`) or minute (R-84). */
 export type Quotas = NonNullable<Config['rateLimit']>['quotas'];
@@ -13,7 +13,7 @@ export type DocumentScannerConfig = Config['documentScanner'];
 
 /**
  * Reads the configuration from environment variables; an empty variable counts as absent.
- * @throws Error naming every wrong variable and its rule, never a value (it may be secret)
+ * @throws Error naming every wrong variable and its rule, but no value, which may be secret
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
@@ -31,7 +31,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     host: values.HOST,
     /** 0 = any free port. */
     port: values.PORT,
-    /** Public URL without a final slash; null = from host and port. */
+    /** Public URL without a final slash; null = derived from host and port. */
     baseUrl: values.BASE_URL ?? null,
     logLevel: values.LOG_LEVEL,
     dataDir: resolve(values.DATA_DIR),
@@ -45,7 +45,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     /** Seconds. */
     refreshTokenTtl: values.REFRESH_TOKEN_TTL,
     signingKeysFile: resolve(values.SIGNING_KEYS_FILE ?? join(values.DATA_DIR, 'signing-keys.json')),
-    /** A file that was named and is missing is a mistake: it is not created. */
+    /** A missing file is an error if the operator named it, and is created otherwise. */
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS,
@@ -61,14 +61,14 @@ function configOf(values: CleanedEnv<typeof variables>) {
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
-    /** Null = for ever. */
+    /** Null = unlimited. */
     retention: {
       documentDays: values.DOCUMENT_RETENTION_DAYS ?? null,
       encounterDays: values.ENCOUNTER_RETENTION_DAYS ?? null,
     },
     workers: values.WORKERS,
     metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
-    /** Name of the service in traces; null = no traces. OpenTelemetry reads the address of the collector itself. */
+    /** Service name in traces; null = no traces. OpenTelemetry itself reads the collector's address. */
     tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,
   };
 }

@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { EnvError, makeExactValidator } from 'envalid';
 
-/** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
+/** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A kind of variable. `parse` returns undefined for a wrong value; the error says the rule, never the value (a secret?). `example` holds the rule for the operator's table. */
+/**
+ * A kind of variable. `parse` returns undefined for a wrong value. The error states the rule, never the value, which
+ * may be secret. `example` passes the rule to the operators' table.
+ */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);
@@ -33,7 +36,7 @@ const boolean = kind('true or false', (value) => (value === 'true' ? true : valu
 const port = integer(0, 65_535);
 const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
-/** At least a month: deletion is final, and a typing error must not delete what is new. */
+/** At least a month: deletion is final, and a typing error must not delete recent data. */
 const retentionDays = integer(30, 36_500);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
 const origin = kind('an absolute http(s) URL without a path', (value) =>
@@ -64,24 +67,21 @@ export const variables = {
   DATABASE_URL: postgresUrl.optional(
     '`postgresql://…`, version 15 to 18; default: the embedded one ([database](database.md))',
   ),
-  DATABASE_OWNER_URL: postgresUrl.optional('The same, as the role that owns the schema; default `DATABASE_URL`'),
+  DATABASE_OWNER_URL: postgresUrl.optional('`DATABASE_URL` for the role that owns the schema; default `DATABASE_URL`'),
   DATABASE_POOL_SIZE: integer(1, 500).or(
     10,
     'Connections for requests of all workers; jobs and webhooks use up to 13 more',
   ),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
-  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or(
-    'info',
-    'The least important lines to log',
-  ),
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
   ACCESS_TOKEN_TTL: seconds.or(25_200, 'Seconds that an access token is valid'),
   REFRESH_TOKEN_TTL: seconds.or(2_592_000, 'Seconds that a refresh token is valid'),
   SIGNING_KEYS_FILE: text.optional(
-    'Existing file of private keys (JWKS); default: `signing-keys.json` in `DATA_DIR`, created',
+    'Existing file of private keys (JWKS); default: `signing-keys.json` in `DATA_DIR`, created if missing',
   ),
   OBJECT_STORE: oneOf('file', 's3').or('file', 'Where documents are stored: `file` is `DATA_DIR`'),
   S3_ENDPOINT: httpUrl.requiredWith('OBJECT_STORE', 's3', '`https://host[:port]`'),
-  S3_REGION: text.or('us-east-1', 'Region that requests are signed for'),
+  S3_REGION: text.or('us-east-1', 'Region for signatures'),
   S3_BUCKET: bucket.requiredWith('OBJECT_STORE', 's3', 'Existing bucket'),
   S3_ACCESS_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Access key'),
   S3_SECRET_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Secret key'),
@@ -94,10 +94,10 @@ export const variables = {
     '`host:port` of clamd or `/path` of its socket',
   ),
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
-  // A timer of more than 24 days fires at once.
+  // A timer of more than 24 days would fire at once.
   DRAIN_TIMEOUT: integer(1, 86_400).or(
     75,
-    'Seconds for requests in flight after SIGTERM; a document upload may take 70 seconds',
+    'Seconds for requests in progress after SIGTERM; a document upload may take 70 seconds',
   ),
   SHUTDOWN_DELAY: integer(0, 3_600).or(
     0,
@@ -107,10 +107,10 @@ export const variables = {
     512,
     'MiB free on the disk of `DATA_DIR`; below it `/readyz` reports `disk`',
   ),
-  // Longer than the 60 s of common load balancers: they must be the ones to close an idle connection.
+  // Longer than the 60 s of common load balancers: they must close idle connections first.
   KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(
     65,
-    'Seconds to keep an idle connection; longer than the load balancer does',
+    "Seconds to keep an idle connection; must exceed the load balancer's timeout",
   ),
   MAX_CONNECTIONS: integer(1, 100_000).or(5_000, 'Connections per process; an idle one takes about 10 KiB'),
   RATE_LIMIT: oneOf('on', 'off').or('on', '`off`: no limits, for load tests'),
@@ -124,7 +124,7 @@ export const variables = {
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional(
-    '`redis(s)://…`: all servers count together; without it each process counts alone',
+    '`redis(s)://…`: limits apply to all servers together; without it, to each process',
   ),
   WORKERS: workers.or(1, 'Processes for requests: a number, or `auto` for one per core ([install](install.md))'),
   TRUSTED_PROXIES: integer(0, 10).or(
@@ -132,12 +132,10 @@ export const variables = {
     'Proxies in front that append to `X-Forwarded-For`; 0 = the peer is the caller',
   ),
   DOCUMENT_RETENTION_DAYS: retentionDays.optional(
-    'Days to keep unused documents; default: for ever ([retention](retention.md))',
+    'Days to keep unused documents; default: unlimited ([retention](retention.md))',
   ),
-  ENCOUNTER_RETENTION_DAYS: retentionDays.optional('Days to keep ended encounters; default: for ever'),
-  METRICS_PORT: port.optional(
-    'Port of Prometheus metrics; without it nothing is counted ([monitoring](monitoring.md))',
-  ),
+  ENCOUNTER_RETENTION_DAYS: retentionDays.optional('Days to keep ended encounters; default: unlimited'),
+  METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(
     'OpenTelemetry collector for a span of every request ([monitoring](monitoring.md))',
@@ -145,7 +143,7 @@ export const variables = {
   OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
 };
 
-/** The condition `VARIABLE=value` or `VARIABLE` without which a variable has no effect, by prefix. */
+/** By prefix, the condition `VARIABLE=value` or `VARIABLE` without which variables have no effect. */
 const CONDITIONS = {
   S3_: 'OBJECT_STORE=s3',
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',

@@ -1,21 +1,20 @@
 import type { components, operations, Scope } from '../generated/openapi.js';
 
-// Everything here is derived from the contract: nothing may be written down a second time.
+// Derive everything from the contract; repeat nothing here.
 
 export type OperationId = keyof operations;
 export type Schemas = components['schemas'];
 export type ProblemCode = Schemas['ProblemCode'];
-/** A permission: a scope of the security scheme. */
 export type Permission = Scope;
 export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
-/** Types of events (R-70): one that the contract does not list does not compile. */
+/** The types of events (R-70); others do not compile. */
 export type EventType = Schemas['Event']['type'];
-/** The data of an event of this type: the schema of an event is named after its type. */
+/** The data of an event; its schema has the name of the type. */
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];
 
-/** A request's body as the code gets it: a null in an optional field counts as absent, and http/ leaves it out. */
+/** A request body in code: http/ removes nulls of optional fields, because they count as absent. */
 type WithoutNulls<T> = T extends readonly (infer Element)[]
   ? WithoutNulls<Element>[]
   : T extends object
@@ -26,7 +25,6 @@ type WithoutNulls<T> = T extends readonly (infer Element)[]
       }
     : T;
 
-/** The bodies of requests, by the names of their schemas. */
 export type Bodies = {
   [Name in keyof Schemas as Name extends `${string}Request` ? Name : never]: WithoutNulls<Schemas[Name]>;
 };
@@ -35,7 +33,7 @@ type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
-/** In a merge patch a null clears a field (RFC 7396). */
+/** In a merge patch, null clears a field (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }
@@ -44,29 +42,28 @@ type BodyOf<Id extends OperationId> = operations[Id] extends {
     ? WithoutNulls<Body>
     : undefined;
 
-/** A request that is authenticated, authorised, validated, coerced and filled with the contract's defaults. */
+/** A request after authentication, authorization, validation, coercion and defaults. */
 export interface Input<Id extends OperationId> {
   readonly path: Parameters<Id, 'path'>;
   readonly query: Parameters<Id, 'query'>;
   readonly body: BodyOf<Id>;
 }
 
-/** The responses of an operation, by status. */
 export type Responses<Id extends OperationId> = operations[Id]['responses'];
-/** Bytes for a PDF, `null` for an answer without a body (204). */
+/** Bytes for a PDF, `null` for a response without body (204). */
 type Json<Response> = Response extends { content: { 'application/json': infer Body } }
   ? Body
   : Response extends { content: { 'application/pdf': unknown } }
     ? Uint8Array
     : null;
-/** Failures are thrown, so their statuses cannot be returned. */
+/** Excludes errors, which are thrown. */
 type ReturnedStatus<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Json<Responses<Id>[Status]> extends Schemas['Problem'] | Schemas['OAuthError']
     ? never
     : Status;
 }[keyof Responses<Id>];
 
-/** Headers that http/ sets by itself. */
+/** Headers that http/ sets. */
 type CommonHeader =
   | 'X-Request-Id'
   | 'API-Version'
@@ -82,7 +79,7 @@ type WithHeaders<Response> = keyof OwnHeaders<Response> extends never
   ? { readonly headers?: never }
   : { readonly headers: OwnHeaders<Response> };
 
-/** An answer that the contract declares for the operation, one of its statuses with the body of that status. */
+/** A response that the contract declares for the operation: a status with its body. */
 export type Output<Id extends OperationId> = {
   [Status in ReturnedStatus<Id>]: { readonly status: Status; readonly body: Json<Responses<Id>[Status]> } & WithHeaders<
     Responses<Id>[Status]

@@ -1,28 +1,28 @@
 import { types } from 'node:util';
 import { Problem } from './problem.js';
 
-/** The `code` of an error (`ENOENT`, …), if any; not by `instanceof`, which is false for errors of another realm. */
+/** The `code` of an error (`ENOENT`, …), if any. Not by `instanceof`, which fails across realms. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
-/** The message of an error, or what was thrown instead of one. */
+/** The message of an error, or the thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What is behind a failure, without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
+/** The cause of an error without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
 export function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   return types.isNativeError(error.cause) ? error.cause.message : error.message;
 }
 
-/** Thrown by our code and the language, with messages that hold no values. */
+/** Errors of this code and the language, whose messages contain no values. */
 const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
 
 /**
- * An error and its causes as a log may hold them. Errors of libraries may quote values (health data, secrets): of those
- * only name, code and place are kept.
+ * An error and its causes for the log. Errors of libraries may quote values (health data, secrets), so only their name,
+ * code and position are kept.
  */
 export function describeCauses(error: unknown): object[] {
   const causes: object[] = [];
@@ -32,7 +32,7 @@ export function describeCauses(error: unknown): object[] {
     causes.push({
       name,
       code,
-      // Errors of Node have its plain constructor but a code, and quote paths, in which file names are.
+      // System errors of Node are plain Errors with a code, and quote paths with file names.
       ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
       stack: stack
         ?.split('\n')

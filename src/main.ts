@@ -15,12 +15,12 @@ import { startTelemetry } from './telemetry.js';
 const program = new Command('clinical-encounter-service')
   .description('Starts the HTTP server. Environment variables configure it: see scripts/production/configuration.md.')
   .option('--migrate', 'apply pending migrations to DATABASE_URL first')
-  .option('--demo', 'create the demo tenants also with DATABASE_URL')
+  .option('--demo', 'create the demo tenants even with DATABASE_URL')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (options) => {
     const config = readConfig(process.env);
     const log = await openServiceLog(config.logLevel);
-    // Heard from the beginning: what a start has opened is closed also when it is stopped at once.
+    // Listen for signals first, so that a stop during the start also closes what is open.
     const stop = reasonToStop(log);
     const service = await start(config, log, options);
     service.announce();
@@ -34,7 +34,7 @@ const program = new Command('clinical-encounter-service')
 process.stderr.on('error', () => undefined);
 await program.parseAsync().catch(refuse('start'));
 
-/** What fails here is a matter of configuration or surroundings: the operator needs the message, not the stack. */
+/** Reports the message without a stack: these errors come from configuration or environment. */
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
     process.stderr.write(`The service did not ${what}. ${messageOf(error)}\n`);
@@ -42,7 +42,7 @@ function refuse(what: string): (error: unknown) => never {
   };
 }
 
-/** While PostgreSQL starts, the service is loaded: each takes most of a second. */
+/** Loads the service while PostgreSQL starts: each takes most of a second. */
 async function start(config: Config, log: Logger, options: StartOptions): Promise<RunningService> {
   if (cluster.isPrimary) {
     for (const warning of configWarnings(process.env)) log.warn(warning);
@@ -58,7 +58,7 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
   return startService({ config, options, opened, log, serveMetrics });
 }
 
-/** Before the rest of a start, which takes time and may change the database for nothing. */
+/** Checks the port before the slow start, which may also change the database. */
 async function assertFree(config: Config): Promise<void> {
   const probe = createServer();
   await listenAt(probe, config);
@@ -66,17 +66,17 @@ async function assertFree(config: Config): Promise<void> {
 }
 
 /**
- * Resolves at the first signal (later ones change nothing: a terminal and npm may both send one), or at an error that no
- * request or job has caught: the state of the process may be wrong, so it ends as at a signal, for another to take its place.
+ * Resolves at the first signal, or at an uncaught error: the state of the process may be corrupt, so it shuts down for
+ * another to replace it. Later signals are ignored, because a terminal and npm may both send one.
  * @returns the exit code
  */
 function reasonToStop(log: Logger): Promise<0 | 1> {
   return new Promise((resolve) => {
     const stop = (): void => resolve(0);
     process.on('SIGTERM', stop).on('SIGINT', stop);
-    // Node raises a rejection that nothing handles here, too.
+    // Also receives unhandled rejections.
     process.on('uncaughtException', (error, origin) => {
-      log.fatal({ origin, causes: describeCauses(error) }, 'an error was not caught; the process stops');
+      log.fatal({ origin, causes: describeCauses(error) }, 'uncaught error; the process stops');
       resolve(1);
     });
   });

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 
 /**
- * The folder that holds package.json, as a `file:` URL with a final slash: the same whether this module runs from
- * `src/` or, compiled, from `generated/build/src/`. Data files (contract, migrations, docs) are found from here.
+ * The folder of package.json, as a `file:` URL with a final slash, for this module in `src/` and in
+ * `generated/build/src/`. Data files (contract, migrations, docs) are located from here.
  */
 export const packageRoot: URL = findPackageRoot(new URL('./', import.meta.url));
 

@@ -4,7 +4,6 @@ import type { OAuthErrorCode, ProblemCode } from './contract.js';
 export interface FieldError {
   /** JSON pointer into the body, as a URI fragment: `#/treatmentIds/1`. */
   readonly pointer?: string;
-  /** Name of a path, query or header parameter. */
   readonly parameter?: string;
   readonly code: string;
   readonly detail: string;
@@ -53,7 +52,6 @@ interface ProblemType {
   readonly status: number;
   /** Fixed per code (RFC 9457 §3.1.3). */
   readonly title: string;
-  /** The default detail. */
   readonly detail: string;
 }
 

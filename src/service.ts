@@ -31,9 +31,8 @@ export interface StartOptions {
 }
 
 export interface RunningService {
-  /** Says that it has started, and where. */
   announce(): void;
-  /** Resolves when it cannot go on, and must be stopped. */
+  /** Resolves if the service can no longer run and must be stopped. */
   readonly failed: Promise<Error>;
   stop(): Promise<void>;
 }
@@ -41,7 +40,7 @@ export interface RunningService {
 interface Start {
   readonly config: Config;
   readonly options: StartOptions;
-  /** Whose schema is not looked at yet. */
+  /** The database, before its schema is checked. */
   readonly opened: ServiceDatabase;
   readonly log: Logger;
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
@@ -50,7 +49,7 @@ interface Start {
 /** The message of a worker that has recorded events. */
 const NEW_EVENTS = 'events';
 
-/** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
+/** Checks configuration, schema, keys and object store before it accepts requests. */
 export async function startService({ config, options, opened, log, serveMetrics }: Start): Promise<RunningService> {
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
@@ -73,7 +72,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
-    // Before listening: once the service is ready, the credentials are there.
+    // Before listening, so that a ready service has its credentials.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const poolSize = String(Math.ceil(databasePoolSize / workers));
     const environment = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: poolSize };
@@ -84,9 +83,9 @@ export async function startService({ config, options, opened, log, serveMetrics 
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
     const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
-    // Scrapes must not wait behind requests, nor take a connection from them.
+    // A separate pool: scrapes neither wait for requests nor use their connections.
     const metrics = webhookDb && (await serveMetrics?.({ db: webhookDb, dataDir }));
-    // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
+    // Start jobs last: a later failure would close the database while they run.
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
@@ -120,7 +119,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
   }
 }
 
-/** Uploads need S3, nothing else does: a failure that may pass does not keep the service from starting. */
+/** Only uploads need S3, so a temporary failure does not stop the start. */
 async function checkStore({ objects, config, log }: Services): Promise<void> {
   await objects.check().catch((error: unknown) => {
     const reason = reasonOf(error);
@@ -131,7 +130,6 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
   });
 }
 
-/** Listens in this process. */
 async function serve(services: Services): Promise<Listener> {
   const { config, log, newId } = services;
   const app = await createApp(services);
@@ -139,14 +137,14 @@ async function serve(services: Services): Promise<Listener> {
   const port = await listenAt(server, config);
   if (cluster.isWorker) sendHeartbeats();
   const stop = async (): Promise<void> => {
-    // Load balancers learn of it by the failing readiness, and send nothing more, while connections are still taken.
+    // Load balancers see the failing readiness and stop sending while connections are still accepted.
     await delay(config.shutdownDelay);
     await drain(server, config.drainTimeout);
   };
   return { port, failed: new Promise(() => undefined), stop };
 }
 
-/** On standard error, because standard output carries the log. */
+/** On standard error, because standard output has the log. */
 function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: readonly DemoTenant[]): void {
   const lines = [`Clinical Encounter Service on ${baseUrl}`, `  reference    ${baseUrl}/docs`];
   if (first) {
@@ -158,13 +156,13 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
       `      "const [t] = require('${file}').tenants; t.clientId + ':' + t.clientSecret")"`,
     );
   } else if (databaseUrl === null) {
-    // Their file was deleted, or the process died before it was written.
+    // The file was deleted, or the process died before writing it.
     lines.push('  credentials  none on file: npm run --silent cli -- client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);
 }
 
-/** Nobody can connect to "any address". */
+/** Replaces wildcard addresses, which clients cannot connect to. */
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

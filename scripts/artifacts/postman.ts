@@ -25,7 +25,7 @@ export function postmanCollection(contract: Contract, workflows: readonly Workfl
   };
 }
 
-/** A token lasts for hours; whatever is sent first obtains it. */
+/** The first request obtains the token, which is valid for hours. */
 const TOKEN_SCRIPT = `
 const value = (name) => pm.variables.get(name);
 if (pm.request.url.getPath() !== '/oauth/token' && !(value('token.expires') > Date.now())) {
@@ -65,7 +65,6 @@ function stepItem(step: Step, operations: readonly Placed[]): object {
   };
 }
 
-/** A value with variables of the collection in the place of inputs and outputs. */
 function postmanValue(value: unknown): unknown {
   const text = JSON.stringify(value);
   return JSON.parse(

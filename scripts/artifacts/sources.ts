@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 export const root = join(import.meta.dirname, '../..');
 export const output = join(root, 'generated/docs');
 
-/** What the makers read of the contract, without references. */
+/** The used part of the dereferenced contract. */
 export interface Contract {
   readonly info: { readonly title: string; readonly summary: string; readonly version: string; description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -38,13 +38,11 @@ export interface Parameter {
   readonly example: unknown;
 }
 
-/** An operation with its place. */
 export interface Placed extends Operation {
   readonly method: string;
   readonly path: string;
 }
 
-/** The operations of the contract, in its order. */
 export const operationsOf = ({ paths }: Contract): Placed[] =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
@@ -73,11 +71,10 @@ export interface Step {
   readonly outputs?: Readonly<Record<string, string>>;
 }
 
-/** The contract without references. */
 export const readContract = async (): Promise<Contract> =>
   JSON.parse(await readFile(join(root, 'generated/dereferenced.json'), 'utf8')) as Contract;
 
-/** The workflows with what is written once and used twice in its places. */
+/** The workflows, with shared components inlined. */
 export async function readWorkflows(): Promise<Workflows> {
   const bundled = join(output, 'arazzo.json');
   const program = join(root, 'node_modules/.bin/redocly');

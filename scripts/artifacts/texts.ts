@@ -1,7 +1,7 @@
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, type Contract } from './sources.js';
 
-/** The guide as Markdown. Links within its chapters stay within the file, others lead to the rendered reference. */
+/** The guide as Markdown. Links between its chapters stay within the file, others lead to the rendered reference. */
 export function guide({ info }: Contract): string {
   const text = info.description
     .replaceAll(/\]\(#section\/(?:[\w-]+\/)?([\w-]+)\)/g, '](#$1)')
@@ -9,7 +9,7 @@ export function guide({ info }: Contract): string {
   return `# ${info.title}\n\n${text}\n`;
 }
 
-/** What there is to read, in the form of llmstxt.org. */
+/** The index of the documentation, in the format of llmstxt.org. */
 export function llmsText(contract: Contract): string {
   const { info, tags } = contract;
   const operations = operationsOf(contract);

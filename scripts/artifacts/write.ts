@@ -5,7 +5,7 @@ import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { output, readContract, readWorkflows, root } from './sources.js';
 import { guide, llmsText } from './texts.js';
 
-/** Writes what the service offers under /docs beside the reference. */
+/** Writes the files that the service offers under /docs in addition to the reference. */
 export async function writeArtifacts(): Promise<void> {
   const contract = await readContract();
   const { workflows } = await readWorkflows();

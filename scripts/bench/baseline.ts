@@ -1,4 +1,4 @@
-/** The server that the service is compared with: node:http and named statements, nothing else. Forked by the bench. */
+/** The reference server: only node:http and named statements. Forked by the bench. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'pg';
 import { namedQueries, operations, readRecorder, type Sample } from './operations.js';
@@ -15,7 +15,7 @@ async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {
   return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>) : {};
 }
 
-// It waits longer than the bench lets it wait, so that it closes no connection that a request is being sent on.
+// Longer than the bench's own timeout, so that no connection closes while a request is sent.
 const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
   void (async () => {
     const body = req.method === 'POST' ? await bodyOf(req) : {};

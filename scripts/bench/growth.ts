@@ -1,7 +1,7 @@
 /**
- * `make bench-growth`: what lists, searches, look-ups and sweeps cost in a tenant with 1,000, 100,000 and 1,000,000
- * rows of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
- * embedded database, and which tables they read as a whole. The results go to scripts/bench/RESULTS-growth.md.
+ * `make bench-growth`: measures lists, searches, look-ups and sweeps in a tenant with 1,000, 100,000 and 1,000,000 rows
+ * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
+ * embedded database, and full reads of tables. Writes scripts/bench/RESULTS-growth.md.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -28,11 +28,11 @@ const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
 interface Figure {
   readonly milliseconds: number;
-  /** Tables of many rows that were read as a whole. */
+  /** Large tables that were read in full. */
   readonly scanned: readonly string[];
 }
 
-/** Whole reads of each table so far, by this connection too. */
+/** Full reads of each table so far, including those of this connection. */
 async function wholeReads({ db }: Context, rows: number): Promise<Map<string, number>> {
   await db.prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
   const tables = await db.prisma.$queryRaw<{ name: string; count: bigint }[]>`
@@ -40,7 +40,7 @@ async function wholeReads({ db }: Context, rows: number): Promise<Map<string, nu
   return new Map(tables.map(({ name, count }) => [name, Number(count)]));
 }
 
-/** The first runs make and prepare the statements. */
+/** The first runs warm up and prepare the statements. */
 async function measure(context: Context, [, work, prepare]: GrowthOperation, rows: number): Promise<Figure> {
   const times: number[] = [];
   let before = new Map<string, number>();
@@ -56,7 +56,6 @@ async function measure(context: Context, [, work, prepare]: GrowthOperation, row
   return { milliseconds: median(times), scanned };
 }
 
-/** What an operation gets for a caller of the tenant. */
 async function contextOf(db: Database, url: string, tenantId: string): Promise<Context> {
   const domain = systemContext(db);
   const { id: apiClientId, clientId } = await db.prisma.apiClient.findFirstOrThrow({ where: { tenantId } });
@@ -93,7 +92,7 @@ const client = new Client({ connectionString: database.url });
 await client.connect();
 const { url } = database;
 const tenantOf = (rows: number): string => `rows-${rows}`;
-// All of them before the first is measured: sweeps and purges visit each tenant.
+// Seed all tenants before measuring: sweeps and purges visit each.
 await client.query(
   `INSERT INTO tenant (id, name, mode, created_at, updated_at) SELECT id, id, 'live', now(), now() FROM unnest($1::text[]) id`,
   [SIZES.map(tenantOf)],

@@ -9,10 +9,10 @@ import { readEvents } from '../../src/domain/events/feed.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/sweeps/purges.js';
 import { findPatients, getPatient } from '../../src/domain/patients/patients.js';
 
-/** What is measured, by name; what is not timed comes first. */
+/** A measured operation; `prepare` is not timed. */
 export type GrowthOperation = readonly [name: string, work: () => Promise<unknown>, prepare?: () => Promise<unknown>];
 
-/** Lists from their first to their last page, searches, look-ups and sweeps in a tenant of so many rows. */
+/** Lists from the first to the last page, searches, look-ups and sweeps in a tenant with that many rows. */
 export async function growthOperations(context: Context, rows: number): Promise<GrowthOperation[]> {
   const { db, caller } = context;
   const where = { tenantId: caller.tenantId };
@@ -29,7 +29,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const { clinicId, patientId, createdAt, encounterNo } = encounter;
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
-  // A page in the middle costs the most: both ends are equally far.
+  // A page in the middle costs most: both ends are equally far.
   const pages = [
     ['first page', 1],
     ['a quarter in', Math.ceil(rows / 400) - 1],
@@ -88,7 +88,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   ];
 }
 
-/** One batch of approvals whose end nobody has announced: half of the oldest encounters have one. */
+/** Makes one batch of approvals due for announcement: half of the oldest encounters have one. */
 function makeDue({ db, caller: { tenantId } }: Context): Promise<number> {
   return db.prisma.$executeRaw`
     UPDATE gfe_item SET expired_notified_at = NULL

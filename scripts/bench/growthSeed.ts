@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Names as they are found in the world: of few words, each of a few hundred syllables, and a number in one of ten. */
+/** Realistic names: few words, each of some hundred syllables, and a number in one of ten. */
 const name = (
   kind: string,
 ): string => `initcap(translate(substr(md5('${kind}' || n), 1, 6), '0123456789', 'ghijklmnop'))
@@ -8,9 +8,9 @@ const name = (
 const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
- * Gives an empty tenant so many clinics, products, patients, encounters with an item and a treatment, keys and events, by
- * one statement for each table. The encounters are of 1,000 clinics and patients at most; one of a hundred waits for its
- * review. Of the approvals most are over and announced; those in the window of gfe.expiring have been announced, too.
+ * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item and a treatment, keys and
+ * events, with one statement per table. The encounters use up to 1,000 clinics and patients; one of a hundred waits for
+ * review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>
@@ -80,7 +80,7 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     await one(statement);
   for (const { definition } of indexes) await client.query(definition);
   await client.query('SET session_replication_role = origin');
-  // What triggers would have done.
+  // Replaces the triggers, which are off.
   await one(`UPDATE tenant SET
     active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
     inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),

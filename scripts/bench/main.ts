@@ -1,11 +1,10 @@
 /**
- * `make bench`: the CPU time that the service needs for a request, as a multiple of what a plain node:http server with
- * named statements needs for the same work, in the same run on the same database. The two take turns, and the median of
- * their ratios is what counts: a busy or a slow machine changes both sides alike.
- * BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300); the results go to scripts/bench/RESULTS.md.
- * Arguments (`make bench ARGS='"POST /clients"'`) name the operations to measure, and then the figures are printed only.
- * `--check` is CI's short form: it fails when a ratio is more than {@link TOLERANCE} times the recorded one in each of
- * {@link ATTEMPTS} measurements.
+ * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
+ * that does the same work on the same database. Both run in turn, and the median of their ratios counts, because a busy
+ * or slow machine affects both sides alike. BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
+ * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
+ * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
+ * each of {@link ATTEMPTS} measurements.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -29,9 +28,9 @@ const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 120 : 300));
-/** Far enough from what the same code measures on a busy machine. */
+/** Above the noise of a busy machine. */
 const TOLERANCE = 1.5;
-/** What other work disturbs is seldom disturbed again. */
+/** Noise is unlikely to repeat. */
 const ATTEMPTS = 10;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
 const RESULTS = new URL('RESULTS.md', import.meta.url);
@@ -70,7 +69,7 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   return { ...ids, encounterId };
 }
 
-/** Milliseconds of CPU that PostgreSQL has used for the connections of a program. */
+/** Milliseconds of CPU that PostgreSQL has used for a program's connections. */
 async function postgresCpu(domain: DomainContext, program: string): Promise<number> {
   const backends = await domain.db.prisma.$queryRaw<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE application_name = ${program}`;
@@ -86,7 +85,10 @@ async function postgresCpu(domain: DomainContext, program: string): Promise<numb
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
-/** CPU of both servers by turns, and the median of their ratios; for a check the least of each, which other work disturbs less. */
+/**
+ * CPU of both servers in turn, and the median of their ratios; a check uses the minimum of each, which other work
+ * disturbs less.
+ */
 async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   const [first, second]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -102,7 +104,7 @@ async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   };
 }
 
-/** In a check, measures again what is above the limit, and fails when it stays there. */
+/** For a check, repeats a measurement above the limit, and fails if it stays there. */
 async function within(limit: number, name: string, measurement: () => ReturnType<typeof pair>) {
   let result = await measurement();
   for (let attempt = 1; isCheck && result.ratio > limit && attempt < ATTEMPTS; attempt += 1) {
@@ -110,7 +112,7 @@ async function within(limit: number, name: string, measurement: () => ReturnType
   }
   if (isCheck && result.ratio > limit) {
     const ratio = result.ratio.toFixed(1);
-    const allowed = limit > 0 ? `${limit.toFixed(1)} are allowed` : 'no ratio is recorded';
+    const allowed = limit > 0 ? `the limit is ${limit.toFixed(1)}` : 'no ratio is recorded';
     process.stderr.write(`${name} costs ${ratio} times the plain server; ${allowed}.\n`);
     process.exitCode = 1;
   }
@@ -129,7 +131,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     if (!isCheck) warmed.push([service.url, sandbox]);
     for (const [url, of] of warmed) {
       await send(url, operation, of);
-      // Code that is not compiled yet costs a multiple.
+      // Warm up: code that is not yet compiled costs a multiple.
       await load(url, operation, of, 5 * REQUESTS);
     }
     const start = [
@@ -146,7 +148,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
     const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least];
     if (!isCheck) {
-      // One after the other: of many at once a sandbox has fewer places, and what runs at the same time shares packets.
+      // Sequentially: a sandbox has fewer slots, and concurrent requests share packets.
       const { ratio: ofSandbox } = await pair(
         () => cpuPerRequest(service, operation, sandbox, REQUESTS, 1),
         () => cpuPerRequest(service, operation, sample, REQUESTS, 1),
@@ -160,7 +162,6 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
   return rows;
 }
 
-/** The ratio of each operation in the results. */
 function ratiosOf(results: string): Map<string, number> {
   const rows = results.matchAll(/^\| (.+?) +\|.*\*\*([\d.]+)\*\*/gm);
   return new Map(Array.from(rows, ([, name = '', ratio]) => [name, Number(ratio)]));
@@ -173,7 +174,7 @@ const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
 const flags = await startFlags();
 const lines: string[] = [];
 if (isWhole) {
-  // As `make start` runs it: with the embedded database, whose first start makes it.
+  // As with `make start`: the embedded database, which the first start creates.
   const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0', RATE_LIMIT: 'off' };
   await (await startMeasured(SERVICE, flags, own)).stop();
   const second = await startMeasured(SERVICE, flags, own);

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
-/** What the requests of the bench refer to; it is there before the first of them. */
+/** Records that exist before the first request. */
 export interface Sample {
   readonly tenantId: string;
   readonly apiClientId: string;
@@ -23,16 +23,16 @@ export interface BenchRequest {
   readonly body?: object;
 }
 
-/** One operation: the request to the service, and the least SQL that the same response takes. */
+/** An operation: the request to the service, and the minimal SQL for the same response. */
 export interface BenchOperation {
   readonly name: string;
-  /** Its statement writes the audit, too. */
+  /** The statement also writes the audit. */
   readonly isChange?: true;
   request(sample: Sample): BenchRequest;
   plain(query: Query, sample: Sample, body: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** A named statement, so that PostgreSQL parses it once for each connection. */
+/** Runs a named statement, which PostgreSQL parses once per connection. */
 export type Query = (text: string, values: readonly unknown[]) => Promise<Record<string, unknown>[]>;
 
 export function namedQueries(pool: Pool): Query {
@@ -51,12 +51,12 @@ const ENCOUNTER = `SELECT e.*, ${children('encounter_treatment', 'position')} AS
   ${children('encounter_document', 'position')} AS documents, ${children('gfe_item', 'position')} AS items,
   (SELECT to_json(o) FROM "order" o WHERE o.tenant_id = e.tenant_id AND o.encounter_id = e.id) AS "order"
   FROM encounter e WHERE e.tenant_id = $1`;
-/** A row of the audit for the tenant that the parameter names. */
+/** An audit row for the tenant of this parameter. */
 const auditOf = (tenant: string): string => `INSERT INTO audit_event (at, tenant_id, client_id, operation_id,
     resource_type, resource_id, patient_id, status, request_id, ip, outcome)
   SELECT now(), ${tenant}, 'ces_bench', 'bench', 'patient', NULL, NULL, 200, gen_random_uuid(), '127.0.0.1', 'success'`;
 
-/** Records reads in the audit: one statement for all reads of a turn of the event loop, which each of them awaits. */
+/** Audits reads: one statement for all reads of a turn of the event loop; each read awaits it. */
 export function readRecorder(query: Query): (sample: Sample) => Promise<unknown> {
   let waiting: string[] = [];
   let written: Promise<unknown> | undefined;
@@ -72,7 +72,7 @@ export function readRecorder(query: Query): (sample: Sample) => Promise<unknown>
   };
 }
 
-/** An event of the tenant $2, with its counter's next position, and its row of the audit. */
+/** An event of tenant $2 at the counter's next position, with its audit row. */
 const eventOf = (values: string): string => `counter AS (
     INSERT INTO event_counter AS c (tenant_id, position) VALUES ($2, 1)
     ON CONFLICT (tenant_id) DO UPDATE SET position = c.position + 1 RETURNING position
@@ -82,7 +82,7 @@ const eventOf = (values: string): string => `counter AS (
   ), audit AS (${auditOf('$2')})`;
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** Two tokens, as the service signs them. */
+/** Two tokens, signed like the service's. */
 const tokens = (claims: object): string[] =>
   ['at+jwt', 'rt+jwt'].map((typ) => {
     const input = [
@@ -258,7 +258,6 @@ export const operations: readonly BenchOperation[] = [
   },
 ];
 
-/** A new patient's body. */
 export const patientBody = (): Record<string, string> => ({
   ...{ firstName: 'Jane', lastName: 'Miller', email: `${randomUUID()}@example.com`, dateOfBirth: '1990-06-30' },
   ...{ countryCode: '+1', phone: '5125550142' },

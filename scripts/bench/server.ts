@@ -11,10 +11,10 @@ interface Usage {
   readonly rssBytes: number;
 }
 
-/** A server in a process of its own, which says what it has used. */
+/** A server in a separate process, which reports its usage. */
 export interface MeasuredServer {
   readonly url: string;
-  /** Milliseconds from the start of the process to the first line about its address. */
+  /** Milliseconds from the start of the process to the line with its address. */
   readonly readyMs: number;
   usage(): Promise<Usage>;
   stop(): Promise<void>;
@@ -22,7 +22,6 @@ export interface MeasuredServer {
 
 const probe = new URL('usage.js', import.meta.url).href;
 
-/** Starts a server; it is ready once it prints its address. */
 export async function startMeasured(
   program: string,
   flags: readonly string[],
@@ -49,7 +48,7 @@ export async function startMeasured(
   return { url, readyMs, usage, stop };
 }
 
-/** Reads what it prints to the end, so that it never waits for a reader. */
+/** Keeps reading the output, so that the server never blocks on it. */
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
@@ -64,7 +63,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** The flags that `npm start` gives to Node. */
+/** The Node flags of `npm start`. */
 export async function startFlags(): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
     scripts: { start: string };
@@ -75,7 +74,6 @@ export async function startFlags(): Promise<string[]> {
 const CONNECTIONS = 10;
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-/** Sends the request of an operation once and reads the response. */
 export async function send(url: string, operation: BenchOperation, sample: Sample): Promise<string> {
   const { method, path, key, body } = operation.request(sample);
   const text = body && JSON.stringify(body);
@@ -98,7 +96,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends so many requests, at most `connections` at the same time. */
+/** Sends requests over several concurrent connections. */
 export async function load(
   url: string,
   operation: BenchOperation,
@@ -113,7 +111,7 @@ export async function load(
   await Promise.all(Array.from({ length: connections }, worker));
 }
 
-/** Microseconds of the server's CPU for each request. */
+/** Microseconds of the server's CPU per request. */
 export async function cpuPerRequest(
   server: MeasuredServer,
   operation: BenchOperation,

@@ -1,4 +1,4 @@
-// Loaded into a measured server (`node --import`): it reports its CPU time and memory to the bench, which forked it.
+// Loaded into a measured server (`node --import`) to report its CPU time and memory to the bench, which forked it.
 import process from 'node:process';
 
 process.on('message', () => {

@@ -1,16 +1,14 @@
-/** One broken guarantee. */
 export interface Mutant {
   readonly name: string;
-  /** What holds as long as nobody makes this change. */
   readonly guarantee: string;
-  /** Text that stands in src exactly once; its white space does not count. Words that are not renamed make it last. */
+  /** Text that occurs exactly once in src, ignoring white space. Prefer names that are unlikely to change. */
   readonly search: string;
   readonly replacement: string;
-  /** Regular expressions for the paths of the test files that should notice: as few as are needed. */
+  /** Regular expressions for the paths of the tests that should fail: as few as necessary. */
   readonly tests: readonly string[];
 }
 
-/** The list of a reviewer: spread over the code, and taken from what matters most. */
+/** Selected like a reviewer would: spread over the code, most important first. */
 export const mutants: readonly Mutant[] = [
   // Tenants and permissions
   {
@@ -29,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'sandbox-only',
-    guarantee: 'A live tenant is not played with, whatever its token permits.',
+    guarantee: 'A live tenant cannot be simulated, regardless of the permissions of the token.',
     search: "if (caller.tenantMode !== 'sandbox') throw",
     replacement: 'if (false) throw',
     tests: ['/setClock.test'],
@@ -44,7 +42,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'token-expiry-while-remembered',
-    guarantee: 'A token that was checked before still ends at its time.',
+    guarantee: 'A cached token still expires on time.',
     search: 'now.getTime() >= expiresAt * 1000',
     replacement: 'now.getTime() >= Infinity',
     tests: ['access/security.test'],
@@ -58,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'signing-key-rotation',
-    guarantee: 'Tokens of the key before stay valid when the signing key is rotated.',
+    guarantee: 'Tokens of the previous key stay valid after a rotation of the signing key.',
     search: 'LIVE_KEYS = 2',
     replacement: 'LIVE_KEYS = 1',
     tests: ['/signingKeys.test'],
@@ -66,14 +64,14 @@ export const mutants: readonly Mutant[] = [
   // Idempotency
   {
     name: 'idempotency-fingerprint',
-    guarantee: 'A key that was used with another body is refused.',
+    guarantee: 'A key that was used with another body is rejected.',
     search: "canonicalize(body) ?? ''",
     replacement: "''",
     tests: ['/recordPayment.test'],
   },
   {
     name: 'idempotency-replay',
-    guarantee: 'A request that is sent again with its key is not done again.',
+    guarantee: 'A request repeated with its key is not executed again.',
     search: "WHERE idempotency_key.created_at < now() - interval '24 hours'",
     replacement: 'WHERE true',
     tests: ['/recordPayment.test'],
@@ -88,14 +86,14 @@ export const mutants: readonly Mutant[] = [
   // Money
   {
     name: 'free-shipping',
-    guarantee: 'FREE_SHIPPING costs nothing, whatever its amount says.',
+    guarantee: 'FREE_SHIPPING costs nothing, regardless of its amount.',
     search: "shippingType === 'FLAT_RATE' ?",
     replacement: 'true ?',
     tests: ['/createdEncounter.test'],
   },
   {
     name: 'payment-above-balance',
-    guarantee: 'A payment above the balance is refused as such.',
+    guarantee: 'A payment above the balance is rejected.',
     search: 'paidAmt.greaterThan(order.grandTotal)',
     replacement: 'false',
     tests: ['/recordPayment.test'],
@@ -103,21 +101,21 @@ export const mutants: readonly Mutant[] = [
   // The life of an encounter
   {
     name: 'claim-lease',
-    guarantee: 'A claim ends at the end of its lease, whether or not a sweep has seen it.',
+    guarantee: 'A claim ends with its lease, even before a sweep runs.',
     search: 'now >= leaseExpiresAt',
     replacement: 'now > leaseExpiresAt',
     tests: ['/claimEncounter.test'],
   },
   {
     name: 'wrong-reviewer',
-    guarantee: 'Only the provider that has an encounter decides it.',
+    guarantee: 'Only the provider that holds an encounter decides it.',
     search: 'encounter.reviewerRef === reviewerRef',
     replacement: 'encounter.reviewerRef !== null',
     tests: ['/releaseEncounter.test'],
   },
   {
     name: 'final-state',
-    guarantee: 'What is completed is not cancelled.',
+    guarantee: 'A completed encounter cannot be cancelled.',
     search: "revoke: { to: 'completed', by: ['provider'] },",
     replacement:
       "revoke: { to: 'completed', by: ['provider'] }, cancel: { to: 'cancelled', by: ['partner', 'provider'] },",
@@ -132,7 +130,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'sweep-by-tenant-clock',
-    guarantee: 'What is due is swept by the clock of its tenant.',
+    guarantee: "Sweeps use the tenant's clock.",
     search: 'aheadOf(transaction.now, Number(clockOffsetMs))',
     replacement: 'transaction.now',
     tests: ['/encounterDeadlines.test'],
@@ -154,14 +152,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'daylight-saving-gap',
-    guarantee: 'A local time that the clocks skip is refused.',
+    guarantee: 'A local time that the clocks skip is rejected.',
     search: '!resolved.toPlainDateTime().equals(wall)',
     replacement: 'false',
     tests: ['encounters/schedule.test'],
   },
   {
     name: 'page-from-the-end',
-    guarantee: 'A page that is counted from the end begins with the row that the order says.',
+    guarantee: 'A page counted from the end begins with the right row.',
     search: 'OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far',
     replacement: 'OFFSET greatest(total - ${offset}::int - ${limit}::int + 1, 0)) AS far',
     tests: ['/catalog/pages.test'],
@@ -178,21 +176,21 @@ export const mutants: readonly Mutant[] = [
   // Documents
   {
     name: 'magic-bytes',
-    guarantee: 'The type of a document is that of its content, not what the server says.',
+    guarantee: 'The content determines the type of a document, not the header of its server.',
     search: 'allowed === evidence.sniffedType',
     replacement: 'allowed === (evidence.declaredType ?? evidence.sniffedType)',
     tests: ['/documentFiles.test'],
   },
   {
     name: 'dns-pin',
-    guarantee: 'A document is fetched from the addresses that were checked; no name is looked up twice.',
+    guarantee: 'A document is fetched from the checked addresses; no name is resolved twice.',
     search: 'requestOnce(url, request, addresses, options, deadline)',
     replacement: 'requestOnce(url, request, family === 0 ? await lookup(host, signal) : addresses, options, deadline)',
     tests: ['/downloadForbidden.test'],
   },
   {
     name: 'orphan-age',
-    guarantee: 'An object that is younger than a day is not removed: its upload may be under way.',
+    guarantee: 'An object younger than a day is not removed: its upload may be in progress.',
     search: 'modifiedAt < before &&',
     replacement: '',
     tests: ['/orphanedObjects.test'],
@@ -200,14 +198,14 @@ export const mutants: readonly Mutant[] = [
   // Events
   {
     name: 'missed-events',
-    guarantee: 'A reader whose next events are gone learns of it.',
+    guarantee: 'A reader whose next events were purged gets an error.',
     search: 'if (after + 1n < next)',
     replacement: 'if (false)',
     tests: ['/listEvents.test'],
   },
   {
     name: 'events-of-failed-rows',
-    guarantee: 'A row of a sweep that fails leaves no event of what it did not do.',
+    guarantee: 'A failed row of a sweep leaves no event.',
     search: 'workOff({ ...local, events }, row)',
     replacement: 'workOff(local, row)',
     tests: ['/eventsLast.test'],
@@ -215,7 +213,7 @@ export const mutants: readonly Mutant[] = [
   // HTTP
   {
     name: 'error-without-values',
-    guarantee: 'A refusal never repeats an unknown name that may be health data.',
+    guarantee: 'A rejection never repeats an unknown name, which may be health data.',
     search: 'PROPERTY_NAME.test(name)',
     replacement: 'true',
     tests: ['/createPatient.test'],
@@ -236,14 +234,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'slow-connections',
-    guarantee: 'A request that takes more than 15 s to arrive is given up.',
+    guarantee: 'A request that takes more than 15 s to arrive is rejected.',
     search: 'requestTimeout: 15_000',
     replacement: 'requestTimeout: 150_000',
     tests: ['/slowConnections.test'],
   },
   {
     name: 'response-check-in-sandboxes',
-    guarantee: 'A response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says.',
+    guarantee: 'A response that breaks the contract is never sent to a sandbox, regardless of VALIDATE_RESPONSES.',
     search: "else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));",
     replacement: '',
     tests: ['/privacy.test', '/answers.test'],
@@ -258,7 +256,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'savepoint',
-    guarantee: 'Work in a savepoint that fails is undone, and the transaction goes on.',
+    guarantee: 'Failed work in a savepoint is undone, and the transaction continues.',
     search: 'ROLLBACK TO SAVEPOINT inner_work',
     replacement: 'RELEASE SAVEPOINT inner_work',
     tests: ['/hotStatements.test'],

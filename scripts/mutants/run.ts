@@ -1,6 +1,6 @@
 /**
- * `make mutants`: breaks one guarantee after the other, each in a copy of the tree, and runs the tests that should
- * notice. Fails when one survives, or when the list is out of date. `make mutants ARGS='token|claim'` runs those alone.
+ * `make mutants`: breaks one guarantee at a time in a copy of the tree, and runs the tests that should fail. Fails if a
+ * mutant survives or the list is out of date. `make mutants ARGS='token|claim'` selects mutants.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { mutants, type Mutant } from './list.js';
 
-/** What jest writes with `--json`, as far as it is read here. */
+/** The used part of jest's `--json` report. */
 interface Report {
   readonly success: boolean;
   readonly testResults: readonly {
@@ -28,7 +28,7 @@ const filesIn = (folder: string): string[] =>
 const sources = filesIn('src').map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 const testFiles = filesIn('tests').filter((path) => path.endsWith('.test.ts'));
 
-/** The text with any white space between its characters, and a comma before what closes: as Prettier may lay it out. */
+/** Matches the text with any white space, and with trailing commas, as Prettier may lay it out. */
 function pattern(search: string): RegExp {
   const characters = Array.from(search.replaceAll(/\s/g, ''), (character) => {
     const literal = character.replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
@@ -37,7 +37,7 @@ function pattern(search: string): RegExp {
   return new RegExp(characters.join('\\s*'), 'g');
 }
 
-/** The one place that a mutant changes, or what is wrong with its entry. */
+/** The one location of a mutant, or the error in its entry. */
 function locate({ search, replacement, tests }: Mutant) {
   const missing = tests.find((regex) => !testFiles.some((path) => new RegExp(regex).test(path)));
   if (missing !== undefined) return `no test file is called ${missing}`;
@@ -47,11 +47,11 @@ function locate({ search, replacement, tests }: Mutant) {
       return { file, before, after };
     }),
   );
-  if (!only) return 'its search text is not in src any more';
+  if (!only) return 'its search text is no longer in src';
   return others.length > 0 ? `its search text is in src ${others.length + 1} times` : only;
 }
 
-/** A copy of the tree to change; what a crash leaves of it is in the system's temporary folder. */
+/** A copy of the tree to change; after a crash, it stays in the system's temporary folder. */
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'ces-mutants-'));
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
@@ -62,11 +62,11 @@ function copyTree(): string {
 
 async function runTests(copy: string, tests: readonly string[], ...options: readonly string[]): Promise<Report> {
   const result = join(copy, 'mutants.json');
-  // A run that cannot even begin writes no report; nor does one with --bail, which is why that is not an option here.
+  // A run that fails to start writes no report. Neither does one with --bail, so that is not an option here.
   writeFileSync(result, '{ "success": false, "testResults": [] }');
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
   const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
-  // A process group of its own, so that all of it ends with this process.
+  // A separate process group, so that all of it ends with this process.
   const child = spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore', detached: true });
   const stop = () => child.pid !== undefined && process.kill(-child.pid);
   process.prependOnceListener('exit', stop);
@@ -75,7 +75,7 @@ async function runTests(copy: string, tests: readonly string[], ...options: read
   return JSON.parse(readFileSync(result, 'utf8')) as Report;
 }
 
-/** Only an assertion kills: a time-out, or a file that does not load, says nothing about the guarantee. */
+/** Only a failed assertion kills a mutant: a timeout or a file that does not load says nothing about the guarantee. */
 function verdictOf({ success, testResults }: Report): string {
   const failures = testResults.flatMap((file) => file.assertionResults).flatMap((one) => one.failureMessages);
   if (failures.some((message) => message.includes('expect('))) return 'killed';

@@ -3,10 +3,10 @@ import { access, constants, mkdir, readdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, messageOf } from '../failures.js';
 
-/** Makes the folder if it is missing. @throws Error naming DATA_DIR when it cannot be made or written to, or is none */
+/** Creates the folder if necessary. @throws Error naming DATA_DIR if it cannot be created or written to */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    // Search permission for others when we are root: the embedded PostgreSQL then runs as another user inside it.
+    // As root, let others enter: the embedded PostgreSQL then runs inside it as another user.
     await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
     await readdir(dataDir);
     await access(dataDir, constants.W_OK | constants.X_OK);
@@ -15,13 +15,12 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** What can still be written to the disk of a folder. */
 export async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
 
-/** Makes a folder and its parents. Node's own recursive mkdir never returns where nothing can be made, as in /proc. */
+/** Creates a folder and its parents. Node's recursive mkdir hangs where nothing can be created, as in /proc. */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
     await mkdir(folder, { mode });

@@ -2,7 +2,7 @@ import type { AuditRecord } from '../domain/audit/export.js';
 
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 
-/** What kind of event it is, by the code systems that FHIR binds. */
+/** The type of the event, in FHIR's code systems. */
 function typeOf({ operator, operationId }: AuditRecord): object {
   if (operator !== null) return { system: DICOM, code: '110100', display: 'Application Activity' };
   if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
@@ -10,7 +10,7 @@ function typeOf({ operator, operationId }: AuditRecord): object {
   return { system, code: 'rest', display: 'RESTful Operation' };
 }
 
-/** Success, minor failure (the request was refused), serious failure (of the service, perhaps after the effect). */
+/** Success, minor failure (rejected), serious failure (of the service, perhaps after the effect). */
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8', unknown: '8' };
 
 function descriptionOf({ outcome, code, count }: AuditRecord): { outcomeDesc?: string } {
@@ -19,7 +19,7 @@ function descriptionOf({ outcome, code, count }: AuditRecord): { outcomeDesc?: s
   return outcomeDesc === '' ? {} : { outcomeDesc };
 }
 
-/** A row of the audit as an AuditEvent of FHIR R4. */
+/** An audit row as a FHIR R4 AuditEvent. */
 export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });

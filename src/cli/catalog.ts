@@ -3,15 +3,16 @@ import { SingleBar } from 'cli-progress';
 import { exportCatalog } from '../domain/catalog/exportCatalog.js';
 import { catalogSchema, ownKeywords } from '../domain/catalog/import/catalogSchema.js';
 import { importCatalog, type CatalogReport, type PlannedChange } from '../domain/catalog/import/importCatalog.js';
+import { addCommand, addGroup, addTenantCommand } from './command.js';
 import { faultless, readText, remark } from './files.js';
 import { withTenant } from './operator.js';
-import { example, print, table } from './output.js';
+import { print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json
 and \`catalog schema\`. The import creates or updates the elements of the file and replaces all their locations,
-variants and availability; it leaves other elements as they are. A second import of a file changes nothing.
+variants and availability; it leaves other elements unchanged. Importing a file twice changes nothing.
 { "sku": "…", "isDeleted": true } deletes a product. An optional "id" renames a stored element or sets the id of
 a new one.`;
 
@@ -19,59 +20,33 @@ const SCHEMA_NOTE = `
 An import also checks that the elements of a list have different names or skus, that each clinic has one primary
 location, and that time zones and the references of products exist.`;
 
-/** Adds `catalog import|export|schema`. */
 export function addCatalogCommands(program: Command, terminal: CliIo): void {
-  const catalog = program.command('catalog').description('the clinics and products of a tenant').helpCommand(false);
-  addImport(catalog, terminal);
-  addExport(catalog, terminal);
-  addSchema(catalog, terminal);
-}
+  const catalog = addGroup(program, 'catalog', 'the clinics and products of a tenant');
 
-function addImport(catalog: Command, terminal: CliIo): void {
-  catalog
-    .command('import')
-    .description('import a catalog file; a file with a fault changes nothing')
-    .argument('<file>')
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+  const importing = 'import a catalog file; a file with errors changes nothing';
+  addTenantCommand(catalog, 'import <file>', importing, ['catalog.json --tenant lakeside'], FORMAT)
     .option('--dry-run', 'print the changes without importing them')
-    .option('--json', 'print JSON')
-    .addHelpText('after', FORMAT)
-    .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
     .action(async (file, { tenant, dryRun = false, json }) => {
       const text = await readText(file);
       const bar = progressBar(dryRun ? null : terminal.screen);
-      const importing = withTenant(terminal, tenant, async (context, id) =>
+      const { report, changes } = await withTenant(terminal, tenant, async (context, id) =>
         faultless(file, await importCatalog(context, id, text, { dryRun, progress: bar.progress })),
-      );
-      const { report, changes } = await importing.finally(bar.stop);
-      const told = dryRun ? `${preview(file, changes)}\n${reportTable(report)}` : reportTable(report);
-      print(terminal, json, dryRun ? { ...report, changes } : report, () => told);
+      ).finally(bar.stop);
+      const counts = reportTable(report);
+      if (dryRun) print(terminal, json, { ...report, changes }, `${preview(file, changes)}\n${counts}`);
+      else print(terminal, json, report, counts);
     });
-}
 
-function addExport(catalog: Command, terminal: CliIo): void {
-  catalog
-    .command('export')
-    .description("print a tenant's catalog, without deleted products, as a file for import")
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .option('--json', 'print JSON, as without it')
-    .addHelpText('after', example('catalog export --tenant lakeside > catalog.json'))
-    .action(async ({ tenant }) => {
-      print(terminal, true, await withTenant(terminal, tenant, exportCatalog), () => '');
-    });
-}
+  const exporting = "print a tenant's catalog, without deleted products, as a JSON file for import";
+  addTenantCommand(catalog, 'export', exporting, ['--tenant lakeside > catalog.json']).action(async ({ tenant }) =>
+    print(terminal, true, await withTenant(terminal, tenant, exportCatalog), ''),
+  );
 
-function addSchema(catalog: Command, terminal: CliIo): void {
-  catalog
-    .command('schema')
-    .description('print the JSON Schema (2020-12) of a catalog file')
-    .option('--json', 'print JSON, as without it')
-    .addHelpText('after', SCHEMA_NOTE)
-    .addHelpText('after', example('catalog schema > catalog.schema.json'))
-    .action(() => {
-      const standard = (name: string, value: unknown) => (ownKeywords.includes(name) ? undefined : value);
-      terminal.out(`${JSON.stringify(catalogSchema, standard, 2)}\n`);
-    });
+  const schema = 'print the JSON Schema (2020-12) of a catalog file';
+  addCommand(catalog, 'schema', schema, ['> catalog.schema.json'], SCHEMA_NOTE).action(() => {
+    const standard = (name: string, value: unknown) => (ownKeywords.includes(name) ? undefined : value);
+    terminal.out(`${JSON.stringify(catalogSchema, standard, 2)}\n`);
+  });
 }
 
 function preview(file: string, changes: readonly PlannedChange[]): string {
@@ -80,14 +55,13 @@ function preview(file: string, changes: readonly PlannedChange[]): string {
 }
 
 function reportTable(report: CatalogReport): string {
-  const rows = Object.entries(report).map(([kind, counts]) => {
-    const { created, updated, deleted, unchanged } = counts;
+  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) => {
     return [kind, ...[created, updated, deleted, unchanged].map(String)];
   });
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
 }
 
-/** Draws on a screen only: files and pipes get no bar. */
+/** Draws only on a terminal, not into files and pipes. */
 function progressBar(stream: NodeJS.WriteStream | null) {
   if (!stream) return { progress: () => {}, stop: () => {} };
   const format = 'importing {bar} {percentage} % ({value} of {total} rows)';

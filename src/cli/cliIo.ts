@@ -6,7 +6,7 @@ export interface RunningCommand {
   readonly operator: string;
   /** Id or name of the tenant. */
   readonly tenant: string | null;
-  /** The argument that names the client, patient, order or endpoint. */
+  /** The argument with the client, patient, order or endpoint. */
   readonly subject: string | null;
 }
 
@@ -19,6 +19,6 @@ export interface CliIo {
   err(text: string): void;
   /** The terminal for progress bars; null for files and pipes. */
   readonly screen: NodeJS.WriteStream | null;
-  /** The running command, set before it begins. */
+  /** Set before the command runs. */
   command?: RunningCommand;
 }

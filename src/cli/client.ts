@@ -1,108 +1,153 @@
-import { Option, type Command } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import {
   createApiClient,
   deactivateApiClient,
+  EFFECT_SECONDS,
   grantedPermissions,
   idsOf,
+  limitApiClient,
   revokeTokens,
 } from '../domain/access/apiClients.js';
+import { retireSecret, rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
-import { addUpdate, requestsPerMinute } from './clientLimit.js';
-import { addSecretCommands } from './clientSecret.js';
 import { addViewCommands, clinicsOf, pharmaciesOf } from './clientView.js';
+import { addCommand, addGroup, addTenantCommand, PROGRAM } from './command.js';
 import { withDatabase } from './operator.js';
-import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
+import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `client create|update|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
+/** Callers need time to change over; `retire-secret` ends a secret at once. */
+const SHORTEST_OVERLAP = 3_600;
+const EXPIRE_OLD = `end the old secret after this time (at least ${SHORTEST_OVERLAP})`;
+const requestLimit = wholeNumber(1, 1_000_000);
+const presetList = Object.entries(presets).map(([name, granted]) => `  ${name}: ${granted.join(' ')}\n`);
+const NOTES = `
+Presets:\n${presetList.join('')}Permissions:\n  ${permissions.join(' ')}
+
+With --json: clientId, clientSecret, permissions.`;
+
 export function addClientCommands(program: Command, terminal: CliIo): void {
-  const client = program.command('client').description('the API clients of a tenant').helpCommand(false);
+  const client = addGroup(program, 'client', 'the API clients of a tenant');
   addCreate(client, terminal);
   addUpdate(client, terminal);
   addViewCommands(client, terminal);
   addSecretCommands(client, terminal);
 
-  client
-    .command('deactivate')
-    .description('permanently refuse an API client and all its tokens')
-    .argument('<client-id>')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`client deactivate ${EXAMPLE_CLIENT}`))
-    .action(async (clientId, { json }) => {
-      await withDatabase(terminal, (context) => deactivateApiClient(context, clientId));
-      print(terminal, json, { clientId, isActive: false }, () => `${clientId} is no longer active. ${FOLLOW}`);
-    });
+  const deactivating = 'permanently block an API client and all its tokens';
+  addCommand(client, 'deactivate <client-id>', deactivating, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
+    await withDatabase(terminal, (context) => deactivateApiClient(context, clientId));
+    print(terminal, json, { clientId, isActive: false }, `${clientId} is no longer active. ${FOLLOW}`);
+  });
 
-  client
-    .command('revoke-tokens')
-    .description('revoke all tokens; the client obtains new ones with its secret')
-    .argument('<client-id>')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`client revoke-tokens ${EXAMPLE_CLIENT}`))
-    .action(async (clientId, { json }) => {
-      const tokensValidAfter = await withDatabase(terminal, (context) => revokeTokens(context, clientId));
-      const told = `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`;
-      print(terminal, json, { clientId, tokensValidAfter }, () => told);
-    });
+  const revoking = 'revoke all tokens; the client obtains new ones with its secret';
+  addCommand(client, 'revoke-tokens <client-id>', revoking, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
+    const tokensValidAfter = await withDatabase(terminal, (context) => revokeTokens(context, clientId));
+    const told = `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`;
+    print(terminal, json, { clientId, tokensValidAfter }, told);
+  });
 }
 
 function addCreate(client: Command, terminal: CliIo): void {
-  const presetList = Object.entries(presets)
-    .map(([name, granted]) => `  ${name}: ${granted.join(' ')}`)
-    .join('\n');
-  client
-    .command('create')
-    .description('create an API client and print its secret, which cannot be shown again')
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+  const description = 'create an API client and print its secret, which cannot be shown again';
+  const examples = [
+    '--tenant lakeside --preset partner --name "EHR sync"',
+    '--tenant lakeside --permissions "read:product admin:clinic" --json',
+  ];
+  addTenantCommand(client, 'create', description, examples, NOTES)
     .addOption(new Option('--preset <preset>', 'the permissions of a kind of caller').choices(Object.keys(presets)))
     .option('--permissions <list>', 'more permissions in one argument, or all permissions if there is no preset', words)
     .option('--name <name>', 'unique name in the tenant (default: preset and client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
     .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies (default: every pharmacy)')
-    .option(
-      '--requests-per-minute <number>',
-      'request limit of the client (default: that of the server)',
-      requestsPerMinute,
-    )
-    .option('--json', 'print JSON: clientId, clientSecret, permissions')
-    .addHelpText('after', `\nPresets:\n${presetList}\nPermissions:\n  ${permissions.join(' ')}`)
-    .addHelpText(
-      'after',
-      example(
-        'client create --tenant lakeside --preset partner --name "EHR sync"',
-        'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
-      ),
-    )
-    .action(async ({ tenant, preset, permissions: more, name, json, ...limits }, command) => {
-      const { clinic: clinics, pharmacy: pharmacies, requestsPerMinute: own } = limits;
-      const granted = { preset: isPreset(preset) ? preset : undefined, permissions: more };
-      const wanted = { tenant, ...granted, name, clinics, pharmacies, requestsPerMinute: own };
+    .option('--requests-per-minute <number>', "request limit of the client (default: the server's)", requestLimit)
+    .action(async ({ preset, clinic: clinics, pharmacy: pharmacies, json, ...given }, command) => {
+      const wanted = { ...given, preset: isPreset(preset) ? preset : undefined, clinics, pharmacies };
       assertUsage(command, () => {
         grantedPermissions(wanted, 'live');
         idsOf('clinic', clinics);
         idsOf('pharmacy', pharmacies);
-        if (name !== undefined) assertName('client', name);
+        if (given.name !== undefined) assertName('client', given.name);
       });
       const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
-      const { clientId, clientSecret, permissions: held } = created;
+      const { tenantId, name, clientId, clientSecret, permissions: granted } = created;
       const told = fields({
-        tenant: created.tenantId,
-        name: created.name,
+        tenant: tenantId,
+        name,
         'client id': clientId,
         'client secret': clientSecret,
-        permissions: held.join(' '),
+        permissions: granted.join(' '),
         clinics: clinicsOf(created),
         ...pharmaciesOf(created),
       });
-      print(terminal, json, { clientId, clientSecret, permissions: held }, () => `${told}\n${SHOWN_ONCE}`);
+      print(terminal, json, { clientId, clientSecret, permissions: granted }, `${told}\n${SHOWN_ONCE}`);
     });
 }
 
-function words(text: string): string[] {
-  return text.split(/[\s,]+/).filter(Boolean);
+function addUpdate(client: Command, terminal: CliIo): void {
+  const examples = [`${EXAMPLE_CLIENT} --requests-per-minute 6000`];
+  addCommand(client, 'update <client-id>', 'change the limits of an API client', examples)
+    .option('--requests-per-minute <number>', 'request limit of the client, or "default" for the server\'s', (text) =>
+      text === 'default' ? ('default' as const) : requestLimit(text),
+    )
+    .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies, or "all"')
+    .action(async (clientId, { requestsPerMinute: given, pharmacy, json }, command) => {
+      const requestsPerMinute = given === 'default' ? null : given;
+      const pharmacies = pharmacy?.join() === 'all' ? null : pharmacy;
+      assertUsage(command, () => {
+        if (requestsPerMinute === undefined && pharmacies === undefined)
+          throw new Error('Nothing to change. See --help.');
+        idsOf('pharmacy', pharmacies ?? []);
+      });
+      await withDatabase(terminal, (context) => limitApiClient(context, clientId, { requestsPerMinute, pharmacies }));
+      const perMinute = requestsPerMinute
+        ? `a limit of ${requestsPerMinute} requests a minute`
+        : 'the limit of the server';
+      const limits = [
+        ...(requestsPerMinute === undefined ? [] : [perMinute]),
+        ...(pharmacies === undefined ? [] : [`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`]),
+      ];
+      const shown = { clientId, requestsPerMinute, allowedPharmacyIds: pharmacies };
+      print(terminal, json, shown, `${clientId} has ${limits.join(' and ')}. ${FOLLOW}`);
+    });
 }
 
-function isPreset(name: string | undefined): name is Preset {
-  return name !== undefined && name in presets;
+function addSecretCommands(client: Command, terminal: CliIo): void {
+  const rotating = 'add a secret; the old one stays valid until you retire it';
+  const examples = [EXAMPLE_CLIENT, `${EXAMPLE_CLIENT} --expire-old 604800`];
+  addCommand(client, 'rotate-secret <client-id>', rotating, examples, '\nWith --json: clientId, clientSecret, old.')
+    .option('--expire-old <seconds>', EXPIRE_OLD, overlap)
+    .action(async (clientId, { expireOld = null, json }) => {
+      const rotated = await withDatabase(terminal, (context) => rotateSecret(context, clientId, expireOld));
+      const { clientSecret } = rotated;
+      const old = rotated.old && { hint: rotated.old.hint, expiresAt: rotated.old.expiresAt };
+      const ends = old?.expiresAt ? `ends at ${old.expiresAt.toISOString()}` : 'stays valid until you retire it';
+      const ofOld = old
+        ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
+        : 'There was no other active secret.';
+      const told = `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${ofOld}`;
+      print(terminal, json, { clientId, clientSecret, old }, told);
+    });
+
+  const retiring = 'end the older of two secrets and its refresh tokens, after the caller has used the new one';
+  addCommand(client, 'retire-secret <client-id>', retiring, [EXAMPLE_CLIENT])
+    .option('--hint <last-four>', 'end the secret with these last four characters instead')
+    .option('--force', 'even if the other secret has never been used')
+    .action(async (clientId, { hint: wanted, force = false, json }) => {
+      const { hint, expiresAt } = await withDatabase(terminal, (context) =>
+        retireSecret(context, clientId, { hint: wanted, force }),
+      );
+      const told =
+        `The secret …${hint} of ${clientId} can no longer obtain tokens. Its access tokens stay valid until they expire; ` +
+        `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`;
+      print(terminal, json, { clientId, hint, expiresAt }, told);
+    });
 }
+
+function overlap(text: string): number {
+  if (/^\d{1,8}$/.test(text) && Number(text) >= SHORTEST_OVERLAP) return Number(text);
+  throw new InvalidArgumentError(`Give whole seconds, at least ${SHORTEST_OVERLAP}.`);
+}
+
+const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+const isPreset = (name: string | undefined): name is Preset => name !== undefined && name in presets;

@@ -1,23 +1,16 @@
 import type { Command } from '@commander-js/extra-typings';
 import { listApiClients } from '../domain/access/apiClients.js';
 import { activeSecrets, findApiClient, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
+import { addCommand } from './command.js';
 import { withDatabase } from './operator.js';
-import { example, EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
+import { EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 /** Adds `client list|show`. */
 export function addViewCommands(client: Command, terminal: CliIo): void {
-  addList(client, terminal);
-  addShow(client, terminal);
-}
-
-function addList(client: Command, terminal: CliIo): void {
-  client
-    .command('list')
-    .description('list API clients with the last four characters of each secret')
+  const listing = 'list API clients with the last four characters of each secret';
+  addCommand(client, 'list', listing, ['--tenant lakeside'])
     .option('--tenant <tenant>', 'id or name of one tenant (default: all)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('client list --tenant lakeside'))
     .action(async ({ tenant, json }) => {
       const { clients, now } = await withDatabase(terminal, async (context) => ({
         clients: await listApiClients(context, tenant),
@@ -29,40 +22,32 @@ function addList(client: Command, terminal: CliIo): void {
         const lastUsed = lastUsedAt?.toISOString() ?? 'never';
         return [tenantId, name, clientId, yesNo(isActive), hints.join(' '), lastUsed, permissions.join(' ')];
       });
-      const asShown = clients.map((found) => shown(found, now));
-      print(terminal, json, asShown, () => table(header, rows));
+      const listed = clients.map((one) => shown(one, now));
+      print(terminal, json, listed, table(header, rows));
     });
-}
 
-function addShow(client: Command, terminal: CliIo): void {
-  client
-    .command('show')
-    .description('show an API client with the last four characters of each secret')
-    .argument('<client-id>')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`client show ${EXAMPLE_CLIENT}`))
-    .action(async (clientId, { json }) => {
-      const { found, now } = await withDatabase(terminal, async (context) => ({
-        found: await findApiClient(context, clientId),
-        now: context.now(),
-      }));
-      print(terminal, json, shown(found, now), () =>
-        fields({
-          tenant: found.tenantId,
-          name: found.name,
-          'client id': found.clientId,
-          active: yesNo(found.isActive),
-          permissions: found.permissions.join(' '),
-          clinics: clinicsOf(found),
-          ...pharmaciesOf(found),
-          limit: found.requestsPerMinute === null ? 'that of the server' : `${found.requestsPerMinute} a minute`,
-          created: found.createdAt.toISOString(),
-          'last used': found.lastUsedAt?.toISOString() ?? 'never',
-          'tokens from': found.tokensValidAfter?.toISOString() ?? 'any time',
-          secrets: found.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
-        }),
-      );
+  const showing = 'show an API client with the last four characters of each secret';
+  addCommand(client, 'show <client-id>', showing, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
+    const { row, now } = await withDatabase(terminal, async (context) => ({
+      row: await findApiClient(context, clientId),
+      now: context.now(),
+    }));
+    const told = fields({
+      tenant: row.tenantId,
+      name: row.name,
+      'client id': row.clientId,
+      active: yesNo(row.isActive),
+      permissions: row.permissions.join(' '),
+      clinics: clinicsOf(row),
+      ...pharmaciesOf(row),
+      limit: row.requestsPerMinute === null ? 'that of the server' : `${row.requestsPerMinute} a minute`,
+      created: row.createdAt.toISOString(),
+      'last used': row.lastUsedAt?.toISOString() ?? 'never',
+      'tokens from': row.tokensValidAfter?.toISOString() ?? 'any time',
+      secrets: row.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
     });
+    print(terminal, json, shown(row, now), told);
+  });
 }
 
 function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
@@ -72,30 +57,21 @@ function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
 
 function shown(client: ApiClientWithSecrets, now: Date): object {
   const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
-  const { tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
+  const { allowedClinicIds, allowedPharmacyIds, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
   const active = activeSecrets(secrets, now);
   return {
-    clientId,
-    tenantId,
-    name,
-    permissions,
-    allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
-    allowedPharmacyIds: client.allowedPharmacyIds.length > 0 ? client.allowedPharmacyIds : null,
-    requestsPerMinute,
-    isActive,
-    tokensValidAfter,
-    lastUsedAt,
-    createdAt,
+    ...{ clientId, tenantId, name, permissions },
+    allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+    allowedPharmacyIds: allowedPharmacyIds.length > 0 ? allowedPharmacyIds : null,
+    ...{ requestsPerMinute, isActive, tokensValidAfter, lastUsedAt, createdAt },
     secrets: secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) })),
   };
 }
 
-/** The clinics that a client is limited to, for people. */
-export function clinicsOf({ allowedClinicIds }: { readonly allowedClinicIds: readonly string[] }): string {
-  return allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
-}
+/** The clinics that a client is limited to, as text. */
+export const clinicsOf = ({ allowedClinicIds }: Pick<ApiClientWithSecrets, 'allowedClinicIds'>): string =>
+  allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
 
-/** The pharmacies that a client is limited to, if it is. */
-export function pharmaciesOf({ allowedPharmacyIds }: { readonly allowedPharmacyIds: readonly string[] }) {
-  return allowedPharmacyIds.length > 0 ? { pharmacies: allowedPharmacyIds.join(' ') } : {};
-}
+/** The pharmacies that a client is limited to, if any. */
+export const pharmaciesOf = ({ allowedPharmacyIds }: Pick<ApiClientWithSecrets, 'allowedPharmacyIds'>) =>
+  allowedPharmacyIds.length > 0 ? { pharmacies: allowedPharmacyIds.join(' ') } : {};

@@ -8,10 +8,9 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/** Describes a command before it runs; `as` replaces the shell's user. */
+/** Describes a command for the audit; `as` replaces the shell's user. */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
-  // A command's name excludes the program.
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
   const { tenant, endpoint }: Readonly<Record<string, unknown>> = command.opts();
@@ -24,11 +23,7 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   };
 }
 
-/**
- * Records a command for its tenant.
- * @param result the command's result, which may name a new API client
- * @throws Problem dependency_unavailable
- */
+/** Records a command for its tenant. @param result may name a new API client @throws Problem dependency_unavailable */
 export async function recordCommand(
   context: DomainContext,
   { name, operator, tenant, subject }: RunningCommand,

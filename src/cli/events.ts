@@ -5,46 +5,39 @@ import type { DomainContext } from '../context.js';
 import { latestCursor, readEvents, type FeedEvent } from '../domain/events/feed.js';
 import type { ScannedPage } from '../domain/transactions/positionCursor.js';
 import { Problem } from '../problem.js';
+import { addGroup, addTenantCommand } from './command.js';
 import { recorded, withDatabase } from './operator.js';
-import { example } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const POLL_MS = 1_000;
 const PAGE = 100;
 
-/** Adds `events tail`. */
 export function addEventCommands(program: Command, terminal: CliIo): void {
-  const events = program.command('events').description('the events of a tenant').helpCommand(false);
-
-  events
-    .command('tail')
-    .description('print new events, one JSON object per line, until interrupted')
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+  const events = addGroup(program, 'events', 'the events of a tenant');
+  const description = 'print new events, one JSON object per line, until interrupted';
+  addTenantCommand(events, 'tail', description, ['--tenant lakeside'])
     .option('--after <cursor>', 'start after this next_cursor of the feed (default: now)')
-    .option('--json', 'print JSON, as without it')
-    .addHelpText('after', example('events tail --tenant lakeside'))
     .action(async ({ tenant, after }) => {
       const interruption = new AbortController();
-      // Recorded before anything is shown, because it may end in any way.
+      // The command may end at any time, so record it before it prints events.
       const { command: _, ...unrecorded } = terminal;
       const work = async (context: DomainContext): Promise<void> => {
         const start = await recorded(terminal, context, async () => {
           const { id: tenantId } = await findTenant(context, tenant);
           const caller = { tenantId, apiClientId: '', allowedClinicIds: null };
-          const cursor = after ?? (await latestCursor(context, tenantId));
-          const read = (place: string) =>
-            readEvents({ db: context.db, caller }, { after: place, limit: PAGE }).catch(inWords);
-          return { read, first: await read(cursor) };
+          const read = (cursor: string) =>
+            readEvents({ db: context.db, caller }, { after: cursor, limit: PAGE }).catch(explain);
+          return { read, first: await read(after ?? (await latestCursor(context, tenantId))) };
         });
         const cursor = await follow(start, terminal, interruption.signal);
-        terminal.err(`To go on from here: --after ${cursor}\n`);
+        terminal.err(`Continue from here with --after ${cursor}\n`);
       };
       await withDatabase(unrecorded, work, { interruption });
     });
 }
 
-/** @throws Error that says what is wrong with the cursor */
-function inWords(error: unknown): never {
+/** @throws Error that explains what is wrong with the cursor */
+function explain(error: unknown): never {
   const [fault] = error instanceof Problem ? error.errors : [];
   throw fault ? new Error(`The cursor ${fault.detail}.`, { cause: error }) : error;
 }
@@ -54,7 +47,7 @@ interface Feed {
   readonly first: ScannedPage<FeedEvent>;
 }
 
-/** Prints the first page and later events until the signal; returns the cursor behind the last one. */
+/** Prints the first page and later events until the signal; returns the cursor after the last one. */
 async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
   for (let page = first; ; page = await read(page.nextCursor)) {
     for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);

@@ -8,7 +8,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   EACCES: 'may not be read',
 };
 
-/** @throws Error when the file cannot be read, or is not UTF-8 */
+/** @throws Error if the file cannot be read, or is not UTF-8 */
 export async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
@@ -21,7 +21,7 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** A line in the form that editors and terminals make clickable. */
+/** A line in the format that editors and terminals turn into links. */
 export function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
   return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
 }

@@ -13,30 +13,29 @@ import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
 
-/** Longer than for requests: a catalog has thousands of rows. */
+/** The location of the configured database. */
+export function databasePlace({ environment, err }: CliIo) {
+  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
+  const log = (message: string): void => err(`${message}\n`);
+  return { databaseUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
+}
+
+/** Longer than for requests, because a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database and records it in the audit. Starts the embedded database unless a server
- * runs it. Uses the clock of the database, because the operator's may be wrong. A signal rolls the work back.
+ * Runs a command on the service's database and audits it. Starts the embedded database unless a server runs it. Uses
+ * the database's clock, because the operator's may be wrong. A signal rolls the work back.
  * @param asOwner connect as the owner of the schema, who has more rights than the service
  * @param interruption aborted by a signal instead, for endless work
- * @throws Error when the database does not answer or its schema is not that of this build
+ * @throws Error if the database does not answer, or its schema differs from that of this build
  */
 export async function withDatabase<T>(
   terminal: CliIo,
   work: (context: DomainContext) => Promise<T>,
   { asOwner = false, interruption }: { asOwner?: boolean; interruption?: AbortController } = {},
 ): Promise<T> {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
-  const database = await openServiceDatabase({
-    databaseUrl,
-    databaseOwnerUrl,
-    dataDir,
-    role: 'tool',
-    applyMigrations: false,
-    log: (message) => terminal.err(`${message}\n`),
-  });
+  const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Closing the pool rolls back. Do not wait long for the embedded server.
@@ -52,7 +51,6 @@ export async function withDatabase<T>(
   }
 }
 
-/** Runs a command on the tenant with this id or name. */
 export function withTenant<T>(
   terminal: CliIo,
   tenant: string,
@@ -73,7 +71,7 @@ export function inTenant<T>(
   });
 }
 
-/** Runs a command and records its outcome. Throws if it cannot be recorded, so that its result is not shown. */
+/** Runs a command and audits its outcome. Throws if it cannot be recorded, so that its result is not shown. */
 export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,
@@ -81,7 +79,7 @@ export async function recorded<T>(
 ): Promise<T> {
   if (!command) return work(context);
   const result = await work(context).catch(async (error: unknown) => {
-    // Report the first error, not that of the audit.
+    // Report the command's error, not that of the audit.
     const outcome = error instanceof UnknownOutcome ? 'unknown' : 'failed';
     await recordCommand(context, command, outcome, null).catch(() => undefined);
     throw error;
@@ -90,9 +88,8 @@ export async function recorded<T>(
   return result;
 }
 
-/** The service's object store. */
 export function openStore(terminal: CliIo): Promise<ObjectStore> {
   const { dataDir, objectStore: store } = readConfig(terminal.environment);
-  // Only links need the address of the service.
+  // Only links need the base URL.
   return openObjectStore({ dataDir, store, baseUrl: () => '' });
 }

@@ -1,24 +1,19 @@
 import type { Command } from '@commander-js/extra-typings';
 import { cancelOrderOf } from '../domain/orders/cancellation.js';
+import { addGroup, addTenantCommand } from './command.js';
 import { inTenant } from './operator.js';
-import { example, print } from './output.js';
+import { print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `order cancel`. */
 export function addOrderCommands(program: Command, terminal: CliIo): void {
-  const order = program.command('order').description('pharmacy orders of completed encounters').helpCommand(false);
-
-  order
-    .command('cancel')
-    .description('cancel an unpaid order; its encounter stays completed')
-    .argument('<order-no>')
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('order cancel ORD-101045 --tenant lakeside'))
-    .action(async (orderNo, { tenant, json }) => {
+  const order = addGroup(program, 'order', 'pharmacy orders of completed encounters');
+  const description = 'cancel an unpaid order; its encounter stays completed';
+  addTenantCommand(order, 'cancel <order-no>', description, ['ORD-101045 --tenant lakeside']).action(
+    async (orderNo, { tenant, json }) => {
       const cancelled = await inTenant(terminal, tenant, (transaction, id) => cancelOrderOf(transaction, id, orderNo));
       const { orderStatus, currency } = cancelled;
       const shown = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };
-      print(terminal, json, shown, () => `${shown.orderNo} over ${shown.grandTotal} ${currency} is cancelled.`);
-    });
+      print(terminal, json, shown, `${shown.orderNo} over ${shown.grandTotal} ${currency} is cancelled.`);
+    },
+  );
 }

@@ -5,8 +5,8 @@ import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
 /** Prints the result as JSON or text. Only results go to standard output. */
-export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: () => string): void {
-  out(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
+export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: string): void {
+  out(`${asJson ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
 /** Columns as wide as their widest cell. */
@@ -18,19 +18,10 @@ export function table(header: readonly string[], rows: readonly (readonly string
 }
 
 /** Name and value in two columns. */
-export function fields(values: Readonly<Record<string, string>>): string {
+export function fields(values: Readonly<Record<string, string | number>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
-  return Object.entries(values)
-    .map(([name, value]) => `${name.padEnd(width)}  ${value}`)
-    .join('\n');
-}
-
-/** How to start the program, for examples and advice. */
-export const PROGRAM = 'npm run --silent cli --';
-
-/** The last part of a command's help. */
-export function example(...lines: readonly string[]): string {
-  return `\nExample:\n${lines.map((line) => `  $ ${PROGRAM} ${line}`).join('\n')}`;
+  const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  return lines.join('\n');
 }
 
 /** Reports errors of a check as wrong usage. */
@@ -42,20 +33,31 @@ export function assertUsage(command: { error(message: string): never }, check: (
   }
 }
 
-/** Printed with every secret. */
-export const SHOWN_ONCE = 'Keep the secret now: it is never shown again.';
-
-/** When changes of access take effect. */
+export const SHOWN_ONCE = 'Store the secret now. It is never shown again.';
 export const FOLLOW = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
+export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
 
 export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');
 
-export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
-
-/** Reads a UUID; reports other arguments with this advice. */
+/** Parses a UUID; rejects other arguments with this advice. */
 export const uuidOr =
   (advice: string) =>
   (text: string): string => {
     if (isUuid(text)) return text.toLowerCase();
     throw new InvalidArgumentError(advice);
   };
+
+/** Parses a whole number. */
+export const wholeNumber =
+  (min: number, max: number) =>
+  (text: string): number => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
+    throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+  };
+
+/** Parses a date, or a date and time. */
+export function moment(text: string): Date {
+  const time = new Date(text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('Give a date, or a date and a time with its zone.');
+}

@@ -1,25 +1,26 @@
 import { Option, type Command } from '@commander-js/extra-typings';
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectStore } from '../adapters/objects/objectStore.js';
+import { erasePatient } from '../domain/patients/erase.js';
+import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { Problem } from '../problem.js';
-import { inTenant } from './operator.js';
-import { example, print } from './output.js';
-import { addPatientDataCommands, uuid } from './patientData.js';
+import { addGroup, addTenantCommand } from './command.js';
+import { inTenant, openStore, withTenant } from './operator.js';
+import { print, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
+const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
 const statuses = ['INVITED', 'VERIFIED', 'NOTVERIFIED'] as const;
+const uuid = uuidOr('Give the user_id of the patient.');
 
-/** Adds `patient verify|export|erase`. */
 export function addPatientCommands(program: Command, terminal: CliIo): void {
-  const patient = program.command('patient').description('the patients of a tenant').helpCommand(false);
-
-  patient
-    .command('verify')
-    .description('record the result of an identity verification; INVITED again records a new invitation')
+  const patient = addGroup(program, 'patient', 'the patients of a tenant');
+  const description = 'record the result of an identity verification; INVITED again records a new invitation';
+  addTenantCommand(patient, 'verify', description, [EXAMPLE])
     .argument('<user-id>', 'id of the patient', uuid)
-    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .addOption(new Option('--status <status>', 'the new status').choices(statuses).default('VERIFIED' as const))
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('patient verify 01a10caf-a4c0-7000-8000-00000000d001 --tenant lakeside'))
     .action(async (userId, { tenant, status, json }) => {
       const { isVerified } = await inTenant(terminal, tenant, (transaction, id) =>
         recordVerification(transaction, id, userId, status),
@@ -28,7 +29,58 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         if (current === undefined) throw error;
         throw new Error(`${userId} is ${current} and cannot become ${status}.`, { cause: error });
       });
-      print(terminal, json, { userId, isVerified }, () => `${userId} is ${isVerified}.`);
+      print(terminal, json, { userId, isVerified }, `${userId} is ${isVerified}.`);
     });
-  addPatientDataCommands(patient, terminal);
+
+  const exporting = 'write all data about a patient to a new folder: patient.ndjson, and the documents in files/';
+  addTenantCommand(patient, 'export', exporting, [`${EXAMPLE} --to export`])
+    .argument('<user-id>', 'id of the patient', uuid)
+    .requiredOption('--to <folder>', 'path of the new folder, which only its owner can read')
+    .action(async (id, { tenant, to, json }) => {
+      const store = await openStore(terminal);
+      await mkdir(to, { mode: 0o700 }).catch((cause: unknown) => {
+        throw new Error(`${to} cannot be created. Choose a folder that does not exist yet.`, { cause });
+      });
+      // The audit records the export before the first file is written.
+      const exported = await withTenant(terminal, tenant, (context, tenantId) =>
+        exportPatient(context, tenantId, id),
+      ).catch(async (error: unknown) => {
+        await rmdir(to);
+        throw error;
+      });
+      await writeExport(to, exported, store);
+      const shown = { folder: to, rows: exported.rows.length, files: exported.documents.length };
+      print(terminal, json, shown, `${shown.rows} rows and ${shown.files} files were written to ${to}.`);
+    });
+
+  const erasing =
+    'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
+    'with ids, statuses and amounts. Refused while an encounter or an order is open';
+  addTenantCommand(patient, 'erase', erasing, [EXAMPLE])
+    .argument('<user-id>', 'id of the patient', uuid)
+    .action(async (id, { tenant, json }) => {
+      const store = await openStore(terminal);
+      const { objects, encounters } = await withTenant(terminal, tenant, (context, tenantId) =>
+        erasePatient(context, tenantId, id),
+      );
+      await removeAll(store, objects).catch(() => {
+        terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
+      });
+      const told = `${objects.length} documents were removed, ${encounters} encounters remain anonymized`;
+      print(terminal, json, { id, documents: objects.length, encounters }, `${id} is erased: ${told}.`);
+    });
+}
+
+async function writeExport(to: string, { rows, documents }: PatientExport, store: ObjectStore): Promise<void> {
+  const plain = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
+  const lines = rows.map(({ type, data }) => `${JSON.stringify({ type, data }, plain)}\n`);
+  const options = { mode: 0o600, flag: 'wx' };
+  await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
+  await mkdir(join(to, 'files'), { mode: 0o700 });
+  // Name files by id, because callers choose their names.
+  for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
+}
+
+async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await store.remove(key);
 }

@@ -12,7 +12,7 @@ import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { addPatientCommands } from './patient.js';
 import { commandOf } from './commandAudit.js';
-import { example, PROGRAM } from './output.js';
+import { PROGRAM } from './command.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
 import { addWebhookCommands } from './webhook.js';
@@ -20,16 +20,20 @@ import type { CliIo } from './cliIo.js';
 
 const FAILED = 1;
 const MISUSED = 2;
+const EXAMPLES = `
+Example:
+  $ ${PROGRAM} tenant create "Lakeside Health"
+  $ ${PROGRAM} client create --tenant lakeside-health --preset partner`;
 
 /**
- * Runs one command of the operator's program. With --json, messages on standard error are lines of JSON.
+ * Runs one command of the CLI. With --json, messages on standard error are lines of JSON.
  * @param args without the interpreter and the program itself
- * @returns the exit code: 0 success, 1 refusal or failure, 2 wrong usage
+ * @returns the exit code: 0 success, 1 failure, 2 wrong usage
  */
 export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
   const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
-  // Commander also throws its messages on wrong usage as errors.
+  // With --json the error below reports wrong usage.
   const usage = asJson ? () => {} : terminal.err;
   try {
     await createProgram({ ...terminal, err }, usage).parseAsync(args, { from: 'user' });
@@ -47,17 +51,17 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
 
 function usageOf({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'Missing command: see --help.';
+  if (code === 'commander.help') return 'Missing command. See --help.';
   return message.replace('error: ', '');
 }
 
-/** Lists the faults of an error that has some, such as that of a catalog import. */
+/** Includes the faults of an import's error. */
 function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
   return { message: toldOf(error), ...faults };
 }
 
-/** The program with all its commands. @param usage receives the messages of wrong usage */
+/** The program with all commands. @param usage receives the messages of wrong usage */
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
@@ -73,10 +77,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
       configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`));
       terminal.command = commandOf(command, terminal, parent.opts().as);
     })
-    .addHelpText(
-      'after',
-      example('tenant create "Lakeside Health"', 'client create --tenant lakeside-health --preset partner'),
-    );
+    .addHelpText('after', EXAMPLES);
   addTenantCommands(program, terminal);
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
@@ -96,7 +97,7 @@ function packageVersion(): string {
   return version;
 }
 
-/** The message of an error; only our own may have several lines. */
+/** The message of an error; only this program's own errors may have several lines. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);

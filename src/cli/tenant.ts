@@ -10,33 +10,27 @@ import {
   setTenantActive,
   slugOf,
 } from '../domain/access/tenants.js';
+import { addCommand, addGroup } from './command.js';
 import { openStore, withDatabase } from './operator.js';
-import { assertUsage, example, fields, FOLLOW, print, table, yesNo } from './output.js';
+import { assertUsage, fields, FOLLOW, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `tenant create|configure|deactivate|activate|list`. */
-export function addTenantCommands(program: Command, terminal: CliIo): void {
-  const tenant = program.command('tenant').description('partner organizations').helpCommand(false);
-  addCreate(tenant, terminal);
-  addConfigure(tenant, terminal);
-  addActivity(tenant, terminal, false);
-  addActivity(tenant, terminal, true);
-  addList(tenant, terminal);
-}
+const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
+const LICENSED = 'require a licence for claims and reviews (see provider import)';
+/** A year is the limit of R-50. */
+const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 
-function addCreate(tenant: Command, terminal: CliIo): void {
-  tenant
-    .command('create')
-    .description('create a tenant')
+export function addTenantCommands(program: Command, terminal: CliIo): void {
+  const tenant = addGroup(program, 'tenant', 'partner organizations');
+
+  addCommand(tenant, 'create', 'create a tenant', ['"Lakeside Health" --id lakeside --mode live'])
     .argument('<name>', 'the display name')
-    .option('--id <slug>', 'the tenantId in the API: lower-case letters, digits, hyphens (default: made from the name)')
+    .option('--id <slug>', SLUG)
     .addOption(
       new Option('--mode <mode>', 'live, or a sandbox with the data of the examples')
         .choices(['live', 'sandbox'])
         .default('live'),
     )
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('tenant create "Lakeside Health" --id lakeside --mode live'))
     .action(async (name, { id = slugOf(name), mode, json }, command) => {
       assertUsage(command, () => {
         assertName('tenant', name);
@@ -47,25 +41,30 @@ function addCreate(tenant: Command, terminal: CliIo): void {
           ? createTenant(context, { name, id, mode })
           : createSandbox(context, { name, id }, await openStore(terminal)),
       );
-      print(terminal, json, shown(created), () => fields({ id: created.id, name: created.name, mode: created.mode }));
+      print(terminal, json, shown(created), fields({ id: created.id, name: created.name, mode: created.mode }));
     });
+
+  addConfigure(tenant, terminal);
+  addActivity(tenant, terminal, false);
+  addActivity(tenant, terminal, true);
+
+  addCommand(tenant, 'list', 'list the tenants').action(async ({ json }) => {
+    const tenants = await withDatabase(terminal, listTenants);
+    const header = ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'];
+    const rows = tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => {
+      return [id, name, mode, yesNo(isActive), onOff(gfeReuse), currency, createdAt.toISOString()];
+    });
+    print(terminal, json, tenants.map(shown), table(header, rows));
+  });
 }
 
-const LICENSED = 'require a licence for claims and reviews (see provider import)';
-/** At most a year: see R-50. */
-const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
-
 function addConfigure(tenant: Command, terminal: CliIo): void {
-  tenant
-    .command('configure')
-    .description('change the settings of a tenant')
+  addCommand(tenant, 'configure', 'change the settings of a tenant', ['lakeside --gfe-reuse on --currency CAD'])
     .argument('<tenant>', 'its id or name')
     .addOption(new Option('--gfe-reuse <state>', 'let a valid approval clear a treatment again').choices(['on', 'off']))
     .addOption(new Option('--gfe-reuse-months <months>', 'months for which an approval is valid').choices(REUSE_MONTHS))
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
     .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
     .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, json }, command) => {
       if ([gfeReuse, gfeReuseMonths, requireLicensedProvider, currency].every((setting) => setting === undefined)) {
         command.error(
@@ -74,54 +73,33 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
       }
       assertUsage(command, () => currency && currencyCode(currency));
       const settings = {
-        gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on',
+        gfeReuse: gfeReuse && gfeReuse === 'on',
         gfeReuseMonths: gfeReuseMonths === undefined ? undefined : Number(gfeReuseMonths),
-        requireLicensedProvider: requireLicensedProvider === undefined ? undefined : requireLicensedProvider === 'on',
+        requireLicensedProvider: requireLicensedProvider && requireLicensedProvider === 'on',
         currency,
       };
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
-      print(terminal, json, shown(configured), () =>
-        fields({
-          id: configured.id,
-          'gfe reuse': onOff(configured.gfeReuse),
-          'gfe reuse months': String(configured.gfeReuseMonths),
-          'licensed providers': onOff(configured.requireLicensedProvider),
-          currency: configured.currency,
-        }),
-      );
+      const told = fields({
+        id: configured.id,
+        'gfe reuse': onOff(configured.gfeReuse),
+        'gfe reuse months': configured.gfeReuseMonths,
+        'licensed providers': onOff(configured.requireLicensedProvider),
+        currency: configured.currency,
+      });
+      print(terminal, json, shown(configured), told);
     });
 }
 
-/** `deactivate` or `activate`. */
+/** Adds `deactivate` or `activate`. */
 function addActivity(tenant: Command, terminal: CliIo, isActive: boolean): void {
-  const name = isActive ? 'activate' : 'deactivate';
-  tenant
-    .command(name)
-    .description(isActive ? 'accept the callers of a tenant again' : 'refuse the callers of a tenant and keep its data')
+  const [name, description, state] = isActive
+    ? ['activate', 'accept the callers of a tenant again', 'active']
+    : ['deactivate', 'block the callers of a tenant and keep its data', 'no longer active'];
+  addCommand(tenant, name, description, ['lakeside'])
     .argument('<tenant>', 'its id or name')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example(`tenant ${name} lakeside`))
     .action(async (idOrName, { json }) => {
       const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, isActive));
-      const state = isActive ? 'active' : 'no longer active';
-      print(terminal, json, shown(changed), () => `${changed.id} is ${state}. ${FOLLOW}`);
-    });
-}
-
-function addList(tenant: Command, terminal: CliIo): void {
-  tenant
-    .command('list')
-    .description('list the tenants')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('tenant list'))
-    .action(async ({ json }) => {
-      const tenants = await withDatabase(terminal, listTenants);
-      const header = ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'];
-      const rows = tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => {
-        const created = createdAt.toISOString();
-        return [id, name, mode, yesNo(isActive), onOff(gfeReuse), currency, created];
-      });
-      print(terminal, json, tenants.map(shown), () => table(header, rows));
+      print(terminal, json, shown(changed), `${changed.id} is ${state}. ${FOLLOW}`);
     });
 }
 

@@ -12,14 +12,14 @@ import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
 type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
-/** Without `parseAs`: the Content-Type of the response decides. */
+/** Without `parseAs`, because the response's Content-Type decides. */
 type Init<Path extends keyof paths, Method extends Methods> = Omit<
   NonNullable<MaybeOptionalInit<paths[Path], Method>>,
   'parseAs'
 >;
 type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
 
-/** The body of an operation's success: JSON, or the bytes of a file; undefined where it has none. */
+/** The body of a successful response: JSON, or the bytes of a file; undefined if there is none. */
 export type Result<Path extends keyof paths, Method extends Methods> =
   paths[Path] extends Record<Method, { responses: { 200: { content: infer Content } } }>
     ? 'application/json' extends keyof Content
@@ -34,7 +34,7 @@ type Body<Path extends keyof paths, Method extends Methods> = MethodResponse<
 
 /**
  * Calls an operation by its path in the contract.
- * @throws ApiError when the service refuses it; what `fetch` throws when the service cannot be reached
+ * @throws ApiError if the service rejects the request; the error of `fetch` if it cannot be reached
  */
 interface Call<Method extends Methods> {
   <Path extends PathOf<Method>>(path: Path, ...init: Arguments<Init<Path, Method>>): Promise<Result<Path, Method>>;
@@ -43,14 +43,14 @@ interface Call<Method extends Methods> {
 /** A client of the Clinical Encounter Service, typed by its contract. */
 export interface Client {
   readonly get: Call<'get'>;
-  /** Sends an Idempotency-Key of its own where the operation takes one, unless you give one. */
+  /** Sends a new Idempotency-Key if the operation accepts one and you give none. */
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** Every element of a list, page by page as you ask for them. */
+  /** All elements of a list. Pages are fetched as you iterate. */
   list<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<ItemOf<Path>>;
-  /** The pages of a list. Keep `next_cursor` of a page of events to go on from there later. */
+  /** The pages of a list. Store `next_cursor` of a page of events to continue from there later. */
   pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
 }
 
@@ -59,13 +59,13 @@ interface Streamed {
   readonly response: Response;
 }
 
-/** Makes a client. It gets its token with the first call, and renews it in time. */
+/** Creates a client. It obtains its token at the first call, and renews it in time. */
 export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   const options = { ...others, baseUrl: baseUrl.replace(/\/+$/, '') };
   const client = createFetchClient<paths>({
     baseUrl: options.baseUrl,
     fetch: authorizedFetch(options),
-    // As the contract has it: types=a,b
+    // The contract's format: types=a,b
     querySerializer: { array: { style: 'form', explode: false } },
   });
   client.use({
@@ -80,7 +80,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     },
   });
   const call = (method: Methods) => async (path: string, init?: object) => {
-    // The types above are the contract's; openapi-fetch's own cannot be applied to a method that is not known here.
+    // The types above come from the contract; openapi-fetch's types need a method known at compile time.
     const request = client.request as (method: string, path: string, init: object) => Promise<Streamed>;
     const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
     if (!data) return undefined;

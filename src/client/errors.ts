@@ -3,31 +3,31 @@ import type { knownValues } from '../../generated/client/values.js';
 
 export type Problem = components['schemas']['Problem'];
 
-/** The codes of problems, the errors of OAuth, and `unknown` when something between you and the service responded. */
+/** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
-/** What the service refused, or could not do. */
+/** A request that the service rejected, or could not process. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
   readonly status: number;
-  /** A newer service may send codes that are not in this type. */
+  /** Newer services may send codes that this type lacks. */
   readonly code: ErrorCode;
   /** The page that explains the code. */
   readonly docUrl: string | null;
-  /** Seconds after which the request may succeed. */
+  /** Seconds until a retry may succeed. */
   readonly retryAfter: number | null;
-  /** Name it to support. */
+  /** Quote it to support. */
   readonly requestId: string | null;
-  /** Which fields are at fault, and why. */
+  /** The invalid fields, with reasons. */
   readonly errors: NonNullable<Problem['errors']>;
   /** The whole body. */
   readonly body: unknown;
-  /** With its headers; its body can be read. */
+  /** The response, with headers and readable body. */
   readonly response: Response;
 
   constructor(response: Response, body: unknown) {
-    // A problem, an error of OAuth, or anything else.
+    // A problem, an OAuth error, or another body.
     const { errors, ...said } = (body ?? {}) as { errors?: unknown } & Record<string, string | undefined>;
     const name = said['code'] ?? said['error'] ?? 'unknown';
     const docUrl = said['doc_url'];
@@ -42,7 +42,6 @@ export class ApiError extends Error {
     this.response = response;
   }
 
-  /** Reads what came instead of a success. */
   static async of(response: Response): Promise<ApiError> {
     return new ApiError(
       response,
@@ -54,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Seconds after which a request may be sent again, if the response says so. */
+/** Seconds until a retry, if the response says so. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

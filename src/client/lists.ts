@@ -2,7 +2,6 @@ import type { paths } from '../../generated/client/contract.js';
 
 type Responding<Body> = { get: { responses: { 200: { content: { 'application/json': Body } } } } };
 
-/** Paths of lists. */
 export type ListPath = {
   [Path in keyof paths]: paths[Path] extends Responding<{ data: readonly unknown[] }> ? Path : never;
 }[keyof paths];
@@ -13,7 +12,7 @@ export type PageOf<Path extends ListPath> = paths[Path] extends Responding<infer
 /** An element of a list. */
 export type ItemOf<Path extends ListPath> = PageOf<Path> extends { data: readonly (infer Item)[] } ? Item : never;
 
-/** The parameters of a list by name, those in its path and those in its query. */
+/** The parameters of a list by name, in path and query. */
 export type ListParameters<Path extends ListPath> = paths[Path] extends {
   get: { parameters: { query?: infer Query; path?: infer InPath } };
 }
@@ -21,7 +20,7 @@ export type ListParameters<Path extends ListPath> = paths[Path] extends {
   : never;
 type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
 
-/** The members by which the pages of all lists name the next one, if they do. */
+/** The members that name the next page, over all lists. */
 interface AnyPage {
   readonly data: readonly unknown[];
   readonly next_cursor?: string | null;
@@ -30,10 +29,10 @@ interface AnyPage {
   readonly meta?: { readonly page: number; readonly hasNext: boolean };
 }
 
-/** Feeds go on `after` a cursor, other lists at a `cursor`. */
+/** Feeds continue `after` a cursor, other lists at a `cursor`. */
 const feeds = ['/events', '/audit-events'];
 
-/** The pages of a list; one that names no next page is the last. */
+/** The pages of a list; the last one names no next page. */
 export async function* pagesOf(
   read: (params: { path: object; query: object }) => Promise<unknown>,
   path: string,
@@ -48,7 +47,6 @@ export async function* pagesOf(
   }
 }
 
-/** The elements of all pages. */
 export async function* itemsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator {
   for await (const { data } of pages) yield* data;
 }

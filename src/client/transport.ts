@@ -1,17 +1,17 @@
 import { ApiError, retryAfter } from './errors.js';
 
 export interface ClientOptions {
-  /** Where the service is. */
+  /** The address of the service. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Fewer permissions than the API client has, separated by blanks. */
+  /** A subset of the API client's permissions, separated by blanks. */
   readonly scope?: string;
-  /** How often a request is sent again after a failure that may pass; 2 unless said otherwise. */
+  /** Retries after temporary failures; default 2. */
   readonly retries?: number;
-  /** Milliseconds that are waited at most before sending again: after a longer Retry-After the call fails; 30 000. */
+  /** Limit of the wait before a retry, in milliseconds: with a longer Retry-After the call fails; default 30 000. */
   readonly longestWait?: number;
-  /** Milliseconds after which an attempt to send a request and to read its response ends with a `TimeoutError`; 30 000. */
+  /** Milliseconds until an attempt, including reading the response, ends with a `TimeoutError`; default 30 000. */
   readonly timeout?: number;
   /** Replaces `globalThis.fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
@@ -19,12 +19,12 @@ export interface ClientOptions {
 
 type Fetch = NonNullable<ClientOptions['fetch']>;
 
-/** Milliseconds before its end that a token is no longer used. */
+/** Milliseconds before its expiry when a token is renewed. */
 const EARLY = 60_000;
-/** Milliseconds before the first repetition when the service names no time; then twice as long each time. */
+/** Milliseconds before the first retry without Retry-After; doubled each time. */
 const FIRST_WAIT = 500;
 
-/** Sends requests with a token and, where that cannot do harm, again after a failure that may pass. */
+/** Sends requests with a token, and retries after temporary failures if that is safe. */
 export function authorizedFetch(options: ClientOptions): Fetch {
   const { retries = 2, longestWait = 30_000, timeout = 30_000 } = options;
   const send: Fetch = options.fetch ?? ((request) => globalThis.fetch(request));
@@ -46,19 +46,19 @@ export function authorizedFetch(options: ClientOptions): Fetch {
   }
 
   return async (request) => {
-    // A DELETE that was done would be a 404 the second time.
+    // Repeating a successful DELETE would give 404.
     const isRepeatable = !['POST', 'DELETE'].includes(request.method) || request.headers.has('Idempotency-Key');
     const token = await tokenOf();
     const response = await repeated(withToken(request, token), isRepeatable);
     if (response.status !== 401) return response;
-    // It has ended early, for example because the operator revoked it. Nothing was done.
+    // The token ended early, for example by revocation. Nothing was done.
     const { code } = await ApiError.of(response);
     if (code !== 'token_expired' && code !== 'token_invalid') return response;
     return repeated(withToken(request, await tokenOf(token)), isRepeatable);
   };
 }
 
-/** One token for all calls: those that come while it is being renewed wait for it. */
+/** Shares one token among all calls; they wait while it is renewed. */
 function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send: Fetch) {
   let current: { readonly token: string; readonly until: number } | undefined;
   let renewal: Promise<string> | undefined;
@@ -74,7 +74,7 @@ function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send:
     current = { token, until: asked + expires_in * 1000 - EARLY };
     return token;
   };
-  /** @param refused a token that is not to be used again */
+  /** @param refused a rejected token, not to be used again */
   return (refused?: string): Promise<string> => {
     if (current && current.token !== refused && current.until > Date.now()) return Promise.resolve(current.token);
     return (renewal ??= renew().finally(() => (renewal = undefined)));
@@ -88,8 +88,8 @@ function withToken(request: Request, token: string): Request {
 }
 
 /**
- * Too early, or too busy: 429 comes before anything is done, 503 and 409 `idempotency_in_progress` may not. After a 500
- * the same key tells whether the work was done.
+ * Whether a retry may succeed: 429 comes before any work, 503 and 409 `idempotency_in_progress` may come later. After a
+ * 500, a retry with the same key reveals whether the work was done.
  */
 function mayPass(request: Request, { status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;

@@ -1,24 +1,24 @@
 import type { components } from '../../generated/client/contract.js';
 
-/** An event as a webhook brings it. */
+/** An event in a webhook. */
 export type WebhookEvent = WithoutId<components['schemas']['Event']>;
-/** Of each type of event apart, so that `type` says which `data` it is. */
+/** Distributes over the types of events, so that `type` determines `data`. */
 type WithoutId<Event> = Event extends unknown ? Omit<Event, 'id'> : never;
 
-/** Seconds that a webhook may be old, or ahead of our clock. */
+/** Tolerated age of a webhook, and clock difference, in seconds. */
 const TOLERANCE = 300;
 
-/** The webhook is not from the service, or too old. */
+/** The webhook is too old, or not from the service. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
 
 /**
- * Checks the signature of a webhook (Standard Webhooks 1.0).
- * @param secret of the endpoint, `whsec_…`
- * @param headers of the request
- * @param body of the request, byte for byte: its bytes (a `Buffer` is one form), or their text
- * @returns the event, and its id: the same in every attempt, so keep the ids that you have worked off
+ * Verifies the signature of a webhook (Standard Webhooks 1.0).
+ * @param secret the endpoint's secret, `whsec_…`
+ * @param headers the request's headers
+ * @param body the request's body, unchanged: its bytes (for example a `Buffer`), or their text
+ * @returns the event, and its id: equal in every attempt, so store the ids of processed events
  * @throws WebhookError
  */
 export async function verifyWebhook(
@@ -29,7 +29,7 @@ export async function verifyWebhook(
   const get = (name: string): string => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
   const [id, timestamp, signatures] = [get('webhook-id'), get('webhook-timestamp'), get('webhook-signature')];
   const age = Date.now() / 1000 - Number(timestamp || NaN);
-  if (!(Math.abs(age) <= TOLERANCE)) throw new WebhookError('The webhook is too old, or has no time.');
+  if (!(Math.abs(age) <= TOLERANCE)) throw new WebhookError('The webhook is too old, or its time is missing.');
   const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const raw = bytesOf(secret.replace(/^whsec_/, ''));
@@ -41,7 +41,7 @@ export async function verifyWebhook(
       return { id, event: JSON.parse(text) as WebhookEvent };
     }
   }
-  throw new WebhookError('No signature of the webhook is by this secret.');
+  throw new WebhookError('The webhook has no signature by this secret.');
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

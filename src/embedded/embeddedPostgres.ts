@@ -4,38 +4,37 @@ import { withClient } from '../adapters/database/withClient.js';
 import { prepareCluster, type Cluster } from './postgresCluster.js';
 import { findPostgres, startPostgres, stopPostgres, urlOf, type RunningPostgres } from './postgresProcess.js';
 
-/** The advisory lock of the owner: two fixed numbers that have no other use. */
+/** The advisory lock of the owner: two fixed, otherwise unused numbers. */
 const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** `server` owns the cluster; `tool` (the command line) joins a server's, or owns it while it works. */
+  /** `server` owns the cluster; `tool` (the CLI) joins a server's, or owns it while it works. */
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
-  /** How long to wait for another owner, in milliseconds; default 30,000. */
+  /** Timeout in milliseconds for another owner; default 30,000. */
   readonly timeoutMs?: number;
-  /** More settings of PostgreSQL, for tests. */
+  /** Additional settings of PostgreSQL, for tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
   /** Address for the superuser, who owns everything. */
   readonly url: string;
-  /** Address for the service's role, which has only the rights that the migrations grant. */
+  /** Address for the service's role, which has only the rights granted by the migrations. */
   readonly serviceUrl: string;
-  /** This process started PostgreSQL. */
   readonly started: boolean;
-  /** This process made the cluster, which is empty. */
+  /** This process created the cluster, which is empty. */
   readonly firstStart: boolean;
   close(): Promise<void>;
 }
 
-/** It shares the superuser's password: a second one would lie in the same folder. */
+/** It shares the superuser's password: a second password would be stored in the same folder. */
 const SERVICE_ROLE = 'clinical_encounter_service';
 
 interface Session {
   readonly running: RunningPostgres;
-  /** The connection that holds the owner's lock; undefined for a tool beside a server. */
+  /** The connection with the owner's lock; undefined for a tool beside a server. */
   readonly lock: Client | undefined;
 }
 
@@ -54,12 +53,12 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   /** Restarts a PostgreSQL that died, at the same address. */
   const restore = async (): Promise<void> => {
     while (!closing) {
-      options.log('The embedded PostgreSQL is gone: starting it again');
+      options.log('The embedded PostgreSQL died and is restarted');
       try {
         session = await acquire(cluster, options, session.running.port);
         return watch();
       } catch (error) {
-        options.log(`The embedded PostgreSQL could not be started again: ${String(error)}`);
+        options.log(`The embedded PostgreSQL could not be restarted: ${String(error)}`);
         await delay(1_000);
       }
     }
@@ -88,7 +87,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   };
 }
 
-/** Runs at every start, because older builds made clusters without this role. Two processes may run it at once. */
+/** Runs at every start, because clusters of older builds lack this role. Two processes may run it concurrently. */
 async function createServiceRole(url: string, password: string): Promise<void> {
   const statement = `DO $$ BEGIN
       IF to_regrole('${SERVICE_ROLE}') IS NULL THEN

@@ -10,7 +10,7 @@ import { errorCode, reasonOf } from '../failures.js';
 
 const run = promisify(execFile);
 
-/** The files of an embedded PostgreSQL, and the command prefix that runs its programs as a permitted user. */
+/** The files of an embedded PostgreSQL, and the command prefix to run its programs as a permitted user. */
 export interface Cluster {
   readonly pgdata: string;
   readonly logFile: string;
@@ -19,8 +19,9 @@ export interface Cluster {
 }
 
 /**
- * Finds or makes the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`. Makes it
- * under another name and renames it, so that crashes and other processes never leave or see an incomplete cluster.
+ * Finds or creates the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
+ * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
+ * incomplete cluster.
  */
 export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluster; created: boolean }> {
   await makeDataDir(dataDir);

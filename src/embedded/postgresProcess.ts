@@ -60,7 +60,6 @@ const defaultSettings = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** The address of the cluster for a role. */
 export function urlOf(role: string, password: string, port: number): string {
   return `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
 }

@@ -4,7 +4,7 @@ import * as encounters from '../domain/encounters/encounters.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /encounters: always responds at once; "synchronous" is about the visit, not about this request. */
+/** POST /encounters: responds at once; "synchronous" refers to the visit, not to this request. */
 export const createEncounter: Operation<'createEncounter'> = async ({ body }, context) => {
   checkEncounterRequest(body);
   return withIdempotency(context, async (transaction) => {

@@ -3,7 +3,7 @@ import { checkUrl, createEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /webhook-endpoints: the only response with its secret, but for a rotation. */
+/** POST /webhook-endpoints: only this response and that of a rotation contain the secret. */
 export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async ({ body }, context) => {
   checkUrl(context, body.url);
   return withIdempotency(

@@ -5,7 +5,7 @@ import type { CallerContext } from '../domain/transactions/transaction.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** Changes one encounter, at most once per key, and returns it as of the time of that change. */
+/** Changes one encounter, only once per idempotency key, and returns it as of that change. */
 export function encounterChange<Body>(
   context: Context,
   { path, body }: { readonly path: { readonly encounter_id: number }; readonly body: Body },

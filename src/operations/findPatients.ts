@@ -3,7 +3,7 @@ import * as patients from '../domain/patients/patients.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { patientView } from '../views/patientView.js';
 
-/** GET /clients: the patient with an e-mail, as a list of none or one (D-17). */
+/** GET /clients: the patient with an e-mail, as a list of zero or one (D-17). */
 export const findPatients: Operation<'findPatients'> = async ({ query }, context) => {
   const found = await patients.findPatients(context, query.email);
   const onPage = query.page === 1 ? found : [];

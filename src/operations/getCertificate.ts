@@ -3,7 +3,7 @@ import { certify } from '../domain/reviews/certificate.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { certificateView } from '../views/certificateView.js';
 
-/** GET /encounters/{encounter_id}/certificate: what a clinic shows an inspector, as a PDF. */
+/** GET /encounters/{encounter_id}/certificate: a PDF that clinics show to inspectors. */
 export const getCertificate: Operation<'getCertificate'> = async ({ path }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;

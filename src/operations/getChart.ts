@@ -4,7 +4,10 @@ import { openChart } from '../domain/reviews/chart.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { chartView } from '../views/chartView.js';
 
-/** GET /encounters/{encounter_id}/chart: for the provider that holds the claim; whose chart it is, is recorded in any case. */
+/**
+ * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The patient is audited even if access is
+ * denied.
+ */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;

@@ -1,4 +1,4 @@
 import type { Operation } from './operation.js';
 
-/** GET /healthz: the process answers; says nothing about what it depends on. */
+/** GET /healthz: the process responds; its dependencies are not checked. */
 export const getLiveness: Operation<'getLiveness'> = async () => ({ status: 200, body: { status: 'ok' } });

@@ -1,4 +1,4 @@
-// Every operation of the contract: with one missing, extra or mistyped, `app.ts` does not compile.
+// Every operation of the contract. If one is missing, extra or mistyped, `app.ts` does not compile.
 export { addAddendum } from './addAddendum.js';
 export { cancelEncounter } from './cancelEncounter.js';
 export { cancelOrder } from './cancelOrder.js';

@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import * as encounterList from '../domain/encounters/list.js';
 import { encounterView } from '../views/encounterView.js';
 
-/** GET /encounters: the newest first, page by page. */
+/** GET /encounters: newest first. */
 export const listEncounters: Operation<'listEncounters'> = async ({ query }, context) => {
   const { rows, nextCursor } = await encounterList.listEncounters(context, query);
   const now = context.now();

@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import { readEvents } from '../domain/events/feed.js';
 import { eventView } from '../views/eventView.js';
 
-/** GET /events: what happened in the tenant, each event once. */
+/** GET /events: the tenant's feed, each event once. */
 export const listEvents: Operation<'listEvents'> = async ({ query }, context) => {
   const { rows, nextCursor, hasMore } = await readEvents(context, query);
   return { status: 200, body: { data: rows.map(eventView), next_cursor: nextCursor, has_more: hasMore } };

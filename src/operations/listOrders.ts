@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import * as orderList from '../domain/orders/list.js';
 import { orderView } from '../views/orderView.js';
 
-/** GET /orders: the newest first, page by page. */
+/** GET /orders: newest first. */
 export const listOrders: Operation<'listOrders'> = async ({ query }, context) => {
   const { rows, nextCursor } = await orderList.listOrders(context, query);
   const data = rows.map(orderView);

@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import * as requests from '../domain/sandbox/requests.js';
 import { requestView } from '../views/requestView.js';
 
-/** GET /sandbox/requests: what the API clients of a sandbox asked, and how it ended. */
+/** GET /sandbox/requests: the API clients' requests and their outcomes. */
 export const listRequests: Operation<'listRequests'> = async ({ query }, context) => {
   const { rows, nextCursor, hasMore } = await requests.listRequests(context, query);
   const data = rows.map((row) => requestView(row, context.routes));

@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import * as reviewQueue from '../domain/reviews/queue.js';
 import { encounterView } from '../views/encounterView.js';
 
-/** GET /review-queue: what waits for a provider, the most urgent first. */
+/** GET /review-queue: encounters that wait for a provider, most urgent first. */
 export const listReviewQueue: Operation<'listReviewQueue'> = async ({ query }, context) => {
   const { encounters, hasMore } = await reviewQueue.listReviewQueue(context, query);
   const now = context.now();

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.js';
 import * as states from '../domain/catalog/regions.js';
 
-/** GET /reference/states: what `stateId` can name. */
+/** GET /reference/states: the values of `stateId`. */
 export const listStates: Operation<'listStates'> = async ({ query }, context) => ({
   status: 200,
   body: { data: await states.listStates(context, query.countryCode) },

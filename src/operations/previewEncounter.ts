@@ -3,7 +3,7 @@ import { checkEncounterRequest, draftEncounter } from '../domain/encounters/draf
 import { findDuplicates } from '../domain/approvals/duplicates.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
-/** POST /encounters/preview: the checks of createEncounter, with nothing stored. */
+/** POST /encounters/preview: the checks of createEncounter, without storing anything. */
 export const previewEncounter: Operation<'previewEncounter'> = async ({ body }, context) => {
   checkEncounterRequest(body);
   const draft = await draftEncounter(context, body);

@@ -3,7 +3,7 @@ import * as fulfilments from '../domain/orders/fulfilments.js';
 import { orderView } from '../views/orderView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /orders/{order_no}/fulfilments: how far a pharmacy is with its lines. */
+/** POST /orders/{order_no}/fulfilments: a pharmacy's progress with its lines. */
 export const recordFulfilment: Operation<'recordFulfilment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await fulfilments.recordFulfilment(transaction, path.order_no, body);

@@ -3,7 +3,7 @@ import * as refunds from '../domain/orders/refunds.js';
 import { orderView } from '../views/orderView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /orders/{order_no}/refunds: money that was given back elsewhere. */
+/** POST /orders/{order_no}/refunds: records a refund made elsewhere. */
 export const refundPayment: Operation<'refundPayment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await refunds.refundPayment(transaction, path.order_no, body);

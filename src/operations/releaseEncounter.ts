@@ -2,6 +2,6 @@ import type { Operation } from './operation.js';
 import * as reviews from '../domain/reviews/review.js';
 import { encounterChange } from './encounterChange.js';
 
-/** POST /encounters/{encounter_id}/release: back into the queue. */
+/** POST /encounters/{encounter_id}/release: returns the encounter to the queue. */
 export const releaseEncounter: Operation<'releaseEncounter'> = (input, context) =>
   encounterChange(context, input, reviews.releaseEncounter);

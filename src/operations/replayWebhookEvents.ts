@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import { replayEvents } from '../domain/webhooks/deliveries.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /webhook-endpoints/{endpoint_id}/replay: the events of a time once more. */
+/** POST /webhook-endpoints/{endpoint_id}/replay: delivers the events of a time span again. */
 export const replayWebhookEvents: Operation<'replayWebhookEvents'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const deliveries = await replayEvents(transaction, path.endpoint_id, body);

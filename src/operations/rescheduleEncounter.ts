@@ -2,6 +2,6 @@ import type { Operation } from './operation.js';
 import * as rescheduling from '../domain/encounters/rescheduling.js';
 import { encounterChange } from './encounterChange.js';
 
-/** POST /encounters/{encounter_id}/reschedule: another schedule, or none, while it is in the queue. */
+/** POST /encounters/{encounter_id}/reschedule: changes or removes the schedule while the encounter is in the queue. */
 export const rescheduleEncounter: Operation<'rescheduleEncounter'> = (input, context) =>
   encounterChange(context, input, rescheduling.rescheduleEncounter);

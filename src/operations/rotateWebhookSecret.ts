@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import { rotateSecret } from '../domain/webhooks/endpoints.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /webhook-endpoints/{endpoint_id}/rotate-secret: the one before signs as well for a day. */
+/** POST /webhook-endpoints/{endpoint_id}/rotate-secret: the previous secret also signs for a day. */
 export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = ({ path }, context) =>
   withIdempotency(
     context,

@@ -3,7 +3,7 @@ import { simulateVerification as simulate } from '../domain/sandbox/verification
 import { patientRecordView } from '../views/patientView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** POST /sandbox/clients/{id}/verification: the identity verification, played with its real rules. */
+/** POST /sandbox/clients/{id}/verification: simulates the identity verification by the real rules. */
 export const simulateVerification: Operation<'simulateVerification'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const patient = await simulate(transaction, path.id, body.status);

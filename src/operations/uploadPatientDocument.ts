@@ -3,7 +3,7 @@ import { uploadDocument } from '../domain/documents/upload.js';
 import { uploadView } from '../views/documentView.js';
 import { earlierResponse, withIdempotency } from './withIdempotency.js';
 
-/** POST /clients-documents/{id}/upload-url/{documentType}: responds when the file is stored. */
+/** POST /clients-documents/{id}/upload-url/{documentType}: responds after the file is stored. */
 export const uploadPatientDocument: Operation<'uploadPatientDocument'> = async ({ path, body }, context) =>
   (await earlierResponse(context)) ??
   uploadDocument(context, path.id, path.documentType, body, (insert) =>

@@ -2,7 +2,7 @@ import type { Context } from '../context.js';
 import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
-/** What an operation returns, as it is stored under a key and replayed. */
+/** A response, as it is stored and replayed. */
 interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -10,11 +10,11 @@ interface Response {
 }
 
 /**
- * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key,
- * effect and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a
- * failure or a crash leaves nothing, and a retry does the work.
- * @param toStore what of the response is stored, and replayed: all, unless it shows a secret
- * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
+ * Does the work of a request in one transaction; with an Idempotency-Key, only once (R-67). Key, effect and response
+ * are committed together: a concurrent duplicate waits and then gets the stored response (R-69); after a failure or a
+ * crash nothing is stored, and a retry does the work.
+ * @param toStore the part of the response to store and replay: all, unless it has a secret
+ * @throws Problem idempotency_key_reused, idempotency_in_progress, and the errors of the work
  */
 export async function withIdempotency<R extends Response>(
   context: Context,
@@ -31,18 +31,18 @@ export async function withIdempotency<R extends Response>(
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };
   });
-  // The audit's row of an effect is committed with it; a replay has none yet.
+  // The audit row of an effect is committed with it; a replay still needs one.
   audit.isCommitted = !isReplay;
   return response;
 }
 
-/** The response to an earlier request with this key; null = none. @throws Problem idempotency_key_reused */
+/** The stored response of this key; null = none. @throws Problem idempotency_key_reused */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(stored) as R) : null;
 }
 
-/** The key is bound to the operation, so what is stored is a response of this operation. */
+/** The key is bound to the operation, so the stored response is one of this operation. */
 function replayed(stored: unknown): Response {
   const response = stored as Response;
   return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } };

@@ -3,7 +3,7 @@ import { conditionOf, variables } from '../configVariables.js';
 
 const names = Object.keys(variables);
 
-/** Probable mistakes in the environment that are no errors: a sentence each, without any value. */
+/** Probable mistakes in the environment that are not errors, as sentences without values. */
 export function configWarnings(environment: Readonly<Record<string, string | undefined>>): string[] {
   const warnings = Object.keys(environment)
     .filter((name) => environment[name])
@@ -19,11 +19,11 @@ export function configWarnings(environment: Readonly<Record<string, string | und
   return [...warnings, 'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.'];
 }
 
-/** The variable that a name was probably meant for: its words spelled otherwise, or with up to two typing errors. */
+/** The variable that was probably meant: equal but for separators or case, or up to two typing errors. */
 function nearMiss(name: string): string | undefined {
   const letters = lettersOf(name);
   const respelled = names.find((known) => lettersOf(known) === letters);
-  // Two errors turn a short name into another word: HOME is not HOST.
+  // Two errors turn short names into other words: HOME is not HOST.
   const long = names.filter((known) => known.length >= 8);
   return respelled ?? closestMatch(name.toUpperCase(), long, { maxDistance: 2 });
 }

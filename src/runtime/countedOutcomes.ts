@@ -3,7 +3,7 @@ import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { metrics } from '../telemetry.js';
 import { Problem } from '../problem.js';
 
-/** The store with its calls counted by outcome, if anything is counted. */
+/** Counts the calls of a store by outcome, if metrics are on. */
 export function countedStore(store: ObjectStore): ObjectStore {
   const calls = metrics?.storeCalls;
   if (!calls) return store;
@@ -18,14 +18,14 @@ export function countedStore(store: ObjectStore): ObjectStore {
   };
 }
 
-/** The downloader with what became of each document counted: what ends an upload ends its fetch. */
+/** Counts documents by outcome: an error that ends an upload also ends its fetch. */
 export function countedDownloads(download: Downloader): Downloader {
   const fetches = metrics?.documentFetches;
   if (!fetches) return download;
   return (url, limits, use) => counted(download(url, limits, use), (outcome) => fetches.inc({ outcome }));
 }
 
-/** Counts "ok", or the code of the problem that ended the work. */
+/** Counts "ok", or the code of the problem. */
 async function counted<T>(work: Promise<T>, count: (outcome: string) => void): Promise<T> {
   try {
     const result = await work;

@@ -11,9 +11,9 @@ export interface DemoTenant {
 }
 
 /**
- * Creates the demo tenants once and keeps their credentials in `dataDir`/demo-credentials.json (mode 0600), with the
+ * Creates the demo tenants once and stores their credentials in `dataDir`/demo-credentials.json (mode 0600), with the
  * address of this start.
- * @returns the demo tenants that the file names
+ * @returns the demo tenants of the file
  */
 export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
   const file = join(dataDir, 'demo-credentials.json');
@@ -32,6 +32,6 @@ async function readTenants(file: string): Promise<DemoTenant[]> {
     return typeof parsed === 'object' && parsed !== null && 'tenants' in parsed ? (parsed.tenants as DemoTenant[]) : [];
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
-    throw new Error(`${file} cannot be read; delete it or mend it.`, { cause: error });
+    throw new Error(`${file} cannot be read. Delete or repair it.`, { cause: error });
   }
 }

@@ -1,27 +1,25 @@
 import { write, writeSync } from 'node:fs';
 
-/** Characters that wait while nothing can be written; a further line is lost. */
+/** Limit of the characters that wait while writing fails; further lines are lost. */
 const MAX_WAITING = 1024 ** 2;
-/** Milliseconds between attempts after one that failed. A pipe takes 64 KiB at a time, so this limits its throughput. */
+/** Milliseconds between attempts to write. A pipe takes 64 KiB at a time, so this limits its throughput. */
 const RETRY_MS = 10;
-/** Failed attempts at the end of the process, which must end: after a second. */
+/** Failed attempts at the end of the process: one second, because it must end. */
 const LAST_TRIES = 100;
 
-/** Who learns of lines that were lost. */
 interface Losses {
-  /** A line was lost just now. */
   lost(): void;
-  /** Writing works again; so many lines are missing at this place. */
+  /** Called when writing works again, with the number of lines missing here. */
   recovered(lines: number): void;
 }
 
 /**
- * Writes lines without blocking and without failing. A full disk or a reader that has stopped delays lines, and beyond
- * a bounded amount loses them; the process goes on and can end. pino's own destination throws, and never lets it end.
+ * Writes lines without blocking or failing. A full disk or a stopped reader delays lines, and loses them beyond a
+ * bounded amount, but the process continues and can end. pino's own destination throws, and keeps the process alive.
  */
 export function openLineOutput(fd: number, losses: Losses): { write(line: string): void } {
   let waiting = '';
-  /** Taken from `waiting` and not written yet. */
+  /** Taken from `waiting`, but not yet written. */
   let begun: Uint8Array = Buffer.alloc(0);
   let state: 'idle' | 'writing' | 'retrying' = 'idle';
   let lost = 0;
@@ -47,7 +45,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
     });
   };
   process.once('exit', () => {
-    // Node itself completes a write that is under way.
+    // Node completes a running write.
     if (state === 'writing') begun = Buffer.alloc(0);
     state = 'retrying';
     for (let failed = 0; failed < LAST_TRIES;) {
@@ -69,7 +67,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
       }
       waiting += line;
       if (state !== 'idle') return;
-      // What is logged in one turn of the event loop is one write, and in order also at the end of the process.
+      // Lines of one turn of the event loop become one write, and stay in order at the end of the process.
       state = 'retrying';
       setImmediate(writeOn);
     },

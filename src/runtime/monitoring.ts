@@ -12,22 +12,22 @@ import type { DomainContext } from '../context.js';
 import { startTelemetry } from '../telemetry.js';
 import { sharedFor } from './sharedFor.js';
 
-/** A worker that is dying must not keep the others' metrics from being read. */
+/** A dying worker must not block the metrics of the others. */
 const WORKER_TIMEOUT_MS = 2_000;
 
-/** Several scrapers cost the database no more than one. */
+/** Caches the page, so that several scrapers cost the database no more than one. */
 const PAGE_MS = 1_000;
 
-/** What the page needs besides what was counted. */
 type Sources = Pick<DomainContext, 'db'> & Pick<Config, 'dataDir'>;
 
-/** Where the metrics are read. */
 export interface MetricsPage {
   readonly url: string;
   close(): void;
 }
 
-/** Counts from now on; returns what serves the page. A worker reports to the first process, which serves for all. */
+/**
+ * Starts counting; returns a function that serves the page. Workers report to the first process, which serves for all.
+ */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
   startTelemetry({ metrics: created });
@@ -53,7 +53,7 @@ async function servePage(
     );
   });
   await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
-    throw new Error(`METRICS_HOST and METRICS_PORT cannot be listened on: ${String(cause)}`, { cause });
+    throw new Error(`Cannot listen on METRICS_HOST and METRICS_PORT: ${String(cause)}`, { cause });
   });
   const address = server.address() as AddressInfo;
   return {
@@ -77,13 +77,13 @@ async function metricsOfAll(registry: Registry): Promise<string> {
 
 async function reportOf(worker: Worker): Promise<MetricObject[]> {
   const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
-  // Its heartbeats take the same way.
+  // Skips heartbeats, which use the same channel.
   for await (const [message] of on(worker, 'message', { signal }))
     if (Array.isArray(message)) return message as MetricObject[];
   return [];
 }
 
-/** Adds what one process knows for all, and returns what reads the values anew; one that cannot be read is left out. */
+/** Adds gauges for the whole service; returns a function that updates them and leaves out unreadable ones. */
 function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

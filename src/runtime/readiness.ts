@@ -5,13 +5,13 @@ import type { Config } from '../config.js';
 import type { Parts, Services } from '../context.js';
 import { sharedFor } from './sharedFor.js';
 
-/** A database that takes longer is as good as down to a load balancer. */
+/** Load balancers treat a slower database as down. */
 const DATABASE_TIMEOUT_MS = 2_000;
-/** Short, because a part that only uploads need must not delay the response beyond a probe's own limit. */
+/** Short: parts that only uploads need must not delay the response beyond the probe's own limit. */
 const UPLOAD_PART_TIMEOUT_MS = 500;
 const CACHE_MS = 1_000;
 
-/** Asks every part, once for all who ask within a second: probes cost the same however many there are. */
+/** Checks every part, only once per second regardless of the number of probes. */
 export function partsCheck(
   databaseUrl: string,
   { objects, scanner, config }: Pick<Services, 'objects' | 'scanner' | 'config'>,

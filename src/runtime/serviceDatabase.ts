@@ -6,17 +6,17 @@ import { messageOf } from '../failures.js';
 import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
 
 interface ServiceDatabaseOptions extends DatabasePlace {
-  /** Whether pending migrations are applied to `databaseUrl`; to the embedded database they always are. */
+  /** Whether to apply pending migrations to `databaseUrl`; the embedded database always gets them. */
   readonly applyMigrations: boolean;
 }
 
-/** The configured database with exactly the schema of this build. @throws Error as {@link withSchema} */
+/** Opens the configured database with the schema of this build. @throws Error as {@link withSchema} */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
   return withSchema(await configuredDatabase(options), options);
 }
 
 /**
- * Brings the schema of an opened database to that of this build, or checks it; closes the database when that fails.
+ * Migrates or checks the schema of an opened database; closes the database on failure.
  * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
  */
 export async function withSchema(
@@ -34,16 +34,16 @@ export async function withSchema(
 }
 
 /**
- * Brings all in the database up to date: schemas of the service and of the job engine, rights of the service's role.
- * @param log is told what a migration waits for
- * @returns the names applied by this call
- * @throws Error naming the migration when its script fails or gets no lock, or when a schema is unknown to this build
+ * Updates the schemas of the service and of the job engine, and the rights of the service's role.
+ * @param log receives what a migration waits for
+ * @returns the migrations applied by this call
+ * @throws Error naming the migration if its script fails or gets no lock, or if this build does not know a schema
  */
 export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
   log: (message: string) => void = () => {},
 ): Promise<string[]> {
-  // A later build knows what else its tables need, and who may change them.
+  // The later build has already migrated its other schemas and rights.
   if ((await checkSchema(ownerUrl)).state === 'newer') return [];
   const applied = await migrate(ownerUrl, log);
   const ofJobs = await migrateJobSchema(ownerUrl);
@@ -52,9 +52,9 @@ export async function migrateDatabase(
 }
 
 /**
- * What {@link migrateDatabase} would apply.
- * @param log is told when the schema is that of a later build
- * @throws Error naming the migrations that this build does not know, when it does not work on their schema
+ * The migrations that {@link migrateDatabase} would apply.
+ * @param log receives a message if the schema is from a later build
+ * @throws Error naming the migrations that this build neither knows nor supports
  */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   const states = [await checkSchema(url), await checkJobSchema(url)];
@@ -62,7 +62,7 @@ export async function pendingMigrations(url: string, log: (message: string) => v
   if (unknown.length > 0) throw new Error(unknown.join(' '));
   for (const schema of states) {
     if (schema.state !== 'newer') continue;
-    log(`The database is newer than this build, which still works on it: it has ${schema.names.join(', ')}.`);
+    log(`The database is newer than this build, which still supports it. It has ${schema.names.join(', ')}.`);
   }
   return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
 }
@@ -76,10 +76,10 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
       // SQLSTATE 42501: insufficient privilege.
-      const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants its role what it needs.`;
+      const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
       const advice = sqlState(cause) === '42501' ? grant : '';
       throw new Error(`DATABASE_URL ${what}: ${messageOf(cause)}${advice}`, { cause });
     });
   if (pending.length === 0) return;
-  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}: run ${MIGRATE}, or start the server with --migrate.`);
+  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`);
 }

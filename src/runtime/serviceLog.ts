@@ -2,10 +2,10 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import { metrics } from '../telemetry.js';
 import { openLineOutput } from './lineOutput.js';
 
-/** The fields of a request's line (see http/listener/requestLog.ts) that its sentence has. */
+/** The fields of a request's line (see http/listener/requestLog.ts) that its sentence contains. */
 const IN_SENTENCE = ['method', 'route', 'operationId', 'status', 'durationMs'];
 
-/** The log of the process on standard output: lines of JSON or, where a `terminal` is looked at, readable ones. */
+/** The log of the process on standard output: lines of JSON, or readable ones on a `terminal`. */
 export async function openServiceLog(
   level: string,
   terminal: DestinationStream | null = process.stdout.isTTY ? process.stdout : null,
@@ -14,7 +14,7 @@ export async function openServiceLog(
   if (terminal === null) {
     const output = openLineOutput(process.stdout.fd, {
       lost: () => metrics?.lostLogLines.inc(),
-      recovered: (lines) => log.warn({ lines }, 'lines of this log were lost: standard output took no more'),
+      recovered: (lines) => log.warn({ lines }, 'log lines were lost because standard output was blocked'),
     });
     const log = pino(options, output);
     return log;

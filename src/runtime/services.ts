@@ -17,31 +17,33 @@ import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
-/** What main or a test decides; a test also brings its own clock. */
+/** Choices of main or a test; tests also set the clock. */
 interface ServiceOptions {
   readonly config: Config;
   readonly domain: DomainContext;
-  /** Where `domain.db` is connected to. */
   readonly databaseUrl: string;
   readonly log: Logger;
-  /** Known once the server listens. */
+  /** A function, because it is known only after listening. */
   readonly baseUrl: () => string;
   readonly isStopping: () => boolean;
   readonly wakeDeliveries: () => void;
 }
 
-/** Opens what the operations need besides the database. @throws Error naming the file or the variable that is wrong */
+/** Opens everything except the database. @throws Error naming the wrong file or variable */
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, domain, databaseUrl, log, baseUrl, isStopping, wakeDeliveries } = options;
   const { now, newId } = domain;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
-    log.error({ reason: reasonOf(error) }, 'the signing keys are damaged; those that were read before are used');
+    log.error(
+      { reason: reasonOf(error) },
+      'the signing keys file is damaged; the service keeps the keys that it read before',
+    );
   }).catch((cause: unknown) => {
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
   });
   const scanner = createDocumentScanner(config.documentScanner);
-  // Uploads need it, nothing else does: that it is down for the moment must not keep the service from starting.
+  // Only uploads need the scanner, so its outage does not stop the start.
   await scanner.check().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
@@ -67,6 +69,6 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     isStopping,
     wakeDeliveries,
   };
-  // It asks for `db` at each row: a spread here would ask for the base URL before it is known.
+  // No spread: it would copy the getter's value, and ask for the base URL before it is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });
 }

@@ -1,4 +1,4 @@
-/** Asks once for all callers until so many milliseconds after the answer, a failure included. */
+/** Caches the result or error of a call; concurrent callers share the call. */
 export function sharedFor<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   const forget = (): void => void (known = undefined);

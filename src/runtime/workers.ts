@@ -3,35 +3,33 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** What takes requests, in this process or in others. */
+/** A server for requests, in this process or in workers. */
 export interface Listener {
   readonly port: number;
-  /** Resolves when it cannot go on, and must be stopped. */
+  /** Resolves if it can no longer run and must be stopped. */
   readonly failed: Promise<Error>;
-  /** Takes no more, and resolves when those in flight have their responses. */
+  /** Accepts no more requests, and resolves when those in progress have their responses. */
   stop(): Promise<void>;
 }
 
-/** How workers are watched. */
 export interface Watch {
-  /** Milliseconds between two signs of life of a worker. */
   readonly beatMs: number;
-  /** A worker that has listened and then misses so many is blocked, and ended. */
+  /** Missed heartbeats after which a worker counts as blocked, and is killed. */
   readonly maxSilentBeats: number;
-  /** Milliseconds before each attempt to start a worker in another one's place; there are no more attempts. */
+  /** Milliseconds before each attempt to replace a worker; their number limits consecutive failed starts. */
   readonly pausesMs: readonly number[];
 }
 
-/** Five attempts in about a minute, which a restart of PostgreSQL does not take. */
+/** Five attempts in about a minute: longer than a restart of PostgreSQL. */
 const WATCH: Watch = { beatMs: 1_000, maxSilentBeats: 10, pausesMs: [1_000, 2_000, 5_000, 10_000, 20_000] };
-/** Milliseconds of listening after which the end of a worker has nothing to do with the one before. */
+/** Milliseconds of listening after which a worker's end starts a new series of pauses. */
 const SETTLED_MS = 60_000;
 
 /**
- * Runs this program again in so many processes that listen together; connections are dealt out in turn. One that dies or
- * is blocked is replaced.
- * @param environment what they have besides this process's variables
- * @throws Error when one of the first ends before it listens; what it said is on standard error
+ * Runs this program in `count` processes that share a port; connections are distributed in turn. A dead or blocked
+ * worker is replaced.
+ * @param environment variables in addition to those of this process
+ * @throws Error if a first worker ends before it listens; its reason is on standard error
  */
 export async function startWorkers(
   count: number,
@@ -55,9 +53,9 @@ export async function startWorkers(
       if (isStopping()) return;
       failedStarts = run.listenedMs === null ? failedStarts + 1 : 0;
       if (failedStarts === watch.pausesMs.length) {
-        throw new Error(`A worker did not start in ${failedStarts} attempts; each said why on standard error.`);
+        throw new Error(`A worker did not start in ${failedStarts} attempts. See its messages on standard error.`);
       }
-      log.error(end, 'a worker died; another one takes its place');
+      log.error(end, 'a worker died and is replaced');
       if ((run.listenedMs ?? 0) > SETTLED_MS) ends = 0;
       await delay(watch.pausesMs[ends] ?? watch.pausesMs.at(-1), undefined, halt).catch(() => undefined);
       if (isStopping()) return;
@@ -66,7 +64,7 @@ export async function startWorkers(
   };
   const stop = async (): Promise<void> => {
     halt.abort();
-    // One that does not listen yet has nothing to complete.
+    // A worker that does not listen yet has no requests to complete.
     for (const { worker, listenedMs } of running) worker.process.kill(listenedMs === null ? 'SIGKILL' : 'SIGTERM');
     await Promise.all([...running].map(({ ended }) => ended));
   };
@@ -81,25 +79,24 @@ export async function startWorkers(
   }
 }
 
-/** A worker from its start to its end. */
 interface Run {
   readonly worker: Worker;
-  /** null: it does not listen yet, or never did. */
+  /** null: it has not listened yet. */
   listenedMs: number | null;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-/** Ends a worker that listens and is blocked. */
+/** Kills a listening worker when it is blocked. */
 function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Logger): Run {
   let silentBeats = 0;
   let beating: NodeJS.Timeout | undefined;
-  // Beats are counted, not timed: when this process was stopped, too, its workers have not been silent.
+  // Count beats instead of time: if this process was suspended, its workers were not silent.
   const beat = (): void => {
     run.listenedMs = (run.listenedMs ?? 0) + beatMs;
     silentBeats += 1;
     if (silentBeats !== maxSilentBeats) return;
-    log.error({ pid: worker.process.pid, silentMs: silentBeats * beatMs }, 'a worker did not answer and is ended');
-    // No other signal ends a process that is stopped.
+    log.error({ pid: worker.process.pid, silentMs: silentBeats * beatMs }, 'a blocked worker is killed');
+    // SIGKILL is the only signal that ends a stopped process.
     worker.process.kill('SIGKILL');
   };
   worker.on('message', () => (silentBeats = 0));
@@ -107,7 +104,7 @@ function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Log
     run.listenedMs = 0;
     beating = setInterval(beat, beatMs);
   });
-  // Of its channel, or because the system has no room for another process, which has no exit then.
+  // The channel failed, or the system could not create the process, which then has no exit event.
   worker.on('error', () => worker.process.kill('SIGKILL'));
   const end = async (): Promise<{ code: number | null; signal: string | null }> => {
     const exit = once(worker, 'exit') as Promise<[code?: number, signal?: string]>;
@@ -119,9 +116,9 @@ function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Log
   return run;
 }
 
-/** Lets the first process know that this worker's event loop turns. To be called when it listens. */
+/** Tells the first process that this worker's event loop runs. Call it when listening. */
 export function sendHeartbeats(beatMs = WATCH.beatMs): void {
-  // A channel that is closed is the end of the first process, and so of this one.
+  // A closed channel means that the first process has ended, which also ends this one.
   setInterval(() => process.send?.('alive', undefined, undefined, () => undefined), beatMs).unref();
 }
 

@@ -1,7 +1,6 @@
 import type { AuditEvent } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 
-/** A row of the audit as its tenant reads it. */
 export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
   return {
     at: row.at.toISOString(),

@@ -2,7 +2,7 @@ import type { PdfPage } from '../adapters/pdf/pdfRenderer.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 
-/** The page of the certificate; approvals run out by the tenant's time. */
+/** The page of the certificate; approvals expire by the tenant's clock. */
 export function certificateView({ gfeNo, items, ...certificate }: Certificate, now: Date): PdfPage {
   const title = `Good Faith Estimate ${gfeNo}`;
   return {

@@ -7,7 +7,7 @@ import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { timestamp } from './values.js';
 
-/** What a provider needs to decide, as of the tenant's time; `links` lead to the documents, in their order. */
+/** The provider's basis for a decision, by the tenant's clock; `links` are in the order of the documents. */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   return {
     encounter: encounterDetailsView(chart.encounter, now),

@@ -2,7 +2,7 @@ import type { Schemas } from '../contract.js';
 import type { ListedClinic } from '../domain/catalog/clinics.js';
 import { isoTime, jsonObject } from './values.js';
 
-/** A clinic as it appears inside a product's availability. */
+/** A clinic within a product's availability. */
 export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Schemas['ClinicSummary'] {
   return {
     id: clinic.id,
@@ -17,7 +17,6 @@ export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Sche
   };
 }
 
-/** A clinic with its locations. */
 export function clinicView(clinic: ListedClinic): Schemas['Clinic'] {
   return Object.assign(clinicSummaryView(clinic), { locations: clinic.locations.map(locationView) });
 }

@@ -1,7 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { SandboxTime } from '../domain/sandbox/clock.js';
 
-/** The clock of a sandbox. */
 export function clockView({ now, offsetSeconds }: SandboxTime): Schemas['SandboxClock'] {
   return { now: now.toISOString(), offsetSeconds };
 }

@@ -1,7 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { StoredDocument } from '../domain/documents/upload.js';
 
-/** The answer to an upload. */
 export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
   const { document, documentType, fileUrl } = stored;
   return {
@@ -12,7 +11,7 @@ export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocume
       id: document.id,
       user_id: document.patientId,
       clientId: document.patientId,
-      // The request cannot name a clinic (D-28).
+      // Requests cannot name a clinic (D-28).
       clinicId: null,
       storageProvider: document.storageProvider,
       container: document.container,

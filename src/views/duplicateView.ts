@@ -1,7 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { Duplicate } from '../domain/approvals/duplicates.js';
 
-/** Another open encounter with the same item. */
 export function duplicateView(duplicate: Duplicate): Schemas['Duplicate'] {
   return {
     encounter_id: Number(duplicate.encounterNo),

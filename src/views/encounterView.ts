@@ -4,7 +4,7 @@ import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
-/** The stored record (D-06); approvals run out by the tenant's time. */
+/** The stored record (D-06); approvals expire by the tenant's clock. */
 export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
@@ -39,7 +39,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
   };
 }
 
-/** The same with what only its retrieval shows. */
+/** The record with the details that lists omit. */
 export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
   return Object.assign(encounterView(encounter, now), {
     visitUrl: encounter.visitUrl,
@@ -53,7 +53,7 @@ function informationView(row: DetailedEncounter['information'][number]): Schemas
   return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
 
-/** What it costs if every treatment is approved, as numbers. */
+/** The price if every treatment is approved, as numbers. */
 export function estimateView(
   amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>,
 ): Schemas['Estimate'] {
@@ -64,7 +64,7 @@ export function estimateView(
   };
 }
 
-/** Exactly the fields that partners know (D-06), by the tenant's time; `order_details` is left out without an order. */
+/** Exactly the documented fields (D-06), by the tenant's clock; without an order `order_details` is absent. */
 export function encounterStatusView(encounter: ShownEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),
@@ -95,7 +95,6 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
   });
 }
 
-/** The treatments of an item. */
 export function treatmentIdsOf(
   treatments: ShownEncounter['treatments'],
   { categoryId, subcategoryId }: ItemIdentity,

@@ -1,7 +1,7 @@
 import type { SigningKey } from '../adapters/tokens/signingKeys.js';
 import type { Schemas } from '../contract.js';
 
-/** Public keys only: `export` of a public KeyObject has no private member. */
+/** Public keys only: a public KeyObject has no private members to export. */
 export function jwksView(keys: readonly SigningKey[]): Schemas['JsonWebKeySet'] {
   return {
     keys: keys.map(({ kid, publicKey }) => {

@@ -42,7 +42,7 @@ function lineView(order: OrderRecord, line: OrderLine): Schemas['OrderLine'] {
   };
 }
 
-/** Each pharmacy of an order has a fulfilment from the beginning. */
+/** Orders are created with a fulfilment for each pharmacy. */
 function fulfilmentView({ fulfilments }: OrderRecord, { pharmacyId }: OrderLine): Schemas['Fulfilment'] {
   const found = fulfilments.find((one) => one.pharmacyId === pharmacyId);
   if (!found) throw new Error('a line has no fulfilment');

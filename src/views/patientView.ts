@@ -3,7 +3,7 @@ import type { Schemas } from '../contract.js';
 import type { PatientRecord, PatientSummary } from '../domain/patients/patients.js';
 import { jsonObject, timestamp } from './values.js';
 
-/** The fields that create, find and retrieve share. */
+/** The fields common to create, find and retrieve. */
 export function patientView(patient: PatientSummary): Schemas['Patient'] {
   return {
     user_id: patient.id,
@@ -27,7 +27,7 @@ export function patientView(patient: PatientSummary): Schemas['Patient'] {
   };
 }
 
-/** The whole patient with its user account. insuranceInfo and medicalHistory are never returned. */
+/** The patient with its user account. insuranceInfo and medicalHistory are never returned. */
 export function patientRecordView(patient: PatientRecord): Schemas['PatientRecord'] {
   return Object.assign(patientView(patient), {
     timezone: patient.timezone,

@@ -5,7 +5,6 @@ import { isoTime, jsonObject, priceText } from './values.js';
 
 type Audited = Pick<ListedProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'updatedBy'>;
 
-/** A treatment with everything nested. */
 export function productView(product: ListedProduct): Schemas['Product'] {
   return Object.assign(productSummaryView(product), {
     category: categoryView(product.category),

@@ -1,7 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { Parts } from '../context.js';
 
-/** The state of each part. */
 export function readinessView(parts: Parts, ready: boolean): Schemas['Readiness'] {
   const { database, objectStore, documentScanner, disk } = parts;
   const check = (works: boolean) => (works ? 'ok' : 'failing');

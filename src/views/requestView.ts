@@ -2,7 +2,6 @@ import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import type { RequestRow } from '../domain/sandbox/requests.js';
 
-/** A request as partners read it. */
 export function requestView(
   { at, clientId, operationId, status, code, requestId }: RequestRow,
   routes: Context['routes'],

@@ -1,24 +1,24 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
 /**
- * ISO 8601 in UTC with milliseconds, of a time as PostgreSQL's JSON has it: in the session's zone, which is UTC, with the
- * decimals that it needs (`2026-11-22T16:00:00.5+00:00`). A list has hundreds, and a `Date` costs twenty times as much.
+ * ISO 8601 in UTC with milliseconds, from PostgreSQL's JSON: a time in the session's zone, which is UTC, with as many
+ * decimals as needed (`2026-11-22T16:00:00.5+00:00`). Lists have hundreds of times, and a `Date` would cost twenty
+ * times as much.
  */
 export const isoTime = (time: string): string => `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
 
-/** ISO 8601 in UTC, or null. */
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
 
-/** A catalog price: decimal as text with two decimals. */
+/** A catalog price: decimal text with two places. */
 export const priceText = (amount: Prisma.Decimal | number): string => amount.toFixed(2);
 
 /** An amount as a JSON number: exact to the cent below 9·10^13 (R-54). */
 export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));
 
-/** Free-form JSON: an object, or null for anything else. */
+/** Free-form JSON: an object, or null for other values. */
 export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** UTC (D-43), date, space, time. */
+/** Date, space and time in UTC (D-43). */
 export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');

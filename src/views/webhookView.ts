@@ -4,7 +4,6 @@ import type { Delivery } from '../domain/webhooks/deliveries.js';
 import type { Endpoint } from '../domain/webhooks/endpoints.js';
 import { timestamp } from './values.js';
 
-/** An endpoint without its secret. */
 export function webhookEndpointView(endpoint: Endpoint): Schemas['WebhookEndpoint'] {
   const { id, url, types, description, status, disabledReason } = endpoint;
   const shown = { id, url, types, description, status, disabledReason };
@@ -16,7 +15,6 @@ export function webhookEndpointView(endpoint: Endpoint): Schemas['WebhookEndpoin
   });
 }
 
-/** A delivery with its latest attempts. */
 export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDelivery'] {
   return {
     id: delivery.id,
@@ -29,7 +27,6 @@ export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDeliver
   };
 }
 
-/** A message as the receiver of a sandbox got it. */
 export function inboxMessageView(message: WebhookInboxMessage): Schemas['WebhookInboxMessage'] {
   return {
     id: message.id,
@@ -41,7 +38,6 @@ export function inboxMessageView(message: WebhookInboxMessage): Schemas['Webhook
   };
 }
 
-/** What the receiver of a sandbox responds. */
 export function inboxBehaviorView({ status, delayMs }: WebhookInbox): Schemas['WebhookInboxBehavior'] {
   return { status, delay_ms: delayMs };
 }

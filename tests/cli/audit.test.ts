@@ -51,13 +51,14 @@ it('audit verify reports an intact chain, or exits with 1 and names the changed 
   const expecting = (...args: string[]) => run('audit', 'verify', '--expect', ...args);
   expect(await expecting(String(number), hash)).toMatchObject({ code: 0 });
   const changed = hash.replace(/^./, hash.startsWith('0') ? '1' : '0');
-  const message = 'The audit is not as it was sealed. The hash of checkpoint 1 is not the one that --expect names.\n';
+  const message =
+    'The audit differs from its checkpoints. The hash of checkpoint 1 differs from the one that --expect names.\n';
   expect(await expecting(String(number), changed)).toEqual(refusal(1, message));
   for (const wrong of [['1'], [hash, '1'], ['1', hash, 'x']]) expect((await expecting(...wrong)).code).toBe(2);
   const { prisma } = harness.domain.db;
   await prisma.$executeRaw`ALTER TABLE audit_event DISABLE TRIGGER USER`;
   await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE position = 2`;
-  const fault = 'The audit is not as it was sealed. Row 2 was changed.\n';
+  const fault = 'The audit differs from its checkpoints. Row 2 was changed.\n';
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 

@@ -42,7 +42,7 @@ it('events tail prints new events, or those after a cursor, is audited first, an
   await newPatient(harness, partner);
   const { data, next_cursor: after } = await feedPage(harness, partner, { after: before });
   expect(await tail.next()).toEqual(data[0]);
-  const ended = (cursor: string) => ({ code: 0, more: false, stderr: `To go on from here: --after ${cursor}\n` });
+  const ended = (cursor: string) => ({ code: 0, more: false, stderr: `Continue from here with --after ${cursor}\n` });
   expect(await tail.end('SIGTERM')).toEqual(ended(after));
 
   await newPatient(harness, partner);

@@ -58,9 +58,9 @@ describe("the operator's program", () => {
     ['an order without a tenant', ['order', 'cancel', 'ORD-100045']],
     ['an overlap that is too short', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
     ['an id that is not a slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
-    ['a name that yields no id', ['tenant', 'create', '!'], /give one with --id/],
-    ['a blank name', ['tenant', 'create', ' ', '--id', 'blank'], /A tenant name is 1 to 255/],
-    ['an invalid currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
+    ['a name that yields no id', ['tenant', 'create', '!'], /Give one with --id/],
+    ['a blank name', ['tenant', 'create', ' ', '--id', 'blank'], /A tenant name must have 1 to 255/],
+    ['an invalid currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is not a currency/],
     [
       'a client without permissions',
       ['client', 'create', '--tenant', 'a'],

@@ -44,8 +44,8 @@ describe('tenant configure', () => {
 
   it.each([
     ['an unknown tenant', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
-    ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
-    ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
+    ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is not a currency/],
+    ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is not a currency/],
   ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
     const refused = await run('tenant', 'configure', tenant || partner.tenantId, ...options);
     expect(refused).toEqual(refusal(expected, message));

@@ -122,7 +122,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
     ...['gfe_item', 'idempotency_key'],
   ]);
   const refusal = async (): Promise<string> => (await run(...patient('erase', id))).stderr;
-  expect(await refusal()).toBe(`${open.gfe_no} is open: it must be finished or cancelled first. Nothing was erased.\n`);
+  expect(await refusal()).toBe(`${open.gfe_no} is open. Finish or cancel it first. Nothing was erased.\n`);
   await cancelled(harness, partner, open);
   expect(await refusal()).toContain(`${completed.order_no} is open`);
   expect(await markedRows()).toEqual(before);

@@ -51,7 +51,7 @@ it('provider import names every fault with its line, and imports no provider', a
   const expected = ['1/npi', '2/licences/0/expiresOn', '3', '3/licence'];
   expect(pointers).toEqual(expected.map((pointer) => `/providers/${pointer}`));
   expect(JSON.parse((await importing({ ...ada, npi: '1234567890' })).stderr).error.faults).toMatchObject([
-    { pointer: '/providers/0/npi', line: 6, message: 'is no NPI: its check digit is wrong' },
+    { pointer: '/providers/0/npi', line: 6, message: 'is not an NPI: its check digit is wrong' },
   ]);
   expect(await stored()).toEqual(before);
 });

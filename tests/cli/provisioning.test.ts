@@ -47,7 +47,7 @@ describe('tenant create', () => {
     ['an id that another tenant has', ['Other', '--id', 'lakeside-health']],
   ])('refuses %s in one line, with exit code 1', async (_fault, args) => {
     const refused = await run('tenant', 'create', ...args);
-    expect(refused).toEqual(refusal(1, /^There is a tenant of that name or id.*\n$/));
+    expect(refused).toEqual(refusal(1, /^This name or id is already used by tenant.*\n$/));
   });
 });
 
@@ -60,7 +60,7 @@ describe('tenant deactivate and activate', () => {
     const active = { id: 'lakeside-health', isActive: true };
     expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(active);
     expect(await inactive()).toBe(0);
-    const message = 'There is no tenant with the id or name "unknown": see "tenant list".\n';
+    const message = 'There is no tenant with the id or name "unknown". See "tenant list".\n';
     expect(await run('tenant', 'deactivate', 'unknown')).toEqual(refusal(1, message));
   });
 });
@@ -119,7 +119,7 @@ describe('client create', () => {
     const args = ['--preset', 'provider', '--name', 'Reviewer'];
     await createClient(...args);
     const refused = await run('client', 'create', '--tenant', 'lakeside-health', ...args);
-    expect(refused).toEqual(refusal(1, 'Tenant lakeside-health has an API client named "Reviewer" already.\n'));
+    expect(refused).toEqual(refusal(1, 'Tenant lakeside-health already has an API client named "Reviewer".\n'));
     expect(
       await harness.domain.db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } }),
     ).toBe(1);
@@ -178,7 +178,7 @@ describe('client deactivate and revoke-tokens', () => {
     });
     expect(inactive.map((row) => row.clientId)).toEqual([clientId]);
     for (const command of ['show', 'deactivate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
-      const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa": see "client list".\n';
+      const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa". See "client list".\n';
       expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual(refusal(1, message));
     }
   });

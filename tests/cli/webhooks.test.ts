@@ -54,7 +54,7 @@ describe('webhook replay', () => {
   it('sends the events of a period again, and refuses a disabled endpoint', async () => {
     await newPatient(harness, partner);
     const replay = (...times: string[]) => run(...command('replay', '--endpoint', id, ...times));
-    const stdout = `Events on their way to ${id}: 1.\n`;
+    const stdout = `Events to deliver to ${id}: 1.\n`;
     expect(await replay('--after', '2026-01-01')).toMatchObject({ code: 0, stdout });
     const earlier = ['--endpoint', id, '--after', '2026-01-01', '--before', '2026-01-02'];
     expect(await json(...command('replay', ...earlier))).toEqual({ id, deliveries: 0 });

@@ -62,7 +62,7 @@ it('replaces a worker whose event loop is blocked, but not one that starts slowl
   start(700);
   const [blocked = 0, other = 0] = await serving();
   process.kill(blocked, 'SIGSTOP');
-  expect(await lineOf('a worker did not answer and is ended')).toMatchObject({ pid: blocked, silentMs: 500 });
+  expect(await lineOf('a blocked worker is killed')).toMatchObject({ pid: blocked, silentMs: 500 });
   const now = await serving();
   expect([now.includes(blocked), now.includes(other)]).toEqual([false, true]);
   expect(() => process.kill(blocked, 0)).toThrow('ESRCH');

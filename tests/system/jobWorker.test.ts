@@ -164,7 +164,7 @@ describe('a job worker', () => {
       await admin.query('SELECT pg_terminate_backend(unnest($1::int[]))', [await sessions()]);
     });
     await ask('cut');
-    await until(() => logged.some(({ msg }) => msg === 'the job engine gave up, and is started again')).finally(() =>
+    await until(() => logged.some(({ msg }) => msg === 'the job engine stopped and is restarted')).finally(() =>
       allow(true).then(() => admin.end()),
     );
     await until(() => runs === 2);
@@ -220,7 +220,7 @@ describe('the schema of the job engine', () => {
     [
       'lacks migrations of this build',
       'DELETE FROM graphile_worker.migrations WHERE id > 10',
-      'lacks graphile_worker: run "npm run --silent cli -- migrate"',
+      'lacks graphile_worker. Run "npm run --silent cli -- migrate"',
     ],
     ['has a later revision that breaks this build', later(true), 'does not know revision 999999 of graphile_worker'],
   ])('stops the start and stays unchanged when it %s', async (_state, change, message) => {

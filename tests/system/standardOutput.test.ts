@@ -78,14 +78,14 @@ it('resumes with whole log lines when standard output recovers, and logs how man
   await sendRequests(baseUrl);
   let log = '';
   const output = child.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text));
-  while (output && !log.includes('lines of this log were lost')) await once(output, 'data');
+  while (output && !log.includes('log lines were lost')) await once(output, 'data');
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
   const parsed = (line: string): Record<string, unknown> => JSON.parse(line);
   const lines = log.split('\n').slice(0, -1).map(parsed);
   const logged = lines.filter(({ operationId }) => operationId === 'getLiveness').length;
-  const losses = lines.filter(({ msg }) => String(msg).startsWith('lines of this log were lost'));
+  const losses = lines.filter(({ msg }) => String(msg).startsWith('log lines were lost'));
   expect(losses).toEqual([expect.objectContaining({ level: 40, lines: REQUESTS - logged })]);
   expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
 });

@@ -30,7 +30,7 @@ async function start(fault: string, environment: Record<string, string> = {}) {
 
 const logged = {
   level: 60,
-  msg: 'an error was not caught; the process stops',
+  msg: 'uncaught error; the process stops',
   causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
 };
 
@@ -61,7 +61,7 @@ it('replaces a worker that ends after an exception', async () => {
   const [first = 0] = workersOf(server);
   process.kill(first, 'SIGUSR2');
   while (workersOf(server).includes(first) || workersOf(server).length < 2) await delay(20);
-  expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died; another one takes its place' }]);
+  expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died and is replaced' }]);
   expect((await ask('/readyz')).status).toBe(200);
   await expectCleanExit(server);
 });

@@ -30,7 +30,7 @@ it('serves one port with two workers, replaces a dead worker, and ends all worke
     expect(await Promise.all(Array.from({ length: 8 }, create))).toEqual(Array(8).fill(201));
 
     process.kill(first, 'SIGKILL');
-    const died = 'a worker died; another one takes its place';
+    const died = 'a worker died and is replaced';
     // Connections that it was given until then are lost.
     while (!server.logged().some(({ msg }) => msg === died)) await delay(5);
     // The other worker serves until there are two again.
@@ -69,7 +69,7 @@ it('runs, replaces workers and starts on a database that a later build has migra
 
     const another = startServer(stage.environment, '--migrate');
     expect((await call({ baseUrl: await another.started }, 'GET /readyz')).status).toBe(200);
-    const notice = 'The database is newer than this build, which still works on it: it has 29991231000000_future.';
+    const notice = 'The database is newer than this build, which still supports it. It has 29991231000000_future.';
     expect(another.logged()).toEqual(expect.arrayContaining([expect.objectContaining({ msg: notice })]));
   } finally {
     await stage.close();

@@ -7,39 +7,43 @@ import { openPool } from './openPool.js';
 import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
 import { assertTenantNamed } from './tenantGuard.js';
 
-/** The database as requests, jobs and commands use it. Statements, transactions and Prisma share one pool. */
+/** The database for requests, jobs and commands. Statements, transactions and Prisma share one pool. */
 export interface Database extends Queries {
-  /** Commits when the work is done and its last statement has run; rolls back when either fails. */
+  /** Commits after the work and its last statement; rolls back if either fails. */
   transaction<T>(work: (transaction: Transaction) => Promise<Finished<T>>): Promise<T>;
-  /** What is read as of one moment, with one round trip for statements that are sent together. */
+  /** Reads one consistent state; statements that are sent together take one round trip. */
   snapshot<T>(work: (snapshot: Queries) => Promise<T>): Promise<T>;
-  /** Plain queries of models, each committed by itself. It costs several statements, and no transaction has it. */
+  /**
+   * Model queries, each with its own commit. One costs as much as several statements, and transactions do not have it.
+   */
   readonly prisma: ReturnType<typeof guardedPrisma>;
   close(): Promise<void>;
 }
 
 interface DatabaseOptions {
-  /** Most connections at once; default 10. */
+  /** Maximum of connections; default 10. */
   readonly poolSize?: number;
-  /** Longest time for a connection, and for a statement, in milliseconds; default 5000. */
+  /** Timeout of a connection, and of a statement, in milliseconds; default 5000. */
   readonly timeoutMs?: number;
-  /** What it is called in metrics. */
+  /** Name in metrics. */
   readonly pool?: 'requests' | 'webhooks';
 }
 
-/** More shapes than the service has; beyond it statements are simply not kept (each costs memory per connection). */
+/**
+ * More statement texts than the service has; further texts are not prepared, because each costs memory per connection.
+ */
 const preparedLimit = 300;
-/** Bulk inserts of the catalog import: every row count is a shape of its own, used once. */
+/** Longer texts are not prepared: bulk inserts of the catalog import differ by row count and are used once. */
 const preparedLength = 20_000;
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** What a timer of Node can wait at most: 24 days. */
+/** The longest timer of Node: 24 days. */
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * Nothing is connected until the first query. Each statement is prepared once for each connection, named by its text. A
- * database that does not answer fails a query within about `timeoutMs`, and `isUnavailable` knows the error.
+ * Connects at the first query. Each connection prepares a statement once, named by its text. If the database does not
+ * answer, a query fails within about `timeoutMs` with an error that `isUnavailable` recognizes.
  */
 export function openDatabase(
   url: string,
@@ -51,7 +55,7 @@ export function openDatabase(
     max: poolSize,
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: 0.9 * timeoutMs,
-    // The client's own clock, for a server that no longer answers at all: later than the server's.
+    // The client's timeout, for a server that does not answer at all: later than the server's.
     query_timeout: timeoutMs,
     idle_in_transaction_session_timeout: 2 * timeoutMs,
     idleTimeoutMillis: 300_000,
@@ -69,7 +73,7 @@ export function openDatabase(
     snapshot: (work) => runTransaction(pool, nameOf, async (db) => ({ result: await work(db), last: null }), SNAPSHOT),
     prisma,
     async close() {
-      // Prisma ends a pool only if it has used it, and an open pool keeps a process alive.
+      // Prisma ends a pool only if it has used it, and an open pool keeps the process alive.
       await prisma.$disconnect();
       await pool.end();
     },
@@ -88,14 +92,14 @@ function statementNames() {
   };
 }
 
-/** Prisma, whose queries must name their tenant ({@link assertTenantNamed}) and whose errors quote no row. */
+/** Prisma; its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
 function guardedPrisma(adapter: PrismaPg, timeoutMs: number) {
   const client = new PrismaClient({
     adapter,
     // The default reads the caller's source file for every error message.
     errorFormat: 'minimal',
-    // Prisma's timer would give the connection back while the rest of an operation with several statements still runs
-    // on it. PostgreSQL has the limits: of a statement, and of a transaction that waits for its client.
+    // Prisma's timer would release the connection while later statements of an operation still use it. PostgreSQL
+    // limits statements, and transactions that wait for their client.
     transactionOptions: { maxWait: 2 * timeoutMs, timeout: MAX_MS },
   });
   return client.$extends({
@@ -109,7 +113,7 @@ function guardedPrisma(adapter: PrismaPg, timeoutMs: number) {
   });
 }
 
-/** The database's clock, which is the same for everybody who works on it. It is asked once. */
+/** The database's clock, common to all processes. Its difference to the local clock is measured once. */
 export async function databaseClock(db: Queries): Promise<() => Date> {
   const [row] = await db.everyTenant.rows<{ now: Date }>`SELECT clock_timestamp() AS now`;
   const aheadMs = row ? row.now.getTime() - Date.now() : 0;
@@ -117,8 +121,8 @@ export async function databaseClock(db: Queries): Promise<() => Date> {
 }
 
 /**
- * The session's time zone is UTC, whatever the server's is: the adapter sends and reads times without their offset. And a
- * statement has one plan, whatever its values are: the one that is tested and measured, not one for what a value seems to be.
+ * Sets the session's time zone to UTC, because the adapter sends and reads times without offset, and one generic plan
+ * per statement: the tested and measured one, independent of the values.
  */
 function withSettings(url: string): string {
   const address = new URL(url);

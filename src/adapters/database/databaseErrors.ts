@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isRecord } from './tenantGuard.js';
 
-/** Whether the error is a violation of this unique constraint or index, named as in the migrations. */
+/** Whether the error violates this unique constraint or index, named as in the migrations. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   if (error instanceof DatabaseError) return error.code === '23505' && error.constraint === constraint;
   const violated = driverError(error);
@@ -11,25 +11,24 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return violated['constraint']['index'] === constraint;
 }
 
-/** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
+/** The SQLSTATE of an error; undefined if the error is not from PostgreSQL. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof UnknownOutcome) return sqlState(error.cause);
   const code = error instanceof DatabaseError ? error.code : driverError(error)?.['originalCode'];
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
 
-/** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */
+/** Whether the database or the way to it is down, full or too slow, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UnknownOutcome) return true;
   if (!isRecord(error)) return false;
   const cause = driverError(error);
   if (unavailableKinds.has(String(cause?.['kind']))) return true;
-  // Not all failures of a connection pass the adapter: some come as pg or the operating system made them.
+  // Some connection errors bypass the adapter and have the form of pg or the operating system.
   const code = cause?.['originalCode'] ?? error['code'] ?? '';
   if (typeof code !== 'string') return false;
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
@@ -59,7 +58,7 @@ const unavailableMessage = new RegExp(
     '|Connection terminated|Client has encountered a connection error|Client was closed)',
 );
 
-/** Prisma has the adapter's error in `meta.driverAdapterError`, but throws it as it is when COMMIT fails. */
+/** Prisma wraps the adapter's error in `meta.driverAdapterError`, but not when COMMIT fails. */
 function driverError(error: unknown): Record<string, unknown> | undefined {
   const thrown = error instanceof Prisma.PrismaClientKnownRequestError ? error.meta?.['driverAdapterError'] : error;
   return isRecord(thrown) && isDriverAdapterError(thrown)
@@ -67,20 +66,20 @@ function driverError(error: unknown): Record<string, unknown> | undefined {
     : undefined;
 }
 
-/** A commit of which PostgreSQL did not say how it ended: its changes may stand. It is unavailable. */
+/** A commit whose outcome PostgreSQL did not report: its changes may be stored. */
 export class UnknownOutcome extends Error {}
 
-/** The connection, the resources or the server itself failed; with any other code PostgreSQL has rolled back. */
+/** Errors of connection, resources or server; with any other code PostgreSQL has rolled back. */
 const doubtfulCode = /^(08|53|57P|58|XX)/;
 
-/** Throws what a transaction that was sent its COMMIT failed with. @throws UnknownOutcome unless it was rolled back */
+/** Rethrows the error of a transaction after COMMIT was sent. @throws UnknownOutcome unless it was rolled back */
 export function throwCommitFailure(error: unknown): never {
   const code = sqlState(error);
   if (code !== undefined && !doubtfulCode.test(code)) throw error;
   throw new UnknownOutcome('PostgreSQL did not say whether it has committed', { cause: error });
 }
 
-/** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
+/** Removes PostgreSQL's detail, which quotes the row ("Failing row contains …"): health data must not reach a log. */
 export function throwWithoutValues(error: unknown): never {
   const said = error instanceof DatabaseError ? error : driverError(error);
   if (said) Object.assign(said, { detail: undefined, hint: undefined, where: undefined });

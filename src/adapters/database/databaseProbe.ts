@@ -1,8 +1,8 @@
 import { openPool } from './openPool.js';
 
 /**
- * Asks the database whether it answers, on a connection of its own that opens with the first question: it does not
- * queue behind requests. The question rejects when there is no response within about `timeoutMs`.
+ * Returns a function that checks whether the database answers. It has its own connection, opened by the first check, so
+ * it does not queue behind requests. It rejects if there is no response within about `timeoutMs`.
  */
 export function openDatabaseProbe(url: string, timeoutMs: number): () => Promise<unknown> {
   const pool = openPool({

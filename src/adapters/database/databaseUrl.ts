@@ -2,14 +2,14 @@ import { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\/.*)$/;
-/** All three check the certificate and the name of the host here, as pg 8 does; in libpq only the last one does. */
+/** All three verify the certificate and the host name here, as in pg 8; in libpq only the last one does. */
 const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
 /**
- * The address with which everything connects: what `sslmode` means is decided here once.
- * @param variable which names the address
- * @throws Error naming the variable when plain text would leave this machine without being asked for, when the mode
- *   protects from nobody, or when a certificate cannot be read
+ * Interprets `sslmode` once, and returns the address for every connection.
+ * @param variable the variable with the address
+ * @throws Error naming the variable if plain text to another machine was not requested explicitly, if the mode gives no
+ * protection, or if a certificate cannot be read
  */
 export function protectedUrl(variable: string, url: string): string {
   const address = parse(variable, url);
@@ -26,17 +26,16 @@ export function protectedUrl(variable: string, url: string): string {
   return address.href;
 }
 
-/** The role that an address names. */
 export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';
 }
 
 function parse(variable: string, url: string): URL {
-  if (!URL.canParse(url)) throw new Error(`${variable} is no address: a special character must be percent-encoded.`);
+  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Percent-encode special characters.`);
   return new URL(url);
 }
 
-/** As pg understands the address, which reads the certificates that it names. */
+/** Parsed by pg, which also reads the certificates that the address names. */
 function hostOf(variable: string, url: string): string {
   try {
     return new Client({ connectionString: url }).host;

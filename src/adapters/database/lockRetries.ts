@@ -3,11 +3,11 @@ import type { Client } from 'pg';
 import { sqlState } from './databaseErrors.js';
 import { withClient } from './withClient.js';
 
-/** How long a change of the schema tries to get its locks. */
+/** How long a schema change tries to get its locks. */
 export interface LockPatience {
-  /** Milliseconds that a statement waits for a lock: requests that need the table wait behind it for as long. */
+  /** Lock timeout of a statement in milliseconds; requests for the table wait behind it. */
   readonly timeoutMs: number;
-  /** Milliseconds between one attempt and the next, in which those requests run. */
+  /** Milliseconds between attempts, during which those requests run. */
   readonly pausesMs: readonly number[];
 }
 
@@ -17,14 +17,14 @@ export const LOCK_PATIENCE: LockPatience = {
   pausesMs: [1_000, 2_000, 4_000, 8_000, 16_000, 16_000],
 };
 
-/** SQLSTATE of a lock timeout and of a deadlock: worth another attempt, which must be a transaction of its own. */
+/** SQLSTATE of a lock timeout and of a deadlock: retry in a new transaction. */
 const LOCKED = ['55P03', '40P01'];
 
 /**
- * Repeats an attempt that did not get a lock.
- * @param waiting the connection that the attempt uses; another one looks at what it waits for
- * @param log is told what holds the lock, before each pause
- * @throws Error saying what holds the lock after the last attempt, or the attempt's other errors
+ * Repeats an attempt that got no lock.
+ * @param waiting the connection of the attempt; a second one observes what it waits for
+ * @param log receives the holder of the lock before each pause
+ * @throws Error naming the holder of the lock after the last attempt; other errors of the attempt
  */
 export async function withLockRetries(
   url: string,
@@ -35,8 +35,8 @@ export async function withLockRetries(
 ): Promise<void> {
   const { rows } = await waiting.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (observer) => {
-    let holders = 'it is unknown what holds it';
-    // What a statement waits for is known only while it waits. PostgreSQL may take longer to say so than the interval.
+    let holders = 'its holder is unknown';
+    // Locks are visible only while the statement waits. A look may take longer than the interval.
     let isLooking = false;
     const look = async (): Promise<void> => {
       if (isLooking) return;
@@ -52,7 +52,7 @@ export async function withLockRetries(
         } catch (error) {
           if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
           const attempts = pausesMs.length + 1;
-          const advice = 'End that transaction, or try again when it is over.';
+          const advice = 'End that transaction, or retry after it.';
           if (pauseMs === undefined) {
             throw new Error(`no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
           }
@@ -69,14 +69,14 @@ export async function withLockRetries(
 interface Holder {
   readonly pid: number;
   readonly application: string;
-  /** null: the role may not see it. */
+  /** null: hidden from the role. */
   readonly state: string | null;
   readonly seconds: number | null;
   readonly modes: string | null;
   readonly relation: string | null;
 }
 
-/** Never the text of a query, which may hold health data. */
+/** Excludes the text of queries, which may contain health data. */
 async function holdersOf(observer: Client, pid: number | undefined): Promise<string | undefined> {
   const { rows } = await observer.query<Holder>(
     `SELECT holder.pid, coalesce(nullif(application_name, ''), backend_type, 'unnamed') AS application, state,

@@ -7,22 +7,22 @@ import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { rowsOf, withClient } from './withClient.js';
 
 /**
- * What this build can work with, compared with what the database says in `oldest_generation()`. It grows when the code
- * does without something that a later migration takes away.
+ * The generation of this build, compared with the database's `oldest_generation()`. Increase it when the code no longer
+ * needs something that a later migration removes.
  */
 export const GENERATION = 1;
 
-/** How the database's schema relates to this build's migrations; a server works on `current` and on `newer`. */
+/** The schema of the database relative to this build; servers run on `current` and `newer`. */
 export type SchemaState =
   | { readonly state: 'current' }
-  /** `pending`: migrations that are still to be applied. */
+  /** `pending`: migrations to apply. */
   | { readonly state: 'behind'; readonly pending: string[] }
-  /** `names`: migrations of a later build, whose schema servers of this generation work on. */
+  /** `names`: migrations of a later build that supports servers of this generation. */
   | { readonly state: 'newer'; readonly names: string[] }
-  /** `reason`: which recorded migrations this build does not have, has otherwise, or never finished. */
+  /** `reason`: recorded migrations that are missing or different in this build, or unfinished. */
   | { readonly state: 'unknown'; readonly reason: string };
 
-/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, after 5 s of silence, too */
+/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, also after 5 s without response */
 export async function checkSchema(url: string): Promise<SchemaState> {
   const known = await readMigrations();
   const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(
@@ -49,12 +49,12 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies the pending migrations, each in a transaction with its record, so none can use CONCURRENTLY. Table, checksums
- * and lock are those of Prisma: any number of processes may call it, or `prisma migrate deploy|status` as well.
- * @param log is told what a migration waits for
- * @returns the names applied by this call
- * @throws Error naming the migration when its script fails or gets no lock (those before it stay applied), or when the
- *   schema is unknown to this build
+ * Applies the pending migrations, each in one transaction with its record, so none can use CONCURRENTLY. Table,
+ * checksums and lock are those of Prisma: several processes, and `prisma migrate deploy|status`, may run concurrently.
+ * @param log receives what a migration waits for
+ * @returns the migrations applied by this call
+ * @throws Error naming the migration if its script fails or gets no lock (earlier ones stay applied), or if this build
+ * does not know the schema
  */
 export async function migrate(
   url: string,
@@ -84,18 +84,17 @@ export async function migrate(
   });
 }
 
-/** @throws Error when there are tables but no record of migrations: they belong to something else */
+/** @throws Error if the database has tables but no record of migrations, so that it belongs to another program */
 async function assertOurs(client: Client): Promise<void> {
   const { rowCount } = await client.query(
     `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
         AND to_regclass('_prisma_migrations') IS NULL
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') LIMIT 1`,
   );
-  if (rowCount !== 0)
-    throw new Error('Migrations were not applied: the database is not empty. It needs one of its own.');
+  if (rowCount !== 0) throw new Error('Migrations were not applied: the database is not empty. Use an empty database.');
 }
 
-/** As Prisma makes it. */
+/** Identical to Prisma's table. */
 const RECORDS = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
   migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,

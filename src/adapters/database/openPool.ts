@@ -1,9 +1,9 @@
 import { Pool, type DatabaseError, type PoolConfig } from 'pg';
 
 /**
- * The only way to a pool. A session that ends fails the query that it runs, or is replaced if it is idle. The listeners
- * last as long as the connections: PostgreSQL may end a session between the answer that frees a connection and the code
- * that receives it, and an `error` event without a listener ends the process.
+ * The only way to open a pool. A session that ends fails its query, or is replaced if idle. The error listeners stay
+ * for the life of a connection: PostgreSQL may end a session between the response and the code that receives it, and an
+ * `error` event without listener ends the process.
  */
 export function openPool(config: PoolConfig): Pool {
   return new Pool(config).on('error', ignore).on('connect', (client) => {
@@ -14,7 +14,7 @@ export function openPool(config: PoolConfig): Pool {
   });
 }
 
-/** Ends its session, so that the next caller gets a new one: this one was opened before its primary was demoted. */
+/** The primary was demoted after the session began: end it, so that the next caller gets a new one. */
 const READ_ONLY = '25006';
 
 const ignore = (): void => undefined;

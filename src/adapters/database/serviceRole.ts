@@ -2,15 +2,15 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import { roleOf } from './databaseUrl.js';
 import { withClient } from './withClient.js';
 
-/** The advisory lock of those who grant: any fixed number that nothing else locks. */
+/** The advisory lock of granting: a fixed, otherwise unused number. */
 const LOCK = 0x63_65_73_03;
-/** Rows are added to these and read, never changed. */
+/** Append-only tables. */
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Lets the service's role read and write rows of everything that exists now, as the last step of the migrations: not
- * change the schema, the record of migrations or the audit. Nothing is done if both addresses name one role.
- * @throws the driver's error, for example when there is no such role
+ * Grants the service's role reading and writing of all existing tables, after the migrations, but no changes of the
+ * schema, the record of migrations or the audit. Does nothing if both addresses have one role.
+ * @throws the driver's error, for example if the role does not exist
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
   const role = roleOf(serviceUrl);
@@ -26,7 +26,7 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
   });
 }
 
-/** The job engine protects its tables by row level security without a policy: only their owner would see rows. */
+/** The job engine's tables have row level security without a policy, so that only their owner would see rows. */
 const grantsTo = (name: string, role = escapeIdentifier(name)): string => `
   BEGIN;
   SELECT pg_advisory_xact_lock(${LOCK});

@@ -3,34 +3,32 @@ import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryRe
 import { Prisma } from '../../../generated/prisma/client.js';
 import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
 
-/** A statement as `Prisma.sql` makes it, or the template of one. */
 type Statement = Prisma.Sql | TemplateStringsArray;
 
-/** Runs statements, which are prepared and sent in one round trip. */
+/** Runs prepared statements, each in one round trip. */
 export interface Statements {
   rows<Row extends object>(sql: Statement, ...values: readonly unknown[]): Promise<Row[]>;
-  /** @returns how many rows the statement has changed */
+  /** @returns the number of changed rows */
   run(sql: Statement, ...values: readonly unknown[]): Promise<number>;
 }
 
-/** The database or one transaction. */
 export interface Queries {
-  /** Statements on the rows of one tenant. Each throws an Error when the tenant is not one of its parameters. */
+  /** Statements on the rows of one tenant. @throws Error unless the tenant is one of the parameters */
   of(tenantId: string): Statements;
-  /** Statements on the rows of every tenant (sweeps, the operator's program), or on tables without a tenant. */
+  /** Statements on rows of all tenants (jobs, CLI), or on tables without tenant. */
   readonly everyTenant: Statements;
 }
 
 declare const inTransaction: unique symbol;
 
-/** Statements of one transaction. Code that must be atomic takes this type, so it does not compile outside of one. */
+/** Statements of one transaction. Code that must be atomic takes this type, so that it compiles only inside one. */
 export interface Transaction extends Queries {
   readonly [inTransaction]: true;
-  /** Undoes the work, and nothing else, when it throws. */
+  /** Undoes only the work when it throws. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The result of a transaction's work, and the statement that ends it, whose rows nobody reads. */
+/** The result of a transaction, and its last statement, whose rows are discarded. */
 export interface Finished<T> {
   readonly result: T;
   readonly last: Prisma.Sql | null;
@@ -44,20 +42,20 @@ const ownParsers = new Map<number, (text: string) => unknown>([
   [types.builtins.DATE, utcDate],
 ]);
 
-/** Values as Prisma returns them. */
+/** Parses values as Prisma does. */
 export const parsers: CustomTypesConfig = {
   getTypeParser: (oid: TypeId, format?: 'text' | 'binary'): unknown =>
     ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };
 
-/** The name under which a connection prepares a statement; empty = it is not prepared. */
+/** The name of a prepared statement; empty = not prepared. */
 export type NameOf = (statement: { readonly sql: string }) => string;
 
-/** Runs statements on a pool, or on one connection. `before` is called when a statement is about to be sent. */
+/** Runs statements on a pool or a connection. `before` is called before each is sent. */
 export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ignore): Queries {
   const statementsOf = (tenantId: string | null): Statements => {
     const send = async <Row extends QueryResultRow>(sql: Statement, own: readonly unknown[]) => {
-      // `Prisma.Sql` makes its text anew each time it is read.
+      // Read the text once: `Prisma.Sql` builds it at each access.
       const { text, values } = 'raw' in sql ? Prisma.sql(sql, ...own) : sql;
       if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
         throw new Error(`a statement does not mention its tenant: ${text}`);
@@ -75,8 +73,8 @@ export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ig
 }
 
 /**
- * All or nothing, on one connection. BEGIN is sent together with the first statement, and COMMIT with the last: after a
- * failure PostgreSQL takes it for a ROLLBACK.
+ * Runs a transaction on one connection. BEGIN is sent with the first statement, COMMIT with the last; after an error
+ * PostgreSQL turns COMMIT into ROLLBACK.
  */
 export async function runTransaction<T>(
   pool: Pool,
@@ -91,7 +89,7 @@ export async function runTransaction<T>(
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query(begin);
-    // It fails only with the connection, and so does the statement that follows.
+    // It fails only with the connection, and then the next statement fails, too.
     begun.catch(ignore);
   });
   const savepoint = async <U>(inner: () => Promise<U>): Promise<U> => {
@@ -121,7 +119,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** What is sent before other work has its turn; each packet is a system call, which costs more than most statements. */
+/** Joins the writes of this tick: each packet is a system call, which costs more than most statements. */
 function inOnePacket(stream: Duplex): void {
   stream.cork();
   process.nextTick(() => stream.uncork());

@@ -1,15 +1,15 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/** Models with a `tenantId`, read from Prisma's data model: a new model cannot be forgotten. */
+/** Models with a `tenantId`, from Prisma's data model, so that new models are included. */
 const tenantOwned: ReadonlySet<string> = new Set(
   Object.values(Prisma.ModelName).filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`]),
 );
 
 /**
- * A programming error, never the caller's: a query on a tenant-owned model must name its tenant, in `where` for what reads,
- * changes or deletes and in every row of `data` for what creates. `undefined` is what it looks for: Prisma takes `{ tenantId: undefined }` for "any tenant".
- * Relations inside a query are bound by their composite keys.
- * @throws Error naming model and operation.
+ * Catches programming errors: a query on a tenant-owned model must name its tenant, in `where` to read, change or
+ * delete, and in every row of `data` to create. It rejects `undefined`, because Prisma treats `{ tenantId: undefined }`
+ * as "any tenant". Composite keys bind the relations inside a query.
+ * @throws Error naming model and operation
  */
 export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {
   if (model === undefined || !tenantOwned.has(model)) return;
@@ -24,13 +24,13 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
 function whereNamesTenant(where: unknown): boolean {
   if (!isRecord(where)) return false;
   if (isTenant(where['tenantId']) || [where['AND']].flat().some(whereNamesTenant)) return true;
-  // A compound unique key is spelled { tenantId_id: { tenantId, id } }.
+  // Compound unique keys have the form { tenantId_id: { tenantId, id } }.
   return Object.entries(where).some(
     ([key, value]) => key.split('_').includes('tenantId') && isRecord(value) && isTenant(value['tenantId']),
   );
 }
 
-/** The one way to learn a tenant: the machine caller's own record, by its globally unique `client_id`. */
+/** The exception: a caller's API client, by its globally unique `client_id`, determines the tenant. */
 function learnsTenant(model: string, operation: string, where: unknown): boolean {
   return model === 'ApiClient' && operation.startsWith('findUnique') && isRecord(where) && isTenant(where['clientId']);
 }
@@ -39,7 +39,6 @@ function isTenant(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether its properties may be looked at. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

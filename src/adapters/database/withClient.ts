@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, type QueryResultRow } from 'pg';
 
-/** Does work on a connection of its own; one that breaks fails the query that is on it. */
+/** Runs work on its own connection; a broken connection rejects its query. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(config);
   client.on('error', () => {});
@@ -12,7 +12,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** The rows of a known table or function that may not exist yet. @throws the driver's error when there is no response in 5 s */
+/** The rows of a table or function that may not exist yet. @throws the driver's error after 5 s without response */
 export function rowsOf<Row extends QueryResultRow>(url: string, name: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {

@@ -1,13 +1,18 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer URLs are refused (R-62); it is what proxies and logs take without cutting. */
+/** Longer URLs are rejected (R-62); proxies and logs keep this length uncut. */
 const maxUrlLength = 2048;
 
-/** Absolute http(s) without blanks, control characters or backslashes, which the URL parser would silently repair. */
+/**
+ * Absolute http(s) URLs without blanks, control characters and backslashes, which the URL parser would silently repair.
+ */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/** Ports that no web client talks to ("bad port", Fetch standard §2.9): a request there could be read as a command. */
+/**
+ * Ports that web clients block ("bad port", Fetch standard §2.9), because the server could take a request for a
+ * command.
+ */
 const badPorts = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -16,20 +21,20 @@ const badPorts = new Set([
 ]);
 
 /**
- * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". They are not
- * looked up: a DNS response would reveal whether a name exists in our network.
+ * Names that are never public: RFC 6761, 6762, 8375 and 7686, and ICANN's private "internal". They are not resolved: a
+ * DNS response would reveal whether a name exists in the private network.
  */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
-/** Azure's metadata and health address is the one cloud address that lies in a public range. */
+/** Azure's metadata and health address is a cloud address in a public range. */
 const azureMetadata = '168.63.129.16';
 
-/** All of IPv6 that is assigned for the public internet (IANA); everything outside is special or unassigned. */
+/** The IPv6 range of the public internet (IANA); all other addresses are special or unassigned. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Parses a caller's URL by the WHATWG rules, which also turn every notation of an IPv4 address into the usual one.
- * @returns null when it is not an absolute http(s) URL, too long, with credentials or a bad port
+ * Parses a caller's URL by the WHATWG rules, which also normalize every notation of an IPv4 address.
+ * @returns null unless it is an absolute http(s) URL of allowed length, without credentials and bad port
  */
 export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
@@ -38,9 +43,9 @@ export function parseTarget(text: string): URL | null {
   return badPorts.has(portOf(url)) ? null : url;
 }
 
-/** The URL that a redirect leads to; null as by {@link parseTarget}. */
+/** The target of a redirect; null as in {@link parseTarget}. */
 export function parseRedirect(location: string, from: URL): URL | null {
-  // Header values arrive as Latin-1; servers that send other letters unescaped send UTF-8.
+  // Header values arrive as Latin-1; servers that send unescaped letters use UTF-8.
   const target = Buffer.from(location, 'latin1').toString('utf8');
   if (!URL.canParse(target, from.href)) return null;
   const url = new URL(target, from.href);
@@ -49,8 +54,8 @@ export function parseRedirect(location: string, from: URL): URL | null {
 }
 
 /**
- * The operator's list of origins (`host:port`) in the form that URLs are compared in.
- * @param variable that has the list
+ * Normalizes the operator's origins (`host:port`) for comparison.
+ * @param variable the variable with the list
  * @throws Error naming an entry that is not `host:port`
  */
 export function allowedOrigins(hosts: readonly string[], variable: string): ReadonlySet<string> {
@@ -59,19 +64,19 @@ export function allowedOrigins(hosts: readonly string[], variable: string): Read
       const text = `https://${entry}`;
       const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
       if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
-        throw new Error(`"${entry}" in ${variable} is not host:port`);
+        throw new Error(`${variable} must be a list of host:port. Correct the entry "${entry}".`);
       }
       return originOf(url);
     }),
   );
 }
 
-/** Whether the operator exempts this origin: http and addresses that are not public are then fine. */
+/** Whether the operator allows http and private addresses for this origin. */
 export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean {
   return allowed.has(originOf(url));
 }
 
-/** What needs no DNS, if an origin is not exempt: https, no private IP literal, no name of a private network. */
+/** The part of the rules that needs no DNS: https, no private IP literal, no name of a private network. */
 export function isPublicOrigin(url: URL): boolean {
   if (url.protocol !== 'https:') return false;
   const host = hostOf(url);
@@ -81,18 +86,18 @@ export function isPublicOrigin(url: URL): boolean {
 }
 
 /**
- * Whether an address belongs to the public internet; one of IPv4 inside one of IPv6 (mapped, compatible, NAT64, 6to4,
- * Teredo) does not: no public server needs it.
+ * Whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo) does
+ * not: public servers do not need it.
  */
 export function isPublicAddress(text: string): boolean {
-  // ipaddr.js also reads 0x7f.1 and the like; a resolver never answers so.
+  // ipaddr.js also accepts 0x7f.1 and the like, which no resolver returns.
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast') return false;
   return address instanceof ipaddr.IPv6 ? address.match(globalUnicast) : address.toString() !== azureMetadata;
 }
 
-/** The host of a URL without the brackets of an IPv6 literal. */
+/** The host of a URL, without the brackets of an IPv6 literal. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }

@@ -13,17 +13,17 @@ export interface DownloaderOptions {
   readonly allowedHosts: readonly string[];
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Milliseconds for DNS, for the TCP and for the TLS handshake, each. */
+  /** Milliseconds, separately for DNS, TCP and the TLS handshake. */
   readonly connectTimeout?: number;
   /** Milliseconds without a byte from the server. */
   readonly stallTimeout?: number;
-  /** Milliseconds for everything, redirects and reading included. */
+  /** Milliseconds for the whole fetch, including redirects and reading. */
   readonly totalTimeout?: number;
   /** Replaces the lookup of host names. */
   readonly lookup?: HostLookup;
 }
 
-/** How long and how far a document is fetched unless said otherwise; in milliseconds (R-62). */
+/** Default limits of a fetch, in milliseconds (R-62). */
 export const fetchDefaults = {
   connectTimeout: 5_000,
   stallTimeout: 10_000,
@@ -35,7 +35,6 @@ const GET: OutgoingRequest = { method: 'GET', headers: {} };
 
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
-/** Makes the one function that fetches documents (R-62). */
 export function createDownloader(options: DownloaderOptions): Downloader {
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const request = guardedRequests({
@@ -69,26 +68,28 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   };
 }
 
-/** Visits the URL and what it redirects to, at most three times (`fetchDefaults`), until a file is delivered. */
+/** Follows up to three redirects (`fetchDefaults`) until a file is delivered. */
 async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promise<Exchange> {
   const { maxRedirects } = fetchDefaults;
   let url = start;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const exchange = await visit(url);
     const { statusCode, headers } = exchange.response;
-    // 206 was not asked for: it would be a part of a document.
+    // 206 would be only a part of the document.
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
     const target = parseRedirect(headers.location ?? '', url);
-    // The caller did not write it: whatever is wrong with it counts as forbidden.
+    // The target is the server's choice, so any fault in it counts as forbidden.
     if (!target) throw new Problem('document_url_forbidden');
     url = target;
   }
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
 
-/** The body, with a limit to the server's silence: the clock runs while we read, so a slow reader is no stall. */
+/**
+ * Limits the server's silence: the timer runs only while reading from the server, so a slow consumer is not a stall.
+ */
 async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
   const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   for (;;) {
@@ -108,7 +109,7 @@ interface Meter {
   atEnd: boolean;
 }
 
-/** Counts and hashes what passes, and cuts at the limit, whatever Content-Length said. */
+/** Counts and hashes the bytes, and stops at the limit, regardless of Content-Length. */
 async function* metered(chunks: AsyncIterable<Uint8Array>, maxBytes: number, meter: Meter): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     meter.bytes += chunk.length;
@@ -119,7 +120,6 @@ async function* metered(chunks: AsyncIterable<Uint8Array>, maxBytes: number, met
   meter.atEnd = true;
 }
 
-/** The first chunks, as many as it takes to tell the type. */
 async function readStart(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -137,7 +137,7 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
   yield* rest;
 }
 
-/** One answer for every fault of the other side; the cause is for our log and names neither host nor address. */
+/** The same problem for every fault of the server; the cause for the log names neither host nor address. */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
   if (error instanceof ForbiddenTarget) throw new Problem('document_url_forbidden');
@@ -146,7 +146,7 @@ function failed(error: unknown): never {
 
 function nameless(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // got gives its own code to errors that have none; their message is ours.
+  // got gives its own code to errors without one; their messages come from this code.
   const code = 'code' in error && error.code !== 'ERR_GOT_REQUEST_ERROR' ? error.code : undefined;
   return typeof code === 'string' ? code : error.message;
 }

@@ -1,14 +1,12 @@
-/** A file on somebody else's server, about to be read. */
+/** A file on a remote server, before its body is read. */
 export interface RemoteFile {
-  /** The type by content, or undefined when it is unknown. */
+  /** The type by content; undefined = unknown. */
   readonly sniffedType: string | undefined;
-  /** The server's Content-Type as sent, or undefined. */
   readonly declaredType: string | undefined;
-  /** The whole content; can be read once. Rejects with a Problem: document_fetch_failed or document_too_large. */
+  /** The content, readable once. Rejects with Problem document_fetch_failed or document_too_large. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** What was read, and what the reader made of it. */
 export interface Downloaded<T> {
   readonly value: T;
   readonly sizeBytes: number;
@@ -17,10 +15,10 @@ export interface Downloaded<T> {
 }
 
 /**
- * Fetches a URL and hands the file to `use`, which has to read its body to the end; however `use` ends, the connection
- * is closed then. Memory does not depend on the size of the file.
+ * Fetches a URL and passes the file to `use`, which must read its body to the end; then the connection is closed, also
+ * after an error. Memory is independent of the file's size.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
- *   document_too_large (R-62), or whatever `use` throws
+ * document_too_large (R-62), or the error of `use`
  */
 export type Downloader = <T>(
   url: string,

@@ -3,7 +3,6 @@ import { hostOf, isAllowedOrigin, isPublicAddress, isPublicOrigin } from './addr
 import { lookupInDns, lookupOnThisMachine, type HostLookup } from './hostAddresses.js';
 import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } from './requestOnce.js';
 
-/** Whom a stranger's URL may lead to, and how long that may take. */
 interface GuardOptions extends HopOptions {
   /** Origins that may be reached over http and at any address. */
   readonly allowed: ReadonlySet<string>;
@@ -11,13 +10,13 @@ interface GuardOptions extends HopOptions {
   readonly lookup: HostLookup | undefined;
 }
 
-/** The URL leads, or may lead, to an address that is not public. */
+/** The URL leads, or may lead, to a private address. */
 export class ForbiddenTarget extends Error {}
 
 /**
- * Makes the function that sends one request to a URL that a stranger chose, with no redirect followed: it checks the
- * origin, resolves the host, checks its addresses and connects to those, each time anew, because DNS changes.
- * `deadline` ends also the reading of the response. It throws ForbiddenTarget, or the reason of the failure.
+ * Creates the function that sends one request to a URL from outside, without following redirects. Because DNS changes,
+ * each request checks the origin, resolves the host, checks its addresses and connects only to those. `deadline` also
+ * aborts the reading of the response. It throws ForbiddenTarget, or the cause of the failure.
  */
 export function guardedRequests(options: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, deadline: AbortSignal): Promise<Exchange> => {

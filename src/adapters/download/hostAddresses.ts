@@ -1,15 +1,15 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** One address that a name stands for; `family` is 4 or 6. */
+/** `family` is 4 or 6. */
 export interface HostAddress {
   readonly address: string;
   readonly family: number;
 }
 
-/** Every address of a host name; rejects when there is none or when the signal fires. */
+/** All addresses of a host name; rejects if there are none or when the signal aborts. */
 export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly HostAddress[]>;
 
-/** Addresses of a name that the operator chose, as programs on this machine see it: hosts file, search domains, DNS. */
+/** Resolves a name that the operator chose like other programs on this machine: hosts file, search domains, DNS. */
 export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
   const addresses = await lookup(hostname, { all: true });
   signal.throwIfAborted();
@@ -17,8 +17,8 @@ export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
 };
 
 /**
- * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup
- * can't be stopped: some hostile name servers could hold all of libuv's few threads.
+ * Resolves a name from outside by DNS only, until the signal aborts. The system's lookup cannot be aborted: a few
+ * hostile name servers could block all of libuv's threads.
  */
 export const lookupInDns: HostLookup = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });

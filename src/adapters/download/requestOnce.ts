@@ -6,34 +6,33 @@ import { once } from 'node:events';
 import type { PlainResponse } from 'got';
 import type { HostAddress } from './hostAddresses.js';
 
-/** How one request is made; times in milliseconds. */
+/** Limits of one request, in milliseconds. */
 export interface HopOptions {
   readonly userAgent: string;
   /** PEM certificates to trust instead of the system's. */
   readonly ca: string | undefined;
   readonly connectTimeout: number;
-  /** Longest wait for the response's headers. */
+  /** Timeout for the response's headers. */
   readonly responseTimeout: number;
 }
 
-/** What is sent. */
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** A response whose body has not been read. The receiver destroys the stream, which closes the connection. */
+/** A response with an unread body. The receiver destroys the stream, which closes the connection. */
 export interface Exchange {
   readonly stream: Readable;
   readonly response: PlainResponse;
 }
 
 /**
- * One request to exactly the given addresses: no proxy, cookies, credentials, referrer, retry or decompression, and no
- * redirect: got would leave open for ever the connection of a redirect whose body never ends, take a whole error page
- * into memory and start its timeouts again on every hop, so that is the caller's.
- * @throws the reason (network, TLS, timeout, protocol error, or the signal's)
+ * Sends one request to exactly the given addresses: no proxy, cookies, credentials, referrer, retry or decompression.
+ * The caller follows redirects: got would leave a redirect's connection open if its body never ends, read whole error
+ * pages into memory, and restart its timeouts on every hop.
+ * @throws the cause (network, TLS, timeout, protocol error, or the signal's reason)
  */
 export async function requestOnce(
   url: URL,
@@ -42,9 +41,9 @@ export async function requestOnce(
   { userAgent, ca, connectTimeout, responseTimeout }: HopOptions,
   signal: AbortSignal,
 ): Promise<Exchange> {
-  // Agents of its own: the kept-alive connection of somebody else would be used without any look at its address.
+  // Separate agents: a kept-alive connection of another request would bypass the address check.
   const https = new HttpsAgent({ keepAlive: false, ca });
-  // Loaded with the first document: a server that only reads never needs it.
+  // Loaded with the first document, because servers that only read never need it.
   const { got } = await import('got');
   const stream = got.stream(url, {
     ...request,
@@ -58,16 +57,16 @@ export async function requestOnce(
     decompress: false,
     signal,
   });
-  // A fault may come when nobody is reading; without a listener it would end the process.
+  // An error may occur while the stream is not read; without a listener it would end the process.
   stream.on('error', () => undefined);
-  // After a 101 answer got would wait for a response that never comes.
+  // After a 101 response got would wait for another one forever.
   stream.on('upgrade', () => stream.destroy(new Error('The server switched protocols')));
   await once(stream, 'response', { signal });
   if (!stream.response) throw new Error('No response');
   return { stream, response: stream.response };
 }
 
-/** A lookup that knows only what was checked: nothing is resolved a second time. */
+/** A lookup that returns only the checked addresses, so that names are resolved once. */
 function pinnedTo(addresses: readonly HostAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;

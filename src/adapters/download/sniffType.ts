@@ -1,19 +1,18 @@
-/** Number of bytes at the start of a file from which its type is detected. */
+/** Bytes at the start of a file that the type detection needs. */
 export const sniffLength = 4100;
 
-/** file-type skips a byte order mark and an ID3 tag, which would hide a text or a sound in front of the document. */
+/** file-type skips a byte order mark and an ID3 tag, which would hide a text or a sound before the document. */
 const skippedStart = /^(\xef\xbb\xbf|ID3)/;
-/** file-type does not recognize a TIFF whose directory lies further back, where scanners write it. */
+/** file-type misses TIFFs whose directory is at the end, where scanners write it. */
 const tiffStart = /^(II[*+]\0|MM\0[*+])/;
 
-/** The media type of a file by its first bytes (up to `sniffLength`); undefined if it is unknown. */
+/** The media type of a file by its first bytes (up to `sniffLength`); undefined = unknown. */
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
   const prefix = Buffer.from(start.subarray(0, sniffLength));
   const text = prefix.toString('latin1');
   if (skippedStart.test(text)) return undefined;
-  // Loaded with the first document.
   const { fileTypeFromBuffer } = await import('file-type');
-  // file-type throws on a malformed archive, which is not a document.
+  // file-type throws on malformed archives, which are not documents.
   const detected = await fileTypeFromBuffer(prefix).catch(() => undefined);
   return detected?.mime ?? (tiffStart.test(text) ? 'image/tiff' : undefined);
 }

@@ -1,9 +1,9 @@
 import { allowedOrigins, isAllowedOrigin, isPublicOrigin, parseTarget } from './addressRules.js';
 
 /**
- * Whether the service may send requests to a URL, as far as that can be said without DNS.
- * @param allowedHosts `host:port` origins that are exempt from the address rules
- * @param variable that has them
+ * Creates the check whether the service may send requests to a URL, as far as possible without DNS.
+ * @param allowedHosts `host:port` origins exempt from the address rules
+ * @param variable the variable with them
  * @throws Error naming an entry that is not `host:port`
  */
 export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {

@@ -1,16 +1,12 @@
 import type { Queries } from '../database/statements.js';
 
-/** What the engine has to do at the moment, on all servers together. */
+/** The load of the engine, over all servers. */
 interface JobCounts {
-  /** Jobs whose time has come. */
   readonly due: number;
-  /** Jobs whose last run failed. */
   readonly failed: number;
-  /** Seconds that the oldest due job has been waiting. */
   readonly oldestSeconds: number;
 }
 
-/** Asks the engine's tables. */
 export async function jobCounts(db: Queries): Promise<JobCounts> {
   const [counts] = await db.everyTenant.rows<JobCounts>`
     SELECT count(*) FILTER (WHERE is_due)::int AS due, count(*) FILTER (WHERE last_error IS NOT NULL)::int AS failed,

@@ -6,15 +6,15 @@ import type { SchemaState } from '../database/migrations.js';
 import { openPool } from '../database/openPool.js';
 import { rowsOf } from '../database/withClient.js';
 
-/** The schema of the job engine's tables, which is also their name in messages. */
+/** The schema of the job engine, also its name in messages. */
 const SCHEMA = 'graphile_worker';
-/** The advisory lock of those who migrate: any fixed number that nothing else locks. */
+/** The advisory lock of migrating: a fixed, otherwise unused number. */
 const LOCK = 0x63_65_73_02;
 
-/** Compares the job engine's tables with what it needs. @throws the driver's error, after 5 s of silence, too */
+/** Compares the job engine's tables with this build. @throws the driver's error, also after 5 s without response */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
-  // The engine works on the tables of a later one, unless that has marked one of its migrations as breaking.
+  // The engine runs on later schemas unless a later migration is marked as breaking.
   const query = `SELECT coalesce(max(id), 0) AS newest, coalesce(max(id) FILTER (WHERE breaking), 0) AS breaking
     FROM ${SCHEMA}.migrations`;
   const [{ newest, breaking } = { newest: 0, breaking: 0 }] = await rowsOf<{ newest: number; breaking: number }>(
@@ -28,11 +28,13 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
   return newest < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }
 
-/** Applies the engine's own migrations, each a transaction, in any number of processes. Returns what was behind. */
+/**
+ * Applies the engine's migrations, each in one transaction; several processes may call it. Returns the applied ones.
+ */
 export async function migrateJobSchema(url: string): Promise<string[]> {
   const pool = openPool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   try {
-    // Freed by the end of the pool.
+    // Released when the pool ends.
     await pool.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const schema = await checkJobSchema(url);
     if (schema.state === 'unknown') throw new Error(schema.reason);
@@ -44,7 +46,7 @@ export async function migrateJobSchema(url: string): Promise<string[]> {
   }
 }
 
-/** The engine's migrations are files that are numbered from 000001. */
+/** The engine's migrations are files numbered from 000001. */
 async function newestRevision(): Promise<number> {
   const engine = dirname(createRequire(import.meta.url).resolve('graphile-worker/package.json'));
   const files = await readdir(join(engine, 'sql'));

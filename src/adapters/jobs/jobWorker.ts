@@ -8,13 +8,13 @@ import { openPool } from '../database/openPool.js';
 import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 
-/** Work that is done again and again; it may run twice at the same time, and again after it was cut off. */
+/** Periodic work. It may run twice at the same time, and again after an interruption. */
 export interface ScheduledJob {
-  /** Also the key in the engine's tables: a new name is a new job. */
+  /** Also the key in the engine's tables: renaming a job creates a new one. */
   readonly name: string;
   /** Minute, hour, day, month and weekday in UTC. */
   readonly cron: string;
-  /** @param signal aborts when the process stops: long work ends at its next step */
+  /** @param signal aborts when the process stops; long work then ends after its current step */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -26,28 +26,31 @@ interface JobWorkerOptions {
 
 export interface JobWorker {
   /**
-   * Takes no further job and waits for those that run.
-   * @param limit milliseconds after which a job that still runs is handed back, for another process or a later start
+   * Takes no more jobs and waits for running ones.
+   * @param limit milliseconds after which running jobs are handed back, for another process or a later start
    */
   stop(limit: number): Promise<void>;
 }
 
-/** Jobs of one process at the same time: a long one must not keep those of every minute waiting. */
+/** Concurrent jobs of a process: a long one must not delay those of every minute. */
 const CONCURRENCY = 3;
-/** Tries of a run, with 3 to 55 s between them; the next run by the clock takes the place of one that waits. */
+/** Attempts of a run, 3 to 55 s apart; the next scheduled run replaces a waiting one. */
 const ATTEMPTS = 5;
-/** Milliseconds between two looks for jobs to retry; others are announced by NOTIFY. Each of the engine's {@link CONCURRENCY} workers asks. */
+/**
+ * Milliseconds between polls for jobs to retry; NOTIFY announces others. Each of the engine's {@link CONCURRENCY} workers
+ * polls.
+ */
 const POLL_INTERVAL = 6_000;
-/** Milliseconds before an engine that gave up is started again. */
+/** Milliseconds before a failed engine is restarted. */
 const RESTART = 1_000;
-/** Milliseconds for the engine to write down how its last jobs ended; without a database it never could. */
+/** Milliseconds for the engine to record the outcome of its last jobs; without a database it would wait forever. */
 const GRACE_MS = 3_000;
 
 /**
- * Runs the jobs at their times by graphile-worker, on connections of its own. Of any number of processes on one
- * database one takes a run. A run that fails is logged and tried again; the engine's tables get no more than its name.
- * A lost database is waited for.
- * @throws the driver's error when the database does not answer at the start
+ * Runs the jobs on schedule by graphile-worker, with its own connections. Each run is taken by one of the processes on
+ * the database. A failed run is logged and retried; the engine's tables store only its name. A lost database is waited
+ * for.
+ * @throws the driver's error if the database does not answer at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
   const halt = new AbortController();
@@ -70,7 +73,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       noHandleSignals: true,
       concurrency: CONCURRENCY,
       pollInterval: POLL_INTERVAL,
-      // Without these a run whose end cannot be written is an unhandled rejection, which ends the process.
+      // With a delay, a completion that cannot be written is an unhandled rejection, which ends the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     });
   let runner = await start().catch(async (error: unknown) => {
@@ -80,9 +83,9 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
 
   const keepRunning = async (): Promise<void> => {
     while (!halted()) {
-      // It also resolves when the engine gave up; why, the engine has logged.
+      // Also resolves after a failure, which the engine has logged.
       await runner.promise.catch(() => undefined);
-      if (!halted()) log.warn('the job engine gave up, and is started again');
+      if (!halted()) log.warn('the job engine stopped and is restarted');
       let next: Runner | undefined;
       while (next === undefined && !halted()) {
         await delay(RESTART, undefined, { signal: halt.signal }).catch(() => undefined);
@@ -92,17 +95,17 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       }
       runner = next ?? runner;
     }
-    // One that was just being started; any other has been told.
+    // Stop an engine that was just starting; others were stopped before.
     await runner.stop().catch(() => undefined);
   };
   const kept = keepRunning();
 
   const stop = async (limit: number): Promise<void> => {
     halt.abort();
-    // It rejects when it has stopped by itself.
+    // Rejects if the engine has already stopped.
     const stopped = runner.stop().catch(() => undefined);
     if (!(await endsWithin(limit, Promise.allSettled(running)))) {
-      log.warn({ jobs: running.size }, 'jobs were cut off, to be run again');
+      log.warn({ jobs: running.size }, 'jobs were interrupted and will run again');
       const handedBack = handBack(pool, owners).catch(() => undefined);
       await endsWithin(GRACE_MS, handedBack);
     } else await endsWithin(GRACE_MS, Promise.all([stopped, kept]));
@@ -121,7 +124,7 @@ function openJobPool(url: string): Pool {
   const pool = openPool({
     connectionString: url,
     application_name: 'clinical-encounter-jobs',
-    // One listens for new runs, one writes the timetable.
+    // One connection listens for new runs, one writes the schedule.
     max: CONCURRENCY + 2,
     connectionTimeoutMillis: 5_000,
     query_timeout: 30_000,
@@ -134,7 +137,7 @@ function openJobPool(url: string): Pool {
 interface TaskSurroundings {
   readonly halt: AbortSignal;
   readonly running: Set<Promise<unknown>>;
-  /** Under which names the engine has taken runs in this process. */
+  /** The engine's names for this process in job locks. */
   readonly owners: Set<string>;
   readonly log: Logger;
 }
@@ -154,7 +157,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
       metrics?.jobRuns.inc({ job: job.name, outcome });
       const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
       log[level]({ job: job.name, attempt: attempts, ...reason }, `job ${outcome}`);
-      // The engine keeps the message, and only that, in its table.
+      // The engine stores only this message in its table.
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {
       running.delete(work);
@@ -162,10 +165,10 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
   };
 }
 
-/** The engine's own words quote errors; those of jobs are logged where they happen. */
+/** The engine's texts quote errors. Errors of jobs are logged where they occur. */
 function engineLogger(log: Logger): EngineLogger {
   return new EngineLogger(() => (_level, _message, meta = {}) => {
     const error = meta['failure'] === true ? undefined : (meta['error'] ?? meta['fatalError']);
-    if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'the job engine has trouble');
+    if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'error in the job engine');
   });
 }

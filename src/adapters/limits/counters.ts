@@ -2,17 +2,15 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Keys that a process remembers of one limit; with more, it forgets those that were used least recently. */
+/** Keys that a process remembers per limit; beyond that it forgets the least recently used ones. */
 export const MAX_KEYS = 20_000;
 
-/** How often a key was used in its window. */
 export interface Count {
   readonly used: number;
-  /** Milliseconds until its window ends. */
   readonly endsInMs: number;
 }
 
-/** Counts in fixed windows, which begin with the first use of a key. With the quota used up, Redis is not asked. */
+/** Counts in fixed windows, which begin with a key's first use. Redis is not asked about exhausted quotas. */
 export interface Counter {
   add(key: string, quota: number): Count | Promise<Count>;
   get(key: string, quota: number): Count | Promise<Count>;
@@ -35,10 +33,10 @@ export function countInMemory(windowSeconds: number) {
   };
 }
 
-/** What Redis counts is known in memory, too: there the count goes on while Redis is away. */
+/** Also counts in memory, where counting continues while Redis is down. */
 export function countInRedis(redis: Redis, keyPrefix: string, windowSeconds: number): Counter {
   const memory = countInMemory(windowSeconds);
-  // The quota differs by client, so it is compared by the caller.
+  // The quota differs by client, so the caller compares it.
   const options = { storeClient: redis, points: Number.MAX_SAFE_INTEGER, rejectIfRedisNotReady: true };
   const shared = new RateLimiterRedis({ ...options, keyPrefix, duration: windowSeconds });
   const ask = async (

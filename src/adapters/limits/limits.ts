@@ -1,26 +1,23 @@
 import type { Quotas } from '../../config.js';
 
-/** A limit (R-84). */
 export type LimitName = keyof Quotas;
 
-/** What is left of a limit. */
 export interface Usage {
   readonly name: LimitName;
   readonly quota: number;
   readonly windowSeconds: number;
   readonly remaining: number;
-  /** Until all of it can be used again; at least 1. */
+  /** Seconds until the whole limit is available again; at least 1. */
   readonly resetSeconds: number;
-  /** Whether this one is too many. */
   readonly isExceeded: boolean;
 }
 
-/** Counts what clients do. It never fails: without its store it counts in memory. */
+/** Counts the clients' requests. It never fails: without its store it counts in memory. */
 export interface Limits {
-  /** Counts one of `key`, against `ownQuota` if the operator gave this client a limit of its own. */
+  /** Counts one use by `key`, against `ownQuota` if the client has its own limit. */
   take(name: LimitName, key: string, ownQuota?: number): Promise<Usage>;
-  /** Counts nothing. `isExceeded`: the next one would be too many. */
+  /** Counts nothing. `isExceeded`: the next use would exceed the limit. */
   look(name: LimitName, key: string): Promise<Usage>;
-  /** Leaves the store. */
+  /** Closes the connection to the store. */
   close(): void;
 }

@@ -5,7 +5,10 @@ import { countInMemory, countInRedis, type Count, type Counter } from './counter
 import type { LimitName, Limits, Usage } from './limits.js';
 import { connectRedis } from './redisClient.js';
 
-/** Counts in Redis for all servers or, without it, in memory; `burst`, which protects the process, always in memory. */
+/**
+ * Counts in Redis for all servers or, without it, in memory; `burst` protects the process, so it always counts in
+ * memory.
+ */
 export async function openLimits(quotas: Quotas, redisUrl: string | null, log: Logger): Promise<Limits> {
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
   const counters = new Map<LimitName, Counter>();
@@ -35,12 +38,12 @@ export async function openLimits(quotas: Quotas, redisUrl: string | null, log: L
   };
 }
 
-/** A key may hold an address, and is as long as a caller likes. */
+/** Keys may contain addresses, and callers control their length. */
 const hashOf = (key: string): string => hash('sha256', key, 'base64url');
 
 const windowOf = (name: LimitName): number => (name === 'burst' ? 1 : 60);
 
-/** A client's own limit is that of its requests; it makes the others smaller, not larger, and its bursts larger. */
+/** A client's own limit applies to requests, caps its other limits, and scales its bursts. */
 function quotaOf(quotas: Quotas, name: LimitName, own: number | undefined): number {
   if (own === undefined) return quotas[name];
   if (name === 'default') return own;

@@ -2,14 +2,14 @@ import type { Redis as RedisClient } from 'ioredis';
 import type { Logger } from 'pino';
 import { metrics } from '../../telemetry.js';
 
-/** Milliseconds after which a store that says nothing counts as away. */
+/** Milliseconds without response after which the store counts as down. */
 const SILENCE_TIMEOUT = 1_000;
 /** Milliseconds. */
 const LONGEST_RETRY = 2_000;
 
-/** Connects to Valkey or Redis, and again after each loss, which is logged; commands fail at once meanwhile. */
+/** Connects to Valkey or Redis, and reconnects after a loss, which is logged; meanwhile commands fail at once. */
 export async function connectRedis(url: string, log: Logger): Promise<RedisClient> {
-  // Loaded by those who use it.
+  // Loaded only if configured.
   const { Redis } = await import('ioredis');
   const client = new Redis(url, {
     lazyConnect: true,

@@ -1,25 +1,23 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What this process counts for Prometheus. A label has few values, all known beforehand: never an id, never data. */
+/** The metrics of this process. Labels have few, known values: never an id, never data. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Gauges of prom-client whose names end like those of counters, which Prometheus' own rules forbid. */
+/** Gauges of prom-client whose names end like counters, which Prometheus' naming rules forbid. */
 const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-/** Seconds; an upload may take 70. */
+/** Buckets in seconds; an upload may take 70. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75];
 
-/** What pg says when a pool has no connection to give in time. */
+/** pg's message when a pool has no connection in time. */
 const NO_CONNECTION = 'timeout exceeded when trying to connect';
 
-/** What makes counters in a registry. */
 const countersIn =
   (registers: Registry[]) =>
   <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
 
-/** Makes the metrics of one process, and of Node. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -28,7 +26,7 @@ export function createMetrics() {
   const counter = countersIn(registers);
   return {
     registry,
-    /** `operation`: the operationId, or "none"; `status`: "none" when no response was sent. */
+    /** `operation`: the operationId, or "none"; `status`: "none" without a response. */
     requests: new Histogram({
       name: 'ces_http_request_duration_seconds',
       help: 'Requests by operation and status, from their first byte to the end of the response',
@@ -60,7 +58,6 @@ export function createMetrics() {
   };
 }
 
-/** What the connections to PostgreSQL do, by pool. */
 function poolMetrics(registers: Registry[]) {
   const counter = countersIn(registers);
   const pools: { name: string; pool: Pool }[] = [];
@@ -89,7 +86,7 @@ function poolMetrics(registers: Registry[]) {
     },
   });
   return {
-    /** Watches a pool from its first connection on. pg has no hooks for this, so its methods are wrapped. */
+    /** Observes a pool, before its first connection. pg has no hooks for this, so its methods are wrapped. */
     watchPool(name: string, pool: Pool): void {
       pools.push({ name, pool });
       statements.inc({ pool: name }, 0);
@@ -106,7 +103,7 @@ function poolMetrics(registers: Registry[]) {
       const note = (error: unknown): void => {
         if (error instanceof Error && error.message === NO_CONNECTION) timeouts.inc({ pool: name });
       };
-      // pg's own `pool.query` gives a callback, everyone else awaits.
+      // pg's own `pool.query` passes a callback; other callers await.
       const counted = (callback?: Parameters<typeof connect>[0]): unknown => {
         if (callback) return connect((error, ...rest) => (note(error), callback(error, ...rest)));
         const connection = connect();

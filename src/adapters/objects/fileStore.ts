@@ -8,16 +8,16 @@ import type { ObjectStore } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
 
 interface FileStoreOptions {
-  /** Absolute folder of the objects; made when missing. */
+  /** Absolute folder of the objects, created if missing. */
   readonly folder: string;
   readonly links: FileLinks;
-  /** The service's public address without a final slash, asked for when a link is made. */
+  /** The service's public address without a final slash, read when a link is made. */
   readonly baseUrl: () => string;
 }
 
-/** Objects as files. One appears whole or not at all: synced under another name, renamed, and its folders synced. */
+/** Objects as files, written completely or not at all: under another name, synced, renamed, and the folders synced. */
 export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
-  // A key never starts with a dot, so no object can lie in here.
+  // Keys never start with a dot, so objects cannot be in here.
   const incoming = join(folder, '.incoming');
   await mkdir(incoming, { recursive: true, mode: 0o700 });
 
@@ -35,7 +35,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
         written = target;
         await syncFolder(dirname(target));
       } catch (error) {
-        // On a disk that fails this may fail too; the first error is the one to tell.
+        // On a failing disk this may fail, too; report the first error.
         await rm(written, { force: true }).catch(() => undefined);
         unavailable(error);
       }
@@ -47,7 +47,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
     },
 
     async remove(key) {
-      // The folder stays: it is the patient's, and a concurrent upload may be between making it and moving its file there.
+      // The folder stays: a concurrent upload of the patient may be about to move its file there.
       await rm(pathOf(folder, key), { force: true }).catch(unavailable);
     },
 
@@ -77,12 +77,12 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
   };
 }
 
-/** Not empty, not hidden, no `..`, nothing that ends or parts a path on any system. */
+/** Not empty, not hidden, no `..`, no path separator of any system. */
 const segmentPattern = /^[^.\\\p{Cc}][^\\\p{Cc}]*$/u;
 
 /**
- * The file of a key: always below the folder, for every key.
- * @throws Error when the key has an empty, hidden or overlong segment, or a character that leads elsewhere
+ * The file of a key, always below the folder.
+ * @throws Error if a segment of the key is empty, hidden or too long, or has a character that leads elsewhere
  */
 function pathOf(folder: string, key: string): string {
   const segments = key.split('/');
@@ -92,7 +92,7 @@ function pathOf(folder: string, key: string): string {
   return path;
 }
 
-/** Makes a folder with its parents so that all of them survive a power cut. */
+/** Creates a folder with its parents so that all survive a power failure. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -108,7 +108,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** The body's own reason passes; everything else is the disk's. */
+/** Rethrows the body's own Problem; other errors come from the disk. */
 function unavailable(error: unknown): never {
   throw error instanceof Problem ? error : new Problem('dependency_unavailable', undefined, { cause: error });
 }

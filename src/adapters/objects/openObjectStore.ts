@@ -5,21 +5,21 @@ import { openFileStore } from './fileStore.js';
 import type { ObjectStore } from './objectStore.js';
 
 interface ObjectStoreOptions {
-  /** Absolute folder; files, the link secret and files on their way to S3 lie in it. */
+  /** Absolute folder for files, the link secret and files on their way to S3. */
   readonly dataDir: string;
-  /** The service's public address without a final slash, asked for when a link is made. */
+  /** The service's public address without a final slash, read when a link is made. */
   readonly baseUrl: () => string;
   readonly store: ObjectStoreConfig;
 }
 
 /**
- * Opens the store that the configuration names; `check` says whether it works.
- * @throws Error when DATA_DIR can't be used or the configuration can't be right
+ * Opens the configured store; `check` tells whether it works.
+ * @throws Error if DATA_DIR cannot be used or the configuration is invalid
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
   const { dataDir, baseUrl, store } = options;
   if (store.kind === 's3') {
-    // Its client is large, and most servers never need it.
+    // Loaded only if used: the client is large.
     const { openS3Store } = await import('./s3Store.js');
     return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
   }

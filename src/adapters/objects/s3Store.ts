@@ -14,20 +14,20 @@ import { WrongStoreSetting, type ListedObject, type ObjectStore } from './object
 import { removeFilesOlderThan } from './fileSweep.js';
 
 export interface S3StoreOptions extends S3Config {
-  /** Folder for files on their way; they have no name there and vanish with the process. */
+  /** Folder of unnamed temporary files, which vanish with the process. */
   readonly spoolFolder: string;
-  /** Milliseconds for one request; default 30 000. */
+  /** Milliseconds per request; default 30 000. */
   readonly timeout?: number;
 }
 
-/** Seconds that a signature for our own requests is good for: enough for clocks that differ a little. */
+/** Lifetime of request signatures in seconds: enough for clocks that differ a little. */
 const requestExpiry = 300;
 
 /**
- * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with time
- * limits. Its own upload keeps 5 MiB of each in memory, hangs (and ends the process) when the body fails, and leaves
- * parts in the bucket: here a body goes to a nameless file, so that one PUT of a known size stores all or nothing.
- * @throws Error when the endpoint is not `http(s)://host[:port]`, or the spool folder can't be made
+ * Objects in a bucket of any S3-compatible server. minio's client signs plain HTTP requests with timeouts. Its own
+ * upload would keep 5 MiB per file in memory, hang (and end the process) if the body fails, and leave parts in the
+ * bucket. Here a body goes to an unnamed file first, so that one PUT of known size stores all or nothing.
+ * @throws Error if the endpoint is not `http(s)://host[:port]`, or the spool folder cannot be created
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
   const { bucket, spoolFolder } = options;
@@ -40,7 +40,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     followRedirect: false,
     timeout: { connect: 5000, secureConnect: 5000 },
   });
-  // Not got's own limit, which a 101 ends without a response: the request would wait for ever.
+  // Not got's own timeout: a 101 response ends it without a result, and the request would wait forever.
   const limited = () => ({ signal: AbortSignal.timeout(timeout) });
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
@@ -67,7 +67,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     async *read(key) {
       const url = await client.presignedGetObject(bucket, key, requestExpiry);
       const stream = http.stream(url, { throwHttpErrors: true, ...limited() });
-      // Its time limit may pass when it has been read to its end: an error without a listener ends the process.
+      // The timeout may pass after reading: an error without a listener ends the process.
       stream.on('error', () => undefined);
       try {
         yield* stream;
@@ -100,8 +100,8 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // Not HEAD, which needs the same permission: some servers answer that of a missing bucket with a body, which breaks
-      // the connection.
+      // GET instead of HEAD, which needs the same permission: some servers answer HEAD for a missing bucket with a
+      // body, which breaks the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
       expectSuccess(await http.get(url, limited()).catch(unavailable));
@@ -109,7 +109,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
   };
 }
 
-/** One page of keys is in memory at a time. */
+/** Keeps one page of keys in memory. */
 async function* listObjects(client: Client, bucket: string, timeout: number): AsyncGenerator<ListedObject> {
   let token = '';
   for (let more = true; more;) {
@@ -117,13 +117,13 @@ async function* listObjects(client: Client, bucket: string, timeout: number): As
     for (const { name, lastModified } of page.objects) {
       if (name !== undefined) yield { key: name, modifiedAt: lastModified };
     }
-    // Their parser makes a number of a token that looks like one.
+    // The client's parser turns numeric tokens into numbers.
     const next: unknown = page.nextContinuationToken;
     [more, token] = [page.isTruncated, String(next)];
   }
 }
 
-/** We upload in one piece; parts come from other programs or earlier ones, and cost money until they are removed. */
+/** This store uploads in one piece, but parts of other or earlier programs cost money until they are removed. */
 async function abortUploads(client: Client, bucket: string, timeout: number, before: Date): Promise<number> {
   let aborted = 0;
   let [key, id] = ['', ''];
@@ -138,7 +138,7 @@ async function abortUploads(client: Client, bucket: string, timeout: number, bef
   return aborted;
 }
 
-/** The client's own requests have no limit of time. */
+/** The client's own requests have no timeout. */
 async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
   const isInTime = await endsWithin(timeout, request).catch(unavailable);
   return isInTime ? request : unavailable(new Error('The object store did not answer in time'));
@@ -157,12 +157,12 @@ function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): 
     accessKey,
     secretKey,
     pathStyle: true,
-    // A retry is written to the console, and a job is tried again anyway.
+    // A retry would be printed to the console, and jobs retry anyway.
     retryOptions: { disableRetry: true },
   });
 }
 
-/** A file that has no name any more: only this process can read it, and nothing is left when it dies. */
+/** An unlinked file: no other process can read it, and it vanishes with this one. */
 async function openNameless(folder: string): Promise<FileHandle> {
   const path = join(folder, randomUUID());
   const handle = await open(path, 'wx+', 0o600);
@@ -170,7 +170,7 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return handle;
 }
 
-/** Error codes that no retry helps against, and the settings that they are about. */
+/** Error codes for which no retry helps, and the wrong settings. */
 const wrongSettings: ReadonlyMap<string, string> = new Map([
   ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
   ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
@@ -183,10 +183,10 @@ const wrongSettings: ReadonlyMap<string, string> = new Map([
 
 /** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
 function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
-  // Not response.ok: without following redirects, got takes them for a success.
+  // Not response.ok: without following redirects, got counts them as success.
   if (statusCode >= 200 && statusCode < 300) return;
   const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
-  // Google's server alone says so when it removes what is not there.
+  // Only Google's server reports a missing object on removal.
   if (code === acceptedCode) return;
   const wrong = wrongSettings.get(code);
   unavailable(
@@ -196,10 +196,10 @@ function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: st
   );
 }
 
-/** The body's own reason passes; everything else is the store's. */
+/** Rethrows the body's own Problem; other errors come from the store. */
 function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
-  // got's errors carry the request with its signed URL: only the reason goes to the log.
+  // got's errors contain the signed URL, so the log gets only the code.
   const code = errorCode(error) === 'ERR_ABORTED' ? 'ETIMEDOUT' : errorCode(error);
   const isOurs = error instanceof WrongStoreSetting || !(error instanceof Error);
   const cause = isOurs ? error : new Error(typeof code === 'string' ? code : error.message);

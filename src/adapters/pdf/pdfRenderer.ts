@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 
-/** One line of text; what is too long for it is cut off. */
+/** One line of text, cut off if too long. */
 interface PdfLine {
   readonly tag: 'H1' | 'H2' | 'P';
   /** In points. */
@@ -20,17 +20,17 @@ export interface PdfPage {
 export type PdfRenderer = (page: PdfPage) => Promise<Uint8Array>;
 
 /**
- * Renders pages in a thread: a page takes 40 ms of CPU, during which the event loop would serve no other request. The thread
- * starts with the first page, renders one at a time, and is replaced when it has died.
+ * Renders pages in a thread: a page takes 40 ms of CPU, which would block the event loop. The thread starts with the
+ * first page, renders one at a time, and is replaced if it dies.
  */
 export function openPdfRenderer(): PdfRenderer {
   let thread: Worker | undefined;
   const start = (): Worker => {
     const started = new Worker(new URL('./pdfThread.js', import.meta.url), {
-      // One page fits: with Node's default, collecting its garbage takes CPU time from other requests.
+      // Enough for one page: with Node's default, garbage collection takes CPU time from requests.
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     });
-    // Without a listener the error would end the process. The pages that wait see their ports close.
+    // Without a listener the error would end the process. Waiting pages notice that their ports close.
     started.on('error', () => (thread = undefined));
     started.unref();
     return started;

@@ -7,13 +7,13 @@ import PDFDocument from 'pdfkit';
 // The thread of `openPdfRenderer`. Node loads it without tsx, so it is not TypeScript.
 
 const require = createRequire(import.meta.url);
-// The fonts that every PDF reader has cannot write names beyond Western Europe.
+// Embed a font: the standard PDF fonts only cover Western European names.
 const fonts = {
   regular: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'),
   bold: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
 };
 
-// Linux lowers this thread alone, other systems the whole process. Requests are served before pages are rendered.
+// Serve requests before rendering pages: on Linux, lower the priority of this thread; elsewhere it would affect the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 const MARGIN = 54;

@@ -5,14 +5,14 @@ import type { DocumentScanner } from './documentScanner.js';
 
 interface ClamavOptions {
   readonly address: SocketAddress;
-  /** Milliseconds that may be spent waiting for clamd on behalf of one file; default 10 000. */
+  /** Milliseconds of waiting for clamd per file; default 10 000. */
   readonly patience?: number;
 }
 
-/** Longer answers are none of clamd's; it keeps a server that talks without end from filling memory. */
+/** Longer answers are not from clamd; the limit keeps an endless answer from filling memory. */
 const maxAnswerLength = 4096;
 
-/** Scans by clamd's INSTREAM (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
+/** Scans with clamd's INSTREAM (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
     async *scanned(body) {
@@ -20,7 +20,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
       try {
         await clamd.send('zINSTREAM\0');
         for await (const chunk of body) {
-          // A chunk of no bytes means the end to clamd: it would never see the rest.
+          // An empty chunk would mean the end to clamd.
           if (chunk.length === 0) continue;
           await clamd.send(lengthOf(chunk));
           await clamd.send(chunk);
@@ -43,7 +43,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
   };
 }
 
-/** Only the two answers that are a verdict count as one; the signature's name is for clamd's own log. */
+/** Only two answers are verdicts; the signature's name stays in clamd's log. */
 function judge(answer: string): void {
   if (answer === 'stream: OK') return;
   if (/^stream: .+ FOUND$/.test(answer)) throw new Problem('document_rejected');
@@ -60,7 +60,7 @@ function converse(address: SocketAddress, patience: number) {
   const answered = new Promise<string>((resolve, reject) => {
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1');
-      // Most often that the file is larger than StreamMaxLength; a verdict on a part is none.
+      // Usually the file exceeds StreamMaxLength; a verdict on a part does not count.
       if (!asked) give('The scanner answered before it had the whole file: see StreamMaxLength of clamd');
       else if (answer.endsWith('\0')) resolve(answer.slice(0, -1));
       else if (answer.length > maxAnswerLength) give('The scanner’s answer does not end');
@@ -69,17 +69,17 @@ function converse(address: SocketAddress, patience: number) {
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('The connection to the scanner is closed')));
   });
-  // May reject before anyone awaits; the next send or ask rethrows.
+  // May reject before it is awaited; the next send or ask rethrows.
   answered.catch(() => undefined);
 
-  /** Waits for clamd, as long as there is patience left for this file. */
+  /** Waits for clamd within the time left for this file. */
   async function wait<T>(step: Promise<T>): Promise<T> {
     const timer = setTimeout(() => give('The scanner is too slow'), Math.max(left, 1));
     const started = performance.now();
     try {
       return await step;
     } catch (error) {
-      // What broke the connection says more than what then could not be written.
+      // The error of the connection is more specific than that of the failed write.
       throw unavailable(socket.errored ?? error);
     } finally {
       clearTimeout(timer);
@@ -93,9 +93,9 @@ function converse(address: SocketAddress, patience: number) {
     });
 
   return {
-    /** Resolves when the data has left the process, so that no more than one chunk waits here. */
+    /** Resolves when the data has left the process, so that only one chunk waits here. */
     send: (data: Uint8Array | string) => wait(write(data)),
-    /** Sends the last of the command and resolves to the answer, without its final NUL. */
+    /** Sends the end of the command and resolves to the answer, without its final NUL. */
     ask(last: Uint8Array | string): Promise<string> {
       asked = true;
       return wait(Promise.all([answered, write(last)]).then(([text]) => text));
@@ -104,14 +104,14 @@ function converse(address: SocketAddress, patience: number) {
   };
 }
 
-/** clamd wants the length of a chunk before it, in four bytes, the highest first. */
+/** The length prefix of a chunk: four bytes, big-endian. */
 function lengthOf(chunk: Uint8Array): Uint8Array {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(chunk.length);
   return length;
 }
 
-/** Without the scanner's own text, in which parts of the file might be. */
+/** Excludes the scanner's answer, which may quote the file. */
 function unavailable(cause: unknown): Problem {
   return new Problem('dependency_unavailable', undefined, { cause });
 }

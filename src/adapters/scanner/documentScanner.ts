@@ -1,10 +1,10 @@
-/** Looks for malware in documents on their way into the object store. */
+/** Scans documents for malware before they are stored. */
 export interface DocumentScanner {
   /**
-   * The same bytes, which end after all were found clean, in memory that does not depend on their number. Rejects with
-   * Problem document_rejected or, with no clear verdict, dependency_unavailable: then nothing may be kept of them.
+   * Passes the bytes through and ends after all were found clean, with constant memory. Rejects with Problem
+   * document_rejected or, without a clear verdict, dependency_unavailable: then the bytes must be discarded.
    */
   scanned(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-  /** Rejects with Problem dependency_unavailable when the scanner does not answer. */
+  /** Rejects with Problem dependency_unavailable if the scanner does not answer. */
   check(): Promise<void>;
 }

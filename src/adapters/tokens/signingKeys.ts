@@ -5,7 +5,7 @@ import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../dataDir.js';
 
-/** One ES256 key pair; tokens name it by `kid`. */
+/** An ES256 key pair; tokens name it by `kid`. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -13,9 +13,9 @@ export interface SigningKey {
   readonly createdAt: Date;
 }
 
-/** The live keys, newest first: the first signs, all verify (R-12). */
+/** The active keys, newest first: the first signs, all verify (R-12). */
 export interface SigningKeys {
-  /** Reads the file again when it has changed, so that a rotation needs no restart. */
+  /** Rereads a changed file, so that a rotation needs no restart. */
   current(): Promise<readonly [SigningKey, ...SigningKey[]]>;
 }
 
@@ -25,9 +25,9 @@ const LIVE_KEYS = 2;
 
 /**
  * Opens the file of private keys (a JWKS, mode 0600).
- * @param create make a first key when the file is missing
- * @param onUnreadable told when the file has changed and is not readable any more
- * @throws Error naming the file when it is missing or is not a JWKS of ES256 private keys
+ * @param create create a first key if the file is missing
+ * @param onUnreadable called if the file has changed and cannot be read
+ * @throws Error naming the file if it is missing or is not a JWKS of ES256 private keys
  */
 export async function openSigningKeys(
   file: string,
@@ -43,7 +43,7 @@ export async function openSigningKeys(
       if (found && found !== version) {
         version = found;
         const before = keys;
-        // A file that somebody damaged must not take a running service down: it goes on with the keys that it has.
+        // A damaged file must not stop a running service: keep the keys that were read before.
         keys = readKeys(file).catch((error: unknown) => {
           onUnreadable(error);
           return before;
@@ -55,22 +55,22 @@ export async function openSigningKeys(
 }
 
 /**
- * Puts a new key in front and keeps the one before it, so that tokens in flight stay valid.
- * @param retireAfter seconds that tokens live: a key younger than this may still be needed
- * @param force drop the oldest key although tokens signed with it may be alive
- * @throws Error when a live token could lose its key and `force` is not given
+ * Adds a new key and keeps the previous one, so that existing tokens stay valid.
+ * @param retireAfter lifetime of tokens in seconds: a key that was replaced less than that ago may still be needed
+ * @param force drop the oldest key although its tokens may still be valid
+ * @throws Error if a valid token could lose its key, without `force`
  */
 export async function rotateSigningKeys(
   file: string,
   { now, newId, retireAfter, force }: { now: Date; newId: () => string; retireAfter: number; force: boolean },
 ): Promise<{ kid: string; retired: string[] }> {
   const stored = modifiedAt(file) ? parseKeys(file, await readFile(file, 'utf8')) : [];
-  // The key to drop last signed when the newest was made: its last token lives `retireAfter` from then.
+  // The key to drop signed until the newest was created: its last token is valid for `retireAfter` from then.
   const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
   if (now.getTime() < safeFrom && !force) {
     throw new Error(
-      `The oldest signing key may have signed refresh tokens that live until ${new Date(safeFrom).toISOString()}; ` +
-        'rotate after that, or use --force: those clients then obtain new tokens with their credentials.',
+      `The oldest signing key may have signed refresh tokens that are valid until ${new Date(safeFrom).toISOString()}. ` +
+        'Rotate after that, or use --force: those clients then obtain new tokens with their credentials.',
     );
   }
   const added = newKey(now, newId());
@@ -86,7 +86,7 @@ function newKey(now: Date, kid: string): StoredKey {
 async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
   const stored = parseKeys(file, await readFile(file, 'utf8'));
   const [first, ...others] = stored.map((key) => openKey(file, key));
-  if (!first) throw new Error(`${file} holds no signing key`);
+  if (!first) throw new Error(`${file} contains no signing key`);
   return [first, ...others];
 }
 
@@ -95,15 +95,15 @@ function openKey(file: string, stored: StoredKey): SigningKey {
   try {
     const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
     const publicKey = createPublicKey(privateKey);
-    // Node takes halves that do not belong together; every token that they sign would be refused.
+    // Node accepts mismatched halves, whose tokens would all be rejected.
     const sample = Buffer.from(kid);
     if (verify('sha256', sample, publicKey, sign('sha256', sample, privateKey))) {
       return { kid, privateKey, publicKey, createdAt: new Date(createdAt) };
     }
   } catch {
-    // The cause may quote key material: the message below says enough.
+    // Drop the cause, which may quote key material.
   }
-  throw new Error(`${file} holds a damaged key: ${kid}`);
+  throw new Error(`${file} contains a damaged key: ${kid}`);
 }
 
 function parseKeys(file: string, text: string): StoredKey[] {
@@ -112,27 +112,27 @@ function parseKeys(file: string, text: string): StoredKey[] {
     const { keys } = Object(parsed) as { readonly keys?: unknown };
     if (Array.isArray(keys) && keys.every(isKey)) return keys;
   } catch {
-    // As above: the cause would quote the file.
+    // Drop the cause, which would quote the file.
   }
   throw new Error(`${file} is not a JWKS of ES256 private keys, each with kid and created_at`);
 }
 
-/** Without its time the key's tokens could not be known to be over when it is dropped. */
+/** Requires the time of creation: without it, rotation could not know when the key's tokens have expired. */
 function isKey(key: unknown): key is StoredKey {
   const { kid, created_at: createdAt, crv, d } = Object(key) as Readonly<Record<string, unknown>>;
   const hasTime = typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt));
   return hasTime && typeof kid === 'string' && crv === 'P-256' && d !== undefined;
 }
 
-/** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */
+/** Replaces the file atomically, so that concurrent readers see the old or the new keys. */
 async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
   await makeFolder(dirname(file));
   const before = await stat(file).catch(() => null);
-  // A name of its own, so that two rotations at once do not write into one file.
+  // A unique name, so that two concurrent rotations do not write to one file.
   const draft = `${file}.${keys[0].kid}`;
   const handle = await open(draft, 'wx', 0o600);
   try {
-    // Rotated by root, say: the server must still be able to read it.
+    // The server must be able to read the file even if root rotated the keys.
     if (before) await handle.chown(before.uid, before.gid);
     await handle.writeFile(`${JSON.stringify({ keys }, null, 2)}\n`);
     await handle.sync();
@@ -145,7 +145,7 @@ async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]
   }
 }
 
-/** Asked for every token, so it is synchronous: through the thread pool it would cost several times as much. */
+/** Synchronous, because it runs for every token: through the thread pool it would cost several times as much. */
 function modifiedAt(file: string): string | null {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats ? `${stats.mtimeNs}-${stats.ino}` : null;

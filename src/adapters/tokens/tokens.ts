@@ -1,38 +1,38 @@
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
-/** What both kinds of token say (RFC 9068 names). Times are seconds since 1970. */
+/** The claims of both kinds of token (RFC 9068 names). Times are seconds since 1970. */
 export interface TokenClaims {
   readonly clientId: string;
   readonly tenantId: string;
   readonly scope: string;
-  /** Id of the client secret that a refresh token was issued under; null in access tokens. */
+  /** The client secret that a refresh token was issued under; null in access tokens. */
   readonly secretId: string | null;
   readonly issuedAt: number;
-  /** The client's latest revocation when the token was issued, in milliseconds since 1970; 0 = none so far. */
+  /** The client's latest revocation at the time of issue, in milliseconds since 1970; 0 = none. */
   readonly issuedAfter: number;
   readonly expiresAt: number;
 }
 
 type TokenKind = 'access' | 'refresh';
 
-/** Why a token is refused: `expired` asks the holder to renew, `invalid` means that this service did not issue it. */
+/** `expired` asks the holder to renew; `invalid` means that this service did not issue the token. */
 type TokenFault = 'expired' | 'invalid';
 
 export interface Tokens {
   /** Signs with the newest key (ES256). */
   sign(kind: TokenKind, claims: TokenClaims): Promise<string>;
-  /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4); never throws for a bad token. */
+  /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4); never throws for an invalid token. */
   verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
 }
 
 const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const;
-/** Seconds that clocks may differ. */
+/** Tolerated clock difference in seconds. */
 const LEEWAY = 30;
 
 const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'access' ? issuer : `${issuer}/oauth/token`);
 
-/** @param issuer the service's public address; a function because a free port is only known after listening */
+/** @param issuer the service's public address; a function, because a free port is known only after listening */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
   return {
     async sign(kind, claims) {
@@ -45,7 +45,7 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
     },
     async verify(kind, token, now) {
       const header = headerOf(token);
-      // Compared as it is: we are the only issuer, and a stranger's header may hold anything, not just text.
+      // Compare exactly: this service is the only issuer, and foreign headers may hold other values than text.
       if (header?.typ !== headerTypes[kind]) return 'invalid';
       const key = (await keys.current()).find(({ kid }) => kid === header.kid);
       if (!key) return 'invalid';

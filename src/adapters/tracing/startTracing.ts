@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What a span says of a request when it has ended: nothing that a log line would not say. */
+/** The outcome of a request, with nothing that its log line omits. */
 interface RequestEnd {
   /** Path template. */
   readonly route: string | undefined;
@@ -9,12 +9,12 @@ interface RequestEnd {
   readonly status: number | null;
 }
 
-/** Sends a span of each request to OpenTelemetry. */
+/** Sends a span for each request to OpenTelemetry. */
 export type Tracing = Awaited<ReturnType<typeof startTracing>>;
 
 /**
- * Starts OpenTelemetry, which reads its own standard variables.
- * @throws Error naming OTEL_EXPORTER_OTLP_ENDPOINT when the optional dependency is not installed
+ * Starts OpenTelemetry, which reads its standard variables.
+ * @throws Error naming OTEL_EXPORTER_OTLP_ENDPOINT if the optional dependency is not installed
  */
 export async function startTracing(serviceName: string) {
   const [{ NodeSDK }, { ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace }] = await Promise.all([
@@ -24,7 +24,7 @@ export async function startTracing(serviceName: string) {
     const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the optional dependency @opentelemetry/sdk-node';
     throw new Error(`${what}: install it, or unset the variable.`, { cause });
   });
-  // Spans only: the metrics are read by Prometheus, the log is on standard output.
+  // Spans only: Prometheus reads the metrics, and standard output has the log.
   const sdk = new NodeSDK({ serviceName, instrumentations: [], metricReaders: [], logRecordProcessors: [] });
   sdk.start();
   const tracer = trace.getTracer('clinical-encounter-service');
@@ -34,7 +34,7 @@ export async function startTracing(serviceName: string) {
       const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
       const span = tracer.startSpan(method, options, parent);
       return {
-        /** The caller's, or a new one. */
+        /** The caller's trace, or a new one. */
         traceId: span.spanContext().traceId,
         end({ route, operationId, status }: RequestEnd): void {
           if (route) span.updateName(`${method} ${route}`).setAttributes({ 'http.route': route });
@@ -45,7 +45,6 @@ export async function startTracing(serviceName: string) {
         },
       };
     },
-    /** Sends what has not been sent yet. */
     stop: (): Promise<void> => sdk.shutdown(),
   };
 }

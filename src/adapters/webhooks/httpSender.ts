@@ -10,17 +10,17 @@ export interface SenderOptions {
   readonly allowedHosts: readonly string[];
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Milliseconds for everything. */
+  /** Milliseconds for the whole attempt. */
   readonly timeout: number;
   /** Replaces the lookup of host names. */
   readonly lookup?: HostLookup;
 }
 
 const CONNECT_TIMEOUT = 5_000;
-/** Bytes of a response that are read, so that a receiver can end it in order. Nothing is made of them. */
+/** Bytes of a response that are read and discarded, so that the receiver can end it properly. */
 const READ_BYTES = 1_024;
 
-/** Makes the one function that sends webhooks. The address is checked at each attempt, like that of a document. */
+/** Creates the function that sends webhooks. Each attempt checks the address, as for documents. */
 export function createWebhookSender({ allowedHosts, timeout, ca, lookup }: SenderOptions): WebhookSender {
   const request = guardedRequests({
     allowed: allowedOrigins(allowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
@@ -47,7 +47,7 @@ async function readSome(stream: Readable): Promise<void> {
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += (chunk as Uint8Array).length;
-    // Ends the stream and with it the connection.
+    // Ends the stream, and thereby the connection.
     if (bytes >= READ_BYTES) break;
   }
 }

@@ -1,4 +1,4 @@
-/** What came of one attempt: a response of any status, or the reason why there is none. */
+/** The result of an attempt: a response of any status, or the reason for its absence. */
 export type Sent =
   | { readonly status: number; /** The response's Retry-After, as sent. */ readonly retryAfter: string | null }
   | { readonly error: 'url_forbidden' | 'timeout' | 'unreachable' };

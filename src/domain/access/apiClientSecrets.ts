@@ -6,16 +6,15 @@ import { fieldsOf } from '../transactions/bulkSql.js';
 import { insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
 
-/** A secret without its hash. */
 type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expiresAt' | 'lastUsedAt'>;
 
-/** Everything about an API client but the hashes of its secrets, which are the oldest first. */
+/** An API client with its secrets, oldest first, without their hashes. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
-/** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
+/** Two secrets can be valid during a changeover (D-20); more would be forgotten. */
 const ACTIVE_LIMIT = 2;
 
-/** A new secret and the row that keeps its hash. */
+/** A new secret, and the row that stores its hash. */
 export function issueSecret(
   context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>,
   mode: 'live' | 'sandbox',
@@ -26,14 +25,14 @@ export function issueSecret(
   return { clientSecret, row };
 }
 
-/** The secrets that authenticate at this moment, oldest first. */
+/** The secrets that are valid now, oldest first. */
 export function activeSecrets(secrets: readonly SecretSummary[], now: Date): SecretSummary[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
 /**
- * Adds a secret, which is known only now; the one before stays valid, so that the caller changes over at its own time.
- * @param expireOldAfter seconds until the one before ends; null: when it is retired
+ * Adds a secret; its text is returned only here. The previous secret stays valid for the changeover.
+ * @param expireOldAfter seconds until the previous secret expires; null: until it is retired
  * @throws Error for an unknown client, or one with two active secrets
  */
 export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number | null) {
@@ -43,7 +42,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
     const [old, second] = activeSecrets(client.secrets, now);
     if (old && second) {
       throw new Error(
-        `${clientId} has ${ACTIVE_LIMIT} active secrets, the most it can have: retire the older one ` +
+        `${clientId} already has ${ACTIVE_LIMIT} active secrets, the maximum. Retire the older one ` +
           `(…${old.hint}, ${lastUse(old)}) first with "client retire-secret ${clientId}".`,
       );
     }
@@ -59,8 +58,8 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
 
 /**
  * Ends a secret now: the older of two, or the one with this hint.
- * @param options.force also when the secret that remains was never used, so that the caller may depend on this one
- * @throws Error when no other secret would remain, when the remaining one was never used, and for an unknown client
+ * @param options.force also if the remaining secret was never used, so that the caller may still depend on this one
+ * @throws Error if no other secret would remain, if the remaining one was never used, and for an unknown client
  */
 export async function retireSecret(
   context: DomainContext,
@@ -76,14 +75,14 @@ export async function retireSecret(
     const remaining = active.find(({ id }) => id !== ended.id);
     if (!remaining) {
       throw new Error(
-        `…${ended.hint} is the only active secret of ${clientId}: add one with "client rotate-secret", ` +
+        `…${ended.hint} is the only active secret of ${clientId}. Add another one with "client rotate-secret", ` +
           'or use "client deactivate".',
       );
     }
     if (remaining.lastUsedAt === null && !force) {
       throw new Error(
         `The other secret (…${remaining.hint}) has never been used: the caller may still depend on ` +
-          `…${ended.hint} (${lastUse(ended)}). Use --force to end it all the same.`,
+          `…${ended.hint} (${lastUse(ended)}). Use --force to end it anyway.`,
       );
     }
     await expire(transaction, tenantId, ended.id, now);
@@ -91,15 +90,15 @@ export async function retireSecret(
   });
 }
 
-/** One at a time: the limit of secrets is counted, not a constraint. */
+/** Serializes changes of a client's secrets, because no constraint limits their number. */
 async function lockClient(context: TransactionContext, clientId: string) {
   await context.db.everyTenant.rows`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
   return findApiClient(context, clientId);
 }
 
 /**
- * One API client with its tenant and its secrets' hints. An operator names no tenant: `client_id` is unique over all.
- * @throws Error when there is no such client
+ * An API client with its tenant and secrets. Operators name no tenant, because `client_id` is globally unique.
+ * @throws Error for an unknown client
  */
 export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
   const [client] = await withSecrets(db, Prisma.sql`api_client.client_id = ${clientId}`);
@@ -107,7 +106,7 @@ export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: 
     ? await db.everyTenant
         .rows<Tenant>`SELECT ${fieldsOf('Tenant', 'tenant')} FROM tenant WHERE id = ${client.tenantId}`
     : [];
-  if (!client || !tenant) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
+  if (!client || !tenant) throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
   return { ...client, tenant };
 }
 

@@ -12,27 +12,27 @@ import type { QueryContext } from '../transactions/transaction.js';
 interface NewApiClient {
   /** Id or name of the tenant. */
   readonly tenant: string;
-  /** Default: made from the preset and the client id. */
+  /** Default: the preset and the end of the client id. */
   readonly name?: string | undefined;
   readonly preset?: Preset | undefined;
-  /** Beyond those of the preset. */
+  /** In addition to those of the preset. */
   readonly permissions?: readonly string[] | undefined;
-  /** Ids of the only clinics that it may use; none = all. */
+  /** Ids of the clinics that it is limited to; none = all. */
   readonly clinics?: readonly string[] | undefined;
-  /** Ids of the only pharmacies whose lines of orders it sees; none = all. */
+  /** Ids of the pharmacies whose order lines it sees; none = all. */
   readonly pharmacies?: readonly string[] | undefined;
-  /** Its own limit; none = that of the server (R-84). */
+  /** Overrides the server's limit (R-84). */
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** Seconds after which a running server has noticed a change: it keeps the state of a client that long. */
+/** Seconds until running servers apply a change: they cache the state of a client. */
 export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * Creates an API client with its first secret, which is known only now (R-05).
- * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
+ * Creates an API client with its first secret, whose text is returned only here (R-05).
+ * @throws Error for an unknown tenant, permission or clinic, and for a name that the tenant already uses
  */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
@@ -60,35 +60,32 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
       );
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
-    throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
+    throw new Error(`Tenant ${tenant.id} already has an API client named ${JSON.stringify(name)}.`, { cause: error });
   }
   return { clientSecret, ...client };
 }
 
-/** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
+/** The API clients of one tenant, or of all, by tenant and name. */
 export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
   if (tenant === undefined) return withSecrets(context.db, Prisma.sql`true`);
   const { id } = await findTenant(context, tenant);
   return withSecrets(context.db, Prisma.sql`tenant_id = ${id}`);
 }
 
-/** The client and all its tokens are refused from now on. @throws Error when there is no such client */
+/** Makes the service reject the client and all its tokens. @throws Error for an unknown client */
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const data = { isActive: false, updatedAt: context.now() };
   await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
 }
 
-/** What of a client's limits changes: null = that of the server, or every pharmacy. */
+/** New limits of a client; null = the server's limit, or every pharmacy. */
 interface ClientLimits {
   readonly requestsPerMinute?: number | null | undefined;
   readonly pharmacies?: readonly string[] | null | undefined;
 }
 
-/**
- * Gives a client other limits (R-84, R-125).
- * @throws Error when there is no such client, or for what is no id of a pharmacy
- */
+/** Changes a client's limits (R-84, R-125). @throws Error for an unknown client, or a malformed pharmacy id */
 export async function limitApiClient(context: QueryContext, clientId: string, limits: ClientLimits): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const { requestsPerMinute, pharmacies } = limits;
@@ -101,9 +98,9 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
 }
 
 /**
- * Every token issued until now is refused; the client may obtain new ones with its secret (D-91).
- * @returns the time of the revocation, which is later than that of any revocation before
- * @throws Error when there is no such client
+ * Revokes every token issued so far; the client may obtain new ones with its secret (D-91).
+ * @returns the time of the revocation, later than that of any previous one
+ * @throws Error for an unknown client
  */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await findApiClient(context, clientId);
@@ -116,7 +113,7 @@ export async function revokeTokens(context: QueryContext, clientId: string): Pro
   return revoked.at;
 }
 
-/** The permissions of a preset, and others. @throws Error when one is unknown, or there are none */
+/** The permissions of a preset, and more. @throws Error if one is unknown, or if there are none */
 export function grantedPermissions(
   { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
   mode: 'live' | 'sandbox',
@@ -130,7 +127,7 @@ export function grantedPermissions(
   return permissions.filter((permission) => granted.has(permission));
 }
 
-/** Ids in their canonical form, each once. Pharmacies are known by products only, so any id may be one. */
+/** Canonical, distinct ids. Pharmacies have no table, so their existence cannot be checked. */
 export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []): string[] {
   const malformed = given.filter((id) => !onlyUuid.test(canonicalUuid(id)));
   if (malformed.length > 0) throw new Error(`Not the id of a ${what}: ${malformed.join(', ')}.`);
@@ -145,7 +142,7 @@ async function existingClinics({ db }: QueryContext, tenantId: string, given?: r
   return ids;
 }
 
-/** `ces_` and 20 letters and digits of base32 (RFC 4648 §6, in lower case): 100 random bits. */
+/** `ces_` and 20 characters of lower-case base32 (RFC 4648 §6): 100 random bits. */
 function newClientId({ randomBytes }: QueryContext): string {
   return `ces_${Array.from(randomBytes(20), (byte) => BASE32[byte % BASE32.length]).join('')}`;
 }

@@ -3,10 +3,10 @@ import type { Caller, DomainContext } from '../../context.js';
 import type { Permission } from '../../contract.js';
 import { isPermission } from './permissions.js';
 
-/** The state of an API client that can change while its tokens live. */
+/** The state of an API client that can change during the life of a token. */
 export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>>>;
 
-/** The API client of a token; null when it is not of that tenant (any more). */
+/** The API client of a token; null if the tenant has no such client. */
 export async function findClientState(
   { db }: Pick<DomainContext, 'db'>,
   { tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>,
@@ -22,14 +22,14 @@ export async function findClientState(
     permissions,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
     allowedPharmacyIds: allowedPharmacyIds.length > 0 ? allowedPharmacyIds : null,
-    /** The operator's limit for this client; undefined = that of the server. */
+    /** The client's own limit; undefined = the server's. */
     requestsPerMinute: client.requestsPerMinute ?? undefined,
-    /** How far the time of its tenant is ahead of the world's, in milliseconds. */
+    /** Milliseconds that the clock of the tenant is ahead of real time. */
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }
 
-/** Who calls: the token's permissions, as far as the client still has them, and the client's clinics. */
+/** The caller: the permissions of the token that the client still has, and the client's clinics. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
     tenantId: claims.tenantId,

@@ -9,27 +9,26 @@ interface Row {
   readonly tenantId: string;
   readonly permissions: readonly string[];
   readonly tokensValidAfter: Date | null;
-  /** Whether client, tenant and secret may be used; if not, there may be no secret. */
+  /** Whether client, tenant and secret are all valid; if not, the secret may be absent. */
   readonly isLive: boolean;
   readonly secretId: string;
   readonly secretHash: Uint8Array;
   readonly secretLastUsedAt: Date | null;
 }
 
-/** A client with the secret that it used. */
 export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions' | 'tokensValidAfter' | 'secretId'> {
   readonly clientId: string;
-  /** Every secret that is live, the used one among them. */
+  /** All live secrets, including the used one. */
   readonly liveSecretIds: readonly string[];
 }
 
-/** Using a secret is noted at most this often, so that issuing tokens writes next to nothing. */
+/** `lastUsedAt` is updated only once per hour, so that issuing tokens rarely writes. */
 const LAST_USED_STEP_MS = 3_600_000;
 const NOBODY = new Uint8Array(32);
 
 /**
- * Checks client credentials; null for a wrong pair, an inactive client or tenant, or an expired secret. An unknown client
- * costs the same work as a wrong secret (R-05).
+ * Checks client credentials; null for wrong credentials, an inactive client or tenant, or an expired secret. An unknown
+ * client costs as much time as a wrong secret, so timing does not reveal which clients exist (R-05).
  */
 export async function authenticateClient(
   context: PublicContext,
@@ -50,10 +49,10 @@ export async function authenticateClient(
   return { tenantId, clientId, permissions, tokensValidAfter, secretId, liveSecretIds };
 }
 
-/** Whether the text has the form of a client_id; what a caller sends in its place may be anything. */
+/** Whether the text has the form of a client_id. Callers can send anything. */
 export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
-/** The tenant is not known before the client is: client_id is unique over all tenants. */
+/** Searches all tenants: client_id is globally unique, and the tenant is still unknown. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
   return db.everyTenant.rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
@@ -68,14 +67,14 @@ function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<
 async function noteUse(context: PublicContext, row: Row, now: Date): Promise<void> {
   const { id, tenantId, secretId, secretLastUsedAt } = row;
   if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
-  // The client first, as when its secrets are rotated: in the other order the two could wait for each other.
+  // Lock the client first: rotating secrets does, too, and the reverse order deadlocks.
   await inTransaction(context, async ({ db }) => {
     await updateRows(db, tenantId, 'ApiClient', { lastUsedAt: now }, Prisma.sql`id = ${id}::uuid`);
     await updateRows(db, tenantId, 'ApiClientSecret', { lastUsedAt: now }, Prisma.sql`id = ${secretId}::uuid`);
   });
 }
 
-/** HTTP Basic credentials (RFC 6749 §2.3.1: both halves form-encoded); null when they are malformed. */
+/** HTTP Basic credentials (RFC 6749 §2.3.1: both halves are form-encoded); null if malformed. */
 export function basicCredentials(authorization: string): { clientId: string; clientSecret: string } | null {
   const [, encoded] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization) ?? [];
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(encoded ? Buffer.from(encoded, 'base64').toString('utf8') : '') ?? [];

@@ -7,8 +7,8 @@ import { authenticateClient, basicCredentials, isClientId, type AuthenticatedCli
 type Request = Bodies['TokenRequest'];
 
 /**
- * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it expires, its client or secret dies,
- * or the client's tokens are revoked.
+ * Issues a pair of tokens (R-09). Nothing is stored: a refresh token is valid until it expires, its client or secret
+ * becomes invalid, or the client's tokens are revoked.
  * @throws OAuthProblem; Problem rate_limited
  */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
@@ -21,8 +21,8 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
 }
 
 /**
- * Whether the client's tokens were revoked since this one was issued. A token names the revocation that it came after
- * instead of being judged by its `iat`, because the clocks of servers and database differ (D-91).
+ * Whether the client's tokens were revoked after this one was issued. A token names the latest revocation before it;
+ * its `iat` cannot be compared, because the clocks of servers and database differ (D-91).
  */
 export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tokensValidAfter: Date | null): boolean {
   return issuedAfter < latestRevocation(tokensValidAfter);
@@ -35,9 +35,9 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
   const basic = /^basic\b/i.test(authorization);
   const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
   const tried = isClientId(clientId) ? clientId : undefined;
-  // Text of another form has as many values as a caller likes: it counts by address alone.
+  // Callers can invent any number of malformed ids: count those by address alone.
   const counted = tried ?? '';
-  // Before the credentials are looked at: what is refused must not cost more than what is served.
+  // Check the limit before the credentials: a rejected request must not cost more than a served one.
   await requestLimits.check('token-failures', counted);
   await requestLimits.check('token', counted);
   const client = await authenticateClient(context, clientId, clientSecret);
@@ -45,12 +45,12 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
     await requestLimits.count('token-failures', counted);
     throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
   }
-  // Only its own: with the id alone, which is no secret, nobody can use up what the client may do.
+  // Count after authentication: the id is not secret, so others could exhaust the client's limit.
   await requestLimits.count('token', clientId);
   return client;
 }
 
-/** Body credentials, or Basic ones; both may be sent if they agree (D-18). Other schemes are ignored. */
+/** Credentials of the body or of HTTP Basic; both may be sent if they agree (D-18). Other schemes are ignored. */
 function credentials(request: Request, basic: string | null): { clientId: string; clientSecret: string } {
   const { client_id: clientId, client_secret: clientSecret } = request;
   if (basic !== null) {
@@ -66,7 +66,7 @@ function credentials(request: Request, basic: string | null): { clientId: string
   throw new OAuthProblem('invalid_request', `${clientId ? 'client_secret' : 'client_id'} is missing.`);
 }
 
-/** The permissions that a refresh token still stands for. */
+/** The permissions that a refresh token still grants. */
 async function refreshedScope(
   context: PublicContext,
   client: AuthenticatedClient,

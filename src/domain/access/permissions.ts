@@ -1,6 +1,6 @@
 import type { Permission } from '../../contract.js';
 
-/** Every permission there is: exact matches, no wildcards, none implies another. */
+/** All permissions: exact matches, no wildcards; none implies another. */
 export const permissions = [
   'admin:clinic',
   'read:client',
@@ -19,7 +19,7 @@ export const permissions = [
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
 
-/** What an API client of each kind needs; in a sandbox tenant a partner also simulates reviews. */
+/** The permissions for each kind of API client; in a sandbox tenant a partner also simulates reviews. */
 export const presets = {
   partner: [
     'admin:clinic',
@@ -41,12 +41,10 @@ export const presets = {
 
 export type Preset = keyof typeof presets;
 
-/** Whether the text names a permission. */
 export function isPermission(text: string): text is Permission {
   return permissions.some((permission) => permission === text);
 }
 
-/** The permissions of a preset in a tenant of this mode. */
 export function presetPermissions(preset: Preset, mode: 'live' | 'sandbox'): Permission[] {
   return preset === 'partner' && mode === 'sandbox' ? [...presets.partner, 'sandbox:simulate'] : [...presets[preset]];
 }

@@ -3,10 +3,10 @@ import { Problem } from '../../problem.js';
 import { identifier } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** Patients of a sandbox, and encounters: a reset deletes them all while its caller waits (R-171). */
+/** The limit of patients, and of encounters: a reset deletes all while its caller waits (R-171). */
 const MAX_RECORDS = 5_000;
 
-/** Refuses another patient or encounter in a sandbox that has its number of them. @throws Problem sandbox_full */
+/** Limits the patients or encounters of a sandbox. @throws Problem sandbox_full */
 export async function requireRoom({ db, caller }: CallerContext, table: 'client' | 'encounter') {
   if (caller.tenantMode !== 'sandbox') return;
   const [stored] = await db.of(caller.tenantId).rows<{ count: number }>`
@@ -15,7 +15,7 @@ export async function requireRoom({ db, caller }: CallerContext, table: 'client'
   if (stored?.count === MAX_RECORDS) throw new Problem('sandbox_full');
 }
 
-/** Whatever a token permits, a live tenant is not played with (R-75). @throws Problem sandbox_only */
+/** Keeps simulation out of live tenants, regardless of the token's permissions (R-75). @throws Problem sandbox_only */
 export function requireSandbox({ caller }: Pick<Context, 'caller'>): void {
   if (caller.tenantMode !== 'sandbox') throw new Problem('sandbox_only');
 }

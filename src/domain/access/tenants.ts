@@ -6,7 +6,7 @@ import type { QueryContext } from '../transactions/transaction.js';
 
 export interface NewTenant {
   readonly name: string;
-  /** Slug that appears on the wire as `tenantId`; default: made from the name. */
+  /** The `tenantId` of the API, a slug; default: derived from the name. */
   readonly id?: string | undefined;
   readonly mode: Caller['tenantMode'];
 }
@@ -14,41 +14,41 @@ export interface NewTenant {
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SLUG_LENGTH = 63;
 
-/** Creates a tenant (R-05). @throws Error when the name or the id is malformed or taken */
+/** Creates a tenant (R-05). @throws Error if the name or the id is malformed or taken */
 export async function createTenant(
   context: QueryContext,
   { name, id = slugOf(name), mode }: NewTenant,
 ): Promise<Tenant> {
   assertName('tenant', name);
   assertTenantId(id);
-  // By name or id a tenant is found again, so one must not be called as another one is.
+  // Operators refer to tenants by id or name, so neither may be ambiguous.
   const namesake = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
   if (namesake) {
-    throw new Error(`There is a tenant of that name or id already: ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
+    throw new Error(`This name or id is already used by tenant ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
   }
   const now = context.now();
   try {
     const row = { id, name, mode, createdAt: now, updatedAt: now };
     return tenantOf(await context.db.everyTenant.rows`${insertion('tenant', [row])} RETURNING ${columns}`);
   } catch (error) {
-    if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
+    if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} already exists.`, { cause: error });
     throw error;
   }
 }
 
-/** What an operator may change; undefined = stays. */
+/** The settings that operators may change; undefined = unchanged. */
 interface TenantSettings {
   /** Whether a valid approval clears the same treatment again (R-50). */
   readonly gfeReuse?: boolean | undefined;
-  /** For how many months after its decision an approval may be reused, 1 to 12. */
+  /** Months, 1 to 12, during which an approval may be reused after its decision. */
   readonly gfeReuseMonths?: number | undefined;
-  /** Whether claims and reviews need a provider with a licence (R-107). */
+  /** Whether claims and reviews require a licensed provider (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
-  /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
+  /** ISO 4217 code in any case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;
 }
 
-/** Changes settings of a tenant, from the next request on. @throws Error when there is no such tenant or currency */
+/** Changes the settings of a tenant from the next request on. @throws Error for an unknown tenant or currency */
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
@@ -68,7 +68,7 @@ export async function configureTenant(
   );
 }
 
-/** Refuses the callers of a tenant, or admits them again; its records stay. @throws Error when there is none */
+/** Blocks or admits the callers of a tenant; its records stay. @throws Error for an unknown tenant */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return tenantOf(
@@ -77,7 +77,6 @@ export async function setTenantActive(context: QueryContext, idOrName: string, i
   );
 }
 
-/** All tenants by id. */
 export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
   return db.everyTenant.rows<Tenant>`SELECT ${columns} FROM tenant ORDER BY id`;
 }
@@ -89,30 +88,30 @@ function tenantOf([tenant]: readonly object[]): Tenant {
   return tenant as Tenant;
 }
 
-/** The tenant with this id or, in any case, this name. @throws Error when there is none, or several have the name */
+/** The tenant with this id or, ignoring case, this name. @throws Error for an unknown or ambiguous name */
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
   const tenant = called.find(({ id }) => id === idOrName) ?? called[0];
   if (!tenant) {
-    throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
+    throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}. See "tenant list".`);
   }
   if (tenant.id !== idOrName && called.length > 1) {
-    throw new Error(`${called.length} tenants have this name: give the id of one.`);
+    throw new Error(`${called.length} tenants have this name. Give the id of one.`);
   }
   return tenant;
 }
 
-/** @throws Error unless the name is 1 to 255 characters on one line without white space around it */
+/** @throws Error unless the name has 1 to 255 characters on one line without surrounding white space */
 export function assertName(what: string, name: string): void {
   if (/^(?!\s)[^\p{Cc}\p{Surrogate}]{1,255}(?<!\s)$/u.test(name)) return;
-  throw new Error(`A ${what} name is 1 to 255 characters on one line, without white space around it.`);
+  throw new Error(`A ${what} name must have 1 to 255 characters on one line, without surrounding white space.`);
 }
 
 /** @throws Error unless the id is a slug */
 export function assertTenantId(id: string): void {
   if (SLUG.test(id) && id.length <= SLUG_LENGTH) return;
   throw new Error(
-    `A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`,
+    `A tenant id must have 1 to ${SLUG_LENGTH} lower-case letters, digits and single hyphens. Give one with --id.`,
   );
 }
 
@@ -120,14 +119,14 @@ export function assertTenantId(id: string): void {
 export function currencyCode(text: string): string {
   const code = text.toUpperCase();
   if (Intl.supportedValuesOf('currency').includes(code)) return code;
-  throw new Error(`${JSON.stringify(text)} is no currency: give its ISO 4217 code, such as USD.`);
+  throw new Error(`${JSON.stringify(text)} is not a currency. Give its ISO 4217 code, such as USD.`);
 }
 
 function isCalled({ id, name }: Tenant, idOrName: string): boolean {
   return id === idOrName || name.toLowerCase() === idOrName.toLowerCase();
 }
 
-/** The id that a tenant of this name gets: `Lakeside Health, Inc.` → `lakeside-health-inc` */
+/** The default id of a tenant with this name: `Lakeside Health, Inc.` → `lakeside-health-inc` */
 export function slugOf(name: string): string {
   return name
     .normalize('NFKD')

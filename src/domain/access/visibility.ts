@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller, Context } from '../../context.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
-/** An API client whose limits count: values as a {@link PatientViewer} has them, or expressions of SQL. */
+/** An API client whose limits apply: the values of a {@link PatientViewer}, or SQL expressions. */
 export interface Viewer {
   readonly tenantId: string | Prisma.Sql;
   readonly apiClientId: string | Prisma.Sql;
@@ -10,10 +10,12 @@ export interface Viewer {
   readonly allowedClinicIds: readonly string[] | null | Prisma.Sql;
 }
 
-/** Whose view of patients it is. */
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
-/** The condition for a viewer who is limited to clinics, made of their array of UUIDs; others see everything. */
+/**
+ * The condition for a viewer who is limited to clinics, derived from their array of UUIDs; other viewers see
+ * everything.
+ */
 export function withinClinics(
   { allowedClinicIds: clinics }: Viewer,
   condition: (clinics: Prisma.Sql) => Prisma.Sql,
@@ -24,8 +26,9 @@ export function withinClinics(
 }
 
 /**
- * The condition on a row of `client`, by its alias, that the viewer may see the patient (R-89). A client limited to
- * clinics sees whom it created, who has an encounter at one of them, and whom it stored a document of.
+ * The condition on a row of `client`, given by its alias, that the viewer may see the patient (R-89). A client limited
+ * to clinics sees the patients whom it created, who have an encounter at one of the clinics, or whose documents it
+ * stored.
  */
 export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;
@@ -40,14 +43,13 @@ export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   );
 }
 
-/** A condition on a column of clinics' ids. With one clinic it is a comparison, so that an index has the order. */
+/** A condition on a column of clinic ids. One clinic becomes an equality, so that an index provides the order. */
 export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
   if (one === undefined) return Prisma.sql`false`;
   if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;
   return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
 }
 
-/** Whether the API client's clinic limit, if any, includes the clinic. */
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
 }

@@ -1,15 +1,15 @@
 import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../../generated/prisma/client.js';
 
-/** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
+/** How often a category requires a new review. The vocabulary is open, but only these values are understood (D-03). */
 export const approvalRules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
   ['YEARLY', { months: 12, noticeDays: 30 }],
   ['MONTHLY', { months: 1, noticeDays: 5 }],
 ]);
 
 /**
- * The end of an approval, by calendar months in UTC; a day that its month lacks becomes the last one: 2028-02-29 and a
- * year is 2029-02-28. Null = it does not end: one review is enough, or the rule is not understood (R-48, D-03).
+ * The end of an approval, by calendar months in UTC. A day that the month lacks becomes its last day: 2028-02-29 plus a
+ * year is 2029-02-28. Null = unlimited, because one review suffices or the rule is not understood (R-48, D-03).
  */
 export function approvalEnd(item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>, approvedAt: Date): Date | null {
   const rule = approvalRules.get(item.reviewOften);
@@ -18,7 +18,7 @@ export function approvalEnd(item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring
   return new Date(start.add({ months: rule.months }).epochMilliseconds);
 }
 
-/** What a partner is shown: an approval is `expired` from its end on, whether or not anybody has noticed it. */
+/** The status for partners: an approval is `expired` from its end on, even before the job records that. */
 export function displayedStatus({ status, validUntil }: Pick<GfeItem, 'status' | 'validUntil'>, now: Date) {
   return status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
 }

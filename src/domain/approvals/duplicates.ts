@@ -2,13 +2,12 @@ import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ItemIdentity } from '../catalog/itemKey.js';
 
-/** An open encounter of a patient, and an item that it shares. */
 export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'clinicId' | 'createdAt'> &
   Pick<GfeItem, 'categoryId' | 'categoryName' | 'subcategoryId' | 'subCategoryName'>;
 
 const MOST = 100;
 
-/** Open encounters of a patient with one of these items, the latest first (R-104); `clinicIds` null = everywhere. */
+/** Open encounters of a patient with one of these items, latest first (R-104); `clinicIds` null = every clinic. */
 export function findDuplicates(
   { db, caller }: LookupContext,
   patientId: string,
@@ -29,7 +28,7 @@ export function findDuplicates(
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`;
 }
 
-/** Selects the keys of items, to look `(category_id, subcategory_id)` up in. */
+/** Selects the keys of items, for `(category_id, subcategory_id) IN`. */
 export const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql => Prisma.sql`
   SELECT * FROM unnest(${items.map(({ categoryId }) => categoryId)}::uuid[],
     ${items.map(({ subcategoryId }) => subcategoryId)}::uuid[])`;

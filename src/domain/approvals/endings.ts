@@ -4,12 +4,12 @@ import { keysOf } from './duplicates.js';
 import { recordEvent } from '../events/record.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** What decides; its patient is locked. */
+/** The encounter with the decision; its patient is locked. */
 type DecidingEncounter = Pick<Encounter, 'tenantId' | 'id' | 'encounterNo' | 'patientId'>;
 
 /**
- * A denial counts more than what was decided before: approvals in force of the same patient and items, at any clinic and
- * newly given or reused, become `superseded` (R-82).
+ * Makes a denial override earlier decisions: the patient's valid approvals of these items, new or reused and at any
+ * clinic, become `superseded` (R-82).
  */
 export async function supersedeApprovals(
   context: TransactionContext,
@@ -21,7 +21,7 @@ export async function supersedeApprovals(
   await endApprovals(context, encounter, { status: 'superseded', revokedBy: null, revocationReason: null }, which);
 }
 
-/** Takes approvals back, the ones that were given and all that reuse them (R-83). */
+/** Revokes approvals, and all approvals that reuse them (R-83). */
 export function revokeGiven(
   context: TransactionContext,
   encounter: DecidingEncounter,
@@ -48,8 +48,8 @@ type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo'> & { readonly orderNo: string | null };
 
 /**
- * Ends those of the patient's approvals that are in force. Their encounters and orders stay; each event names the order.
- * The deciding encounter is changed by its own transition.
+ * Ends those approvals of the patient that are valid. Their encounters and orders stay; each event names the order. The
+ * deciding encounter is changed by its own transition.
  */
 async function endApprovals(
   context: TransactionContext,

@@ -3,28 +3,27 @@ import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import { keysOf } from './duplicates.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
-/** What is asked for: for whom, where, which treatments, and how a provider would decide. */
 interface ReuseQuestion {
   readonly clinicId: string;
   readonly patientId: string;
   /** `rx` null = no prescription. */
   readonly treatments: readonly (ItemIdentity & { readonly rx: object | null })[];
-  /** For how many months the tenant reuses an approval; null = it reuses none. */
+  /** Months during which the tenant reuses an approval; null = never. */
   readonly reuseMonths: number | null;
-  /** Documents or notes come with the request. */
+  /** Whether the request has documents or notes. */
   readonly hasNewInformation: boolean;
-  /** The review is synchronous. */
+  /** Whether the review is synchronous. */
   readonly isLive: boolean;
   readonly isScheduled: boolean;
 }
 
-/** An approval that may be reused; `validUntil` null = it does not end. */
+/** `validUntil` null = unlimited. */
 export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'validUntil' | 'encounterId'>;
 
 /**
- * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several the one that
- * ends last (R-50, D-75). Only approvals that a provider gave count: those that reuse them end with them.
- * The patient is locked already, so in a transaction nothing can contradict the result until it is committed.
+ * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several approvals the
+ * one that ends last (R-50, D-75). Only approvals by a provider count: reused ones end with their origin. The patient
+ * must be locked, so that in a transaction no concurrent decision contradicts the result before the commit.
  */
 export async function reusableApprovals(
   context: ReadContext,
@@ -36,11 +35,11 @@ export async function reusableApprovals(
   const wanted = treatments.filter((treatment) => !prescribed.has(itemKey(treatment)));
   if (hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();
   const approvals = await findApprovals(context, { ...question, treatments: wanted }, months);
-  // The last of a key stays in the map.
+  // The Map keeps the last approval of each key.
   return new Map(approvals.map((approval) => [itemKey(approval), approval]));
 }
 
-/** Conditions 2 and 5 to 7 of R-50. What bears the time of the decision counts as later. */
+/** Conditions 2 and 5 to 7 of R-50. A row with the time of the decision counts as later. */
 function findApprovals(
   { db, caller, now }: ReadContext,
   { patientId, clinicId, treatments, isLive, isScheduled }: ReuseQuestion,
@@ -67,8 +66,8 @@ function findApprovals(
 }
 
 /**
- * An encounter of the patient with the same item, at any clinic, that a provider decided against the approval, or with
- * news that no provider has approved on. Of two at the same time the number says which was created first.
+ * An encounter of the patient with the same item, at any clinic, in which a provider decided against the approval, or
+ * which has new information that no approval is based on. Encounters of the same time are ordered by number.
  */
 const contradiction = Prisma.sql`
   SELECT FROM encounter other
@@ -87,7 +86,7 @@ const contradiction = Prisma.sql`
             WHERE news.tenant_id = other.tenant_id AND news.encounter_id = other.id
               AND news.provided_at >= item.decided_at)))`;
 
-/** A clinical document that came after the approval and that no later approval of the item is based on. */
+/** A clinical document that arrived after the approval and that no later approval of the item is based on. */
 const unreadDocument = Prisma.sql`
   SELECT FROM document
   WHERE document.tenant_id = patient.tenant_id AND document.patient_id = patient.id

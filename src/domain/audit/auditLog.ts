@@ -1,21 +1,21 @@
 import type { AuditLog, AuditRow, DomainContext } from '../../context.js';
 import { auditRecorder } from './recorder.js';
 
-/** Rows of their own that requests which need no login get in a minute, by what they are about (R-87). */
+/** Audit rows per minute and subject for requests without login (R-87); further requests are counted. */
 const MAX_ROWS = 20;
 const MINUTE_MS = 60_000;
 
 interface Minute {
   rows: number;
-  /** Requests that have no row yet. */
+  /** Requests without a row so far. */
   more: number;
   last: AuditRow;
 }
 
-/** The audit as a process writes it: `close` writes what is only counted so far. */
+/** The audit of a process. `close` writes the pending counts. */
 export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINUTE_MS): AuditLog {
   const record = auditRecorder(context);
-  /** Of API clients and documents that exist: callers cannot make up keys. */
+  /** Keys are existing API clients and documents, so callers cannot fill the memory with invented ones. */
   const minutes = new Map<string, Minute>();
 
   const end = async ([key, minute]: [string, Minute]): Promise<void> => {
@@ -25,7 +25,7 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
     minute.more -= more;
     if (minute.rows === 0 && minute.more === 0) minutes.delete(key);
   };
-  /** A row that cannot be written is tried again a minute later. */
+  /** A row that cannot be written is retried a minute later. */
   const endAll = () => Promise.allSettled([...minutes].map(end));
   const timer = setInterval(() => void endAll(), minuteMs).unref();
 
@@ -49,6 +49,6 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
   };
 }
 
-/** What requests that may share a row are about: a client's failed logins, or a document that was read by its link. */
+/** The subject by which requests share rows: a client's failed logins, or a document that is read by its link. */
 const sharedBy = ({ code, clientId, resourceId }: AuditRow): string | null =>
   code === 'invalid_client' ? clientId : clientId === null ? resourceId : null;

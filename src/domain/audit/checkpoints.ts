@@ -3,17 +3,17 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 
-/** A checkpoint as its hash covers it. */
+/** The part of a checkpoint that its hash covers. */
 type CheckpointContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
-/** Rows of one checkpoint: few enough for one statement, many enough for the busiest minute in some dozens. */
+/** Rows of one checkpoint: few enough for one statement; some dozens of checkpoints cover the busiest minute. */
 const MAX_ROWS = 10_000;
-/** What the first checkpoint follows. */
+/** The predecessor's hash for the first checkpoint. */
 export const NOTHING_BEFORE = Buffer.alloc(32);
 
 /**
- * Position and digest of each row, one after the other. The digest leaves the position out, so that a row which was
- * moved is known again; its columns are spelt, so that a later column changes no digest.
+ * Position and digest of each row, concatenated. The digest excludes the position, so that a moved row is recognized,
+ * and lists its columns, so that adding a column changes no digest.
  */
 export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
@@ -23,13 +23,13 @@ export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
       ''::bytea ORDER BY position) AS digests
   FROM ${rows}`;
 
-/** Rows as {@link digestsOf} returns them; null = there is none. */
+/** Null = no rows. */
 export interface Digests {
   readonly through: bigint | null;
   readonly digests: Uint8Array | null;
 }
 
-/** The hash of a checkpoint, which binds it to all checkpoints before it. */
+/** The hash of a checkpoint, which covers all checkpoints before it. */
 export function hashOfCheckpoint(
   before: Uint8Array,
   { number, through, removes, digests, sealedAt }: CheckpointContent,
@@ -38,12 +38,11 @@ export function hashOfCheckpoint(
   return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
 }
 
-/** The latest checkpoint; null before the first. */
 export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
   return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }
 
-/** The last checkpoint whose rows were removed after their time; null = none. */
+/** The last checkpoint whose rows were purged; null = none. */
 export async function latestRemoval(db: Queries): Promise<bigint | null> {
   const [latest] = await db.everyTenant.rows<{
     removes: bigint | null;
@@ -51,7 +50,7 @@ export async function latestRemoval(db: Queries): Promise<bigint | null> {
   return latest?.removes ?? null;
 }
 
-/** Adds a checkpoint after the one that was read as the latest; false if somebody else has added one meanwhile. */
+/** Adds a checkpoint after `before`; false if another process has added one meanwhile. */
 export async function addCheckpoint(
   { db, now }: Pick<DomainContext, 'db' | 'now'>,
   before: AuditSeal | null,
@@ -64,9 +63,9 @@ export async function addCheckpoint(
 }
 
 /**
- * Checkpoints the rows that have come since the latest checkpoint (R-88). Rows get their positions before they are committed, so
- * what is below the horizon is sealed: no row can appear there any more. Safe to run concurrently.
- * @returns how many checkpoints were added
+ * Checkpoints the rows since the latest checkpoint, up to the horizon (R-88): rows get their positions before they are
+ * committed, and below the horizon no row can appear. Safe to run concurrently.
+ * @returns the number of new checkpoints
  */
 export async function addCheckpoints(context: DomainContext): Promise<number> {
   const { db } = context;

@@ -1,14 +1,13 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
-/** A row of the audit. */
 export type AuditRecord = AuditEvent;
 
 const BATCH = 1_000;
 
 /**
- * The rows from `since` to before `until` in their order, however many there are.
- * @param span.tenantId undefined: all tenants, and what concerns none
+ * All rows from `since` until before `until`, in order.
+ * @param span.tenantId undefined: all tenants, and rows without a tenant
  */
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,

@@ -14,8 +14,8 @@ type Filter = Input<'listAuditEvents'>['query'];
 type Row = Scanned & (AuditEvent | { readonly position: null });
 
 /**
- * Who saw or did what in the tenant, oldest first (R-87), as far as it is sealed: no row can appear there any more, so a
- * reader misses none. A client that is limited to clinics reads of its own requests and of the patients that it may see.
+ * The audit of the tenant, oldest first, up to the latest checkpoint (R-87): no row can appear there later, so readers
+ * miss none. A client that is limited to clinics sees its own requests and those about patients that it may see.
  * @throws Problem cursor_invalid
  */
 export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {

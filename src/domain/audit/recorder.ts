@@ -3,17 +3,17 @@ import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
 import { insertion } from '../transactions/bulkSql.js';
 
-/** Resolves when the row is committed. @throws Problem dependency_unavailable when it cannot be */
+/** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
 /** Milliseconds that a row waits for the batch before it. */
 const MAX_WAIT_MS = 5;
-/** Batches under way at once, so that a commit that hangs does not hold up the rest, nor take all connections. */
+/** Concurrent batches: one hanging commit blocks neither the others nor all connections. */
 const MAX_BATCHES = 3;
 
 /**
- * Commits the rows of requests that run at the same time together (R-87): the first at once, those that come meanwhile
- * in one statement when it is done, or after a few milliseconds.
+ * Group commit for the rows of concurrent requests (R-87): the first row is written at once, the rows that arrive
+ * meanwhile in one statement after it, or after a few milliseconds.
  */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
@@ -28,7 +28,7 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     const rows = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
-    // An exception must not end the process, which it would in the timer.
+    // Async, so that an exception rejects the promise: thrown in the timer, it would end the process.
     const commit = async (): Promise<number> => context.db.everyTenant.run(insertion('audit_event', rows));
     commit()
       .then(

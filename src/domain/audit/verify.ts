@@ -2,10 +2,10 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { digestsOf, hashOfCheckpoint, latestRemoval, NOTHING_BEFORE, type Digests } from './checkpoints.js';
 
-/** How old a row may become before it is sealed: a checkpoint is added each minute, and one run may fail. In milliseconds. */
+/** Milliseconds until a row without checkpoint is an error: a checkpoint is added each minute, and one run may fail. */
 export const MAX_UNSEALED_MS = 5 * 60_000;
 
-/** Number and hash of a checkpoint that the operator keeps outside of the database. */
+/** Number and hash of a checkpoint that the operator stores outside the database. */
 export interface ExpectedCheckpoint {
   readonly number: bigint;
   /** Hex. */
@@ -15,20 +15,22 @@ export interface ExpectedCheckpoint {
 interface AuditVerdict {
   readonly checkpoints: number;
   readonly rows: number;
-  /** Number and hash of the latest checkpoint. A copy kept elsewhere shows whether the end of the chain was cut off. */
+  /** The latest checkpoint. A copy of it elsewhere reveals whether the end of the chain was cut off. */
   readonly head: { readonly number: number; readonly hash: string } | null;
-  /** The first break of the chain, in words; null = there is none. */
+  /** Description of the first break of the chain; null = the chain is intact. */
   readonly fault: string | null;
 }
 
 type Context = Pick<DomainContext, 'db' | 'now'>;
 
 const POSITION_BYTES = 8;
-/** Nothing is before it, whatever positions somebody may invent. */
+/** Below every position, including forged ones. */
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-/** Recomputes the chain over the audit and compares it with the rows, and with a checkpoint that must be there, if one is given (R-88). */
+/**
+ * Recomputes the chain over the audit and compares it with the rows and with the expected checkpoint, if given (R-88).
+ */
 export async function verifyAudit(context: Context, expected?: ExpectedCheckpoint): Promise<AuditVerdict> {
   const anchor = await latestRemoval(context.db);
   let [checkpoints, rows] = [0, 0];
@@ -46,7 +48,7 @@ export async function verifyAudit(context: Context, expected?: ExpectedCheckpoin
     rows += checkpoint.number <= (anchor ?? 0n) ? 0 : checkpoint.digests.length / ENTRY_BYTES;
     before = checkpoint;
   }
-  // Rows whose time is over were removed meanwhile.
+  // The purge removed rows during the verification: start again.
   if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, expected);
   if (!isFound) fault ??= `Checkpoint ${expected?.number} that --expect names is missing.`;
   fault ??= await unsealedFault(context, before);
@@ -66,7 +68,7 @@ async function* checkpointsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   }
 }
 
-/** What is wrong with a checkpoint itself; those before the `anchor` may be gone with their rows. */
+/** An error in a checkpoint itself. Checkpoints before the `anchor` may have been purged with their rows. */
 function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigint | null): string | null {
   const { number, hash } = checkpoint;
   const expected = before ? before.number + 1n : 1n;
@@ -76,15 +78,15 @@ function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigi
   return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
 }
 
-/** A chain that is consistent proves nothing by itself: an attacker who can write every row can compute every hash. */
+/** A consistent chain alone proves nothing: an attacker who can write every row can compute every hash. */
 function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | undefined): string | null {
   if (checkpoint.number !== expected?.number || hexOf(checkpoint) === expected.hash.toLowerCase()) return null;
-  return `The hash of checkpoint ${checkpoint.number} is not the one that --expect names.`;
+  return `The hash of checkpoint ${checkpoint.number} differs from the one that --expect names.`;
 }
 
 const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
 
-/** Until a row is sealed it could be touched without a trace. */
+/** A row could be changed without a trace until a checkpoint covers it. */
 async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
   const before = new Date(now().getTime() - MAX_UNSEALED_MS);
   const [row] = await db.everyTenant.rows<{ position: bigint }>`
@@ -92,7 +94,7 @@ async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Pr
     ORDER BY position LIMIT 1`;
   if (!row) return null;
   const minutes = MAX_UNSEALED_MS / 60_000;
-  return `Row ${row.position} has not been sealed for more than ${minutes} minutes: a running server adds a checkpoint each minute.`;
+  return `Row ${row.position} has had no checkpoint for more than ${minutes} minutes. Check that a server is running: it adds one each minute.`;
 }
 
 async function rowFault(
@@ -102,7 +104,7 @@ async function rowFault(
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
-  // The rows of checkpoints that are still there are just being removed.
+  // A purge is removing the rows of the remaining checkpoints right now.
   if (isRemoved && (before !== null || number < anchor)) return null;
   const [found] = await db.everyTenant.rows<Digests>(
     digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),
@@ -110,7 +112,7 @@ async function rowFault(
   return difference(isRemoved ? new Uint8Array() : digests, found?.digests ?? new Uint8Array());
 }
 
-/** The first row that is not as it was sealed. */
+/** Describes the first row that differs from its checkpoint. */
 function difference(sealed: Uint8Array, found: Uint8Array): string | null {
   if (Buffer.compare(sealed, found) === 0) return null;
   const [then, now] = [entriesOf(sealed), entriesOf(found)];
@@ -120,7 +122,7 @@ function difference(sealed: Uint8Array, found: Uint8Array): string | null {
   const digest = now.get(first);
   if (digest === undefined) return `Row ${first} was removed.`;
   const [origin] = [...then].find(([, sealedDigest]) => sealedDigest === digest) ?? [];
-  if (origin !== undefined) return `Row ${first} was reordered: it was sealed as row ${origin}.`;
+  if (origin !== undefined) return `Row ${first} was reordered: its checkpoint has it as row ${origin}.`;
   return `Row ${first} was ${then.has(first) ? 'changed' : 'inserted'}.`;
 }
 

@@ -6,38 +6,35 @@ import { searchWords } from './search.js';
 
 type Filter = Input<'listClinics' | 'listProducts'>['query'];
 
-/** A list of the catalog in SQL, where its table is called `listed`. Names are known, never text from outside. */
+/** A catalog list in SQL, whose table has the alias `listed`. Table and column names are constants, never input. */
 interface CatalogList {
   readonly table: 'clinic' | 'product';
-  /** The tenant's elements that are listed at all. */
+  /** The condition for rows of the list, before any filter. */
   readonly listed: Prisma.Sql;
-  /** Selects how many the caller may see, `active` and `inactive`. */
+  /** Selects the numbers of elements that the caller may see, `active` and `inactive`. */
   readonly counts: Prisma.Sql;
-  /** What leaves out some, besides isActive and search. */
+  /** Filters in addition to isActive and search. */
   readonly conditions: readonly Prisma.Sql[];
-  /** Whether the conditions name the ids of what they leave, among which a search looks. */
+  /** Whether the conditions select rows by id, so that the search filters only those. */
   readonly isNarrow: boolean;
-  /** An element with its parts as JSON, where its table is called `shown`. */
+  /** An element with its parts as JSON, whose table has the alias `shown`. */
   readonly element: Prisma.Sql;
-  /** Ids that an element may show first among its parts, as `asked.first`. */
+  /** Ids that an element may put first among its parts, as `asked.first`. */
   readonly first: readonly string[];
-  /** The columns that a search looks in; an index has their search keys. */
+  /** The searched columns; their search keys are indexed. */
   readonly searched: readonly [string, string];
 }
 
 interface CatalogPage<Row> {
-  /** In the order of the list. */
   readonly rows: readonly Row[];
-  /** How many match the filter. */
   readonly total: number;
   readonly active: number;
   readonly inactive: number;
 }
 
 /**
- * One page of a list: its ids first, and then only their rows. What matches a filter is read once, for its number and for
- * the page. Without a filter the number is known, and the page is counted in the index that has the order, from the nearer
- * end.
+ * Reads one page: its ids first, then only their rows. A filtered set is read once, for its number and the page.
+ * Without a filter the number is stored; the page is located in the index of the order, from the nearer end.
  */
 export async function readPage<Row>(
   { db, caller }: Context,
@@ -87,29 +84,30 @@ function totalOf(isActive: boolean | undefined): Prisma.Sql {
   return isActive ? Prisma.sql`active` : Prisma.sql`inactive`;
 }
 
-/** The keys of a search are three characters long; shorter words are looked for in all names, which an index has. */
+/** Search keys have three characters; shorter words scan an index of all names. */
 function searchOf(tenantId: string, { table, searched, isNarrow }: CatalogList, { search }: Filter) {
   const whole = Prisma.raw(table);
   const words = searchWords(search);
   if (words.length === 0) return { source: whole, conditions: [] };
   const [one, other] = searched.map((column) => Prisma.raw(column));
-  // One condition for any number of words, so that a statement has one text. No word has a line end in it.
+  // One condition for any number of words keeps the statement's text constant. Words contain no line break.
   const patterns = words.map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
   const conditions = [Prisma.sql`(${one} || E'\n' || ${other}) LIKE ALL (${patterns}::text[])`];
   const parts = words.flatMap(partsOf);
   if (isNarrow || parts.length === 0) return { source: whole, conditions };
-  // The keys name the tenant. OFFSET 0 keeps the planner from reading an index of all its rows beside theirs.
+  // The keys include the tenant. OFFSET 0 keeps the planner from combining their index with one of all rows of the
+  // tenant.
   const source = Prisma.sql`(SELECT * FROM ${whole}
     WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${parts}::text[]) OFFSET 0)`;
   return { source, conditions };
 }
 
-/** A word in parts of three characters, one beside the other, and its last three: each key costs its list. */
+/** Splits a word into adjacent trigrams, plus its last one: overlapping keys would only add index reads. */
 const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), ...(word.match(/.{3}$/su) ?? [])];
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index, read either way. */
+/** Ties: newest first, then smaller id (D-08). Each order has an index, which is read in either direction. */
 function orderOf({ sort_by, sort_order }: Filter) {
   const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   const sorts = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];

@@ -5,7 +5,7 @@ import { inTransaction } from '../transactions/transaction.js';
 import { catalogSchema } from './import/catalogSchema.js';
 import { loadCatalog, pharmaciesOf, type StoredCatalog } from './storedCatalog.js';
 
-/** A tenant's catalog without deleted products as the content of a catalog file, whose import changes nothing. */
+/** Exports a tenant's catalog without deleted products as a catalog file; importing it changes nothing. */
 export async function exportCatalog(context: DomainContext, tenantId: string): Promise<unknown> {
   const stored = await inTransaction(context, (transaction) => loadCatalog(transaction, tenantId));
   return inShape(catalogSchema, withFileNames(stored));
@@ -47,7 +47,6 @@ interface Shape {
   readonly [keyword: string]: unknown;
 }
 
-/** A value with those of its members that its schema has. */
 function inShape({ properties, items }: Shape, value: unknown): unknown {
   if (Prisma.Decimal.isDecimal(value)) return value.toFixed(2);
   if (Array.isArray(value) && items) return value.map((element) => inShape(items, element));

@@ -18,7 +18,6 @@ import { canonicalUuid } from '../transactions/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
 
-/** A product of a list, with everything that is nested in it. */
 export interface ListedProduct extends JsonOf<Product> {
   readonly category: JsonOf<Category>;
   readonly subcategory: JsonOf<Subcategory>;
@@ -26,11 +25,11 @@ export interface ListedProduct extends JsonOf<Product> {
   readonly offer: (JsonOf<ProductOffer> & { readonly variants: readonly JsonOf<OfferVariant>[] }) | null;
   /** The first {@link MAX_ENTRIES}. */
   readonly availability: readonly (JsonOf<ClinicAvailability> & { readonly clinic: JsonOf<Clinic> })[];
-  /** How many entries there are. */
+  /** The number of all entries. */
   readonly availabilityTotal: number;
 }
 
-/** Entries of availability of one product: 100 products with as many are a page of less than 3 MB (D-201). */
+/** Entries of availability per product: a page of 100 such products stays below 3 MB (D-201). */
 const MAX_ENTRIES = 50;
 
 const element = jsonOf('Product', 'shown', {
@@ -57,7 +56,7 @@ const element = jsonOf('Product', 'shown', {
     WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
 });
 
-/** The tenant's products that are not deleted (D-14). */
+/** The tenant's products without deleted ones (D-14). */
 export async function listProducts(context: Context, filter: ProductFilter) {
   const { tenantId } = context.caller;
   const { categoryId, clinicId } = filter;
@@ -88,7 +87,7 @@ function clinicsShownFirst({ caller }: Context, { clinicId }: ProductFilter): st
   return [...new Set([...named, ...(caller.allowedClinicIds ?? [])])];
 }
 
-/** What may be chosen at the clinic (D-38): nothing at one that the caller cannot see. */
+/** Products that may be chosen at the clinic (D-38); none if the caller may not see the clinic. */
 function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
   if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;

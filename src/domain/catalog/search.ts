@@ -1,7 +1,8 @@
 /**
- * The words of a search as they are looked for in lower-cased key columns; none when it is blank. White space and
- * punctuation part words; in punctuation alone, white space does (R-22). Lower case is taken of one character at a time
- * as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
+ * The words of a search, in lower case like the key columns; empty if the search is blank. White space and punctuation
+ * separate words; a search of punctuation alone is split at white space only (R-22). Lower-cases each character
+ * separately, as PostgreSQL does: in a whole text, JavaScript turns a final Σ into a different letter than the column
+ * has.
  */
 export function searchWords(search: string | undefined): string[] {
   const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');

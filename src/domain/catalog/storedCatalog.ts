@@ -5,7 +5,9 @@ import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 
-/** The rows of a tenant's catalog by kind, deleted products too. Locks out other imports until the transaction ends. */
+/**
+ * The rows of a tenant's catalog by kind, including deleted products. Blocks other imports until the transaction ends.
+ */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
   // Inserts with a foreign key to the tenant (FOR KEY SHARE) do not wait for this lock.
   await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
@@ -24,7 +26,6 @@ export async function loadCatalog({ db }: TransactionContext, tenantId: string) 
   };
 }
 
-/** The pharmacies of products. */
 export function pharmaciesOf(products: StoredCatalog['product']): { id: string; name: string }[] {
   const names = new Map(products.map(({ pharmacyId, pharmacyName }) => [pharmacyId, pharmacyName]));
   return [...names].map(([id, name]) => ({ id, name }));
@@ -35,10 +36,9 @@ export function clinicKey({ legalName, email }: { readonly legalName: string; re
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** The key of a deleted product. No sku of a file has a line break, so only an id restores the product. */
+/** The key of a deleted product. Skus in files have no line break, so only an id restores the product. */
 export const deletedKey = (sku: string): string => `\n${sku}`;
 
-/** What an import compares with a file. */
 export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {
   const stored = (row: { readonly id: string }, parent: string, key: string): Row => {
     return { id: row.id, parent, key, columns: row };

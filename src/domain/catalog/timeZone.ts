@@ -3,8 +3,8 @@ import { Temporal } from 'temporal-polyfill';
 const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/;
 
 /**
- * Whether the name is an IANA time-zone name that this runtime knows; offsets such as `+05:30` are not names. Temporal
- * decides, because Intl also takes abbreviations that stand for several zones, such as `IST`.
+ * Whether this runtime knows the IANA time zone; offsets such as `+05:30` are not names. Temporal decides, because Intl
+ * also accepts ambiguous abbreviations such as `IST`.
  */
 export function isTimeZone(name: string): boolean {
   if (!ZONE_NAME.test(name)) return false;

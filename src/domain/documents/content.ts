@@ -1,10 +1,9 @@
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from './fileRules.js';
 
-/** Follows a file chunk by chunk, with constant memory. */
+/** Checks a file chunk by chunk, with constant memory. */
 interface Follower {
   push(chunk: Uint8Array): void;
-  /** Whether the chunks so far are a complete file. */
   isComplete(): boolean;
 }
 
@@ -34,10 +33,10 @@ const followers: Readonly<Record<DocumentMediaType, () => Follower>> = {
   'image/heic': () => followBlocks(heicBox, { hasNoLastBlock: true }),
 };
 
-/** Disks and old transfer programs fill blocks with these: NUL, white space, Ctrl-Z. */
+/** Bytes with which disks and old transfer programs fill blocks: NUL, white space, Ctrl-Z. */
 const padding: ReadonlySet<number> = new Set(Buffer.from('\0\t\n\f\r \x1a', 'latin1'));
 
-/** `%%EOF` must be in the last 1024 bytes, as in Acrobat, padding not counted. */
+/** `%%EOF` must be in the last 1024 bytes before padding, as in Acrobat. */
 function followPdf(): Follower {
   let tail = Buffer.alloc(0);
   return {
@@ -70,12 +69,12 @@ function followTiff(): Follower {
 }
 
 /**
- * The length of the block at an offset: Infinity for the last one, undefined if that takes more bytes to tell.
- * Positive, or a file could keep the loop running forever.
+ * The length of the block at an offset: Infinity for the last block, undefined if more bytes are needed. It must be
+ * positive, or a crafted file could keep the loop running forever.
  */
 type BlockLength = (bytes: Buffer, at: number) => number | undefined;
 
-/** A file of blocks is complete after its last block; if the format marks none, where a block ends exactly. */
+/** A file of blocks is complete after its last block; if the format marks none, at the exact end of a block. */
 function followBlocks(lengthOf: BlockLength, { headerLength = 0, hasNoLastBlock = false } = {}): Follower {
   let pending = Buffer.alloc(0);
   let next = headerLength;
@@ -99,7 +98,9 @@ function pngChunk(bytes: Buffer, at: number): number | undefined {
   return bytes.toString('latin1', at + 4, at + 8) === 'IEND' ? Infinity : bytes.readUInt32BE(at) + 12;
 }
 
-/** JPEG (ITU-T T.81, B.1): a segment, whose data may hold a thumbnail with its own end, or coded data up to a marker. */
+/**
+ * JPEG (ITU-T T.81, B.1): a segment, whose data may contain a thumbnail with its own end, or coded data up to a marker.
+ */
 function jpegBlock(bytes: Buffer, at: number): number | undefined {
   if (bytes[at] !== 0xff) {
     const marker = bytes.indexOf(0xff, at);
@@ -109,12 +110,12 @@ function jpegBlock(bytes: Buffer, at: number): number | undefined {
   if (marker === undefined) return undefined;
   if (marker === 0xff) return 1;
   if (marker === 0xd9) return Infinity;
-  // Stuffing, restarts and the start of the image have no length.
+  // Stuffing, restart markers and the start of the image have no length.
   if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd8)) return 2;
   return bytes.length < at + 4 ? undefined : bytes.readUInt16BE(at + 2) + 2;
 }
 
-/** HEIC (ISO/IEC 14496-12, 4.2): length and type; length 1 stands for one of 64 bits, 0 for the rest of the file. */
+/** HEIC (ISO/IEC 14496-12, 4.2): length and type; length 1 = a 64-bit length follows, 0 = the rest of the file. */
 function heicBox(bytes: Buffer, at: number): number | undefined {
   if (bytes.length < at + 8) return undefined;
   const length = bytes.readUInt32BE(at);

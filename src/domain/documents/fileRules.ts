@@ -3,7 +3,7 @@ import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Accepted media types with their extensions; a name without one gets the first. */
+/** Accepted media types with their extensions. The first extension is added to names without one. */
 const extensions = {
   'application/pdf': ['pdf'],
   'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
@@ -12,7 +12,6 @@ const extensions = {
   'image/heic': ['heic', 'heif'],
 } as const;
 
-/** The media type of a stored document. */
 export type DocumentMediaType = keyof typeof extensions;
 
 interface DocumentRule {
@@ -39,7 +38,7 @@ export const documentRules = {
 /** The documentType path parameter (D-29). */
 export type DocumentType = keyof typeof documentRules;
 
-/** Other spellings that servers use in Content-Type. */
+/** Other spellings of media types in Content-Type. */
 const aliases: Readonly<Record<string, DocumentMediaType>> = {
   'application/x-pdf': 'application/pdf',
   'application/acrobat': 'application/pdf',
@@ -52,7 +51,7 @@ const aliases: Readonly<Record<string, DocumentMediaType>> = {
   'image/heif': 'image/heic',
 };
 
-/** Content types that only say "some file" and therefore cannot contradict the content. */
+/** Content types that mean any file, and therefore cannot contradict the content. */
 const unspecific: readonly string[] = [
   'application/octet-stream',
   'binary/octet-stream',
@@ -65,7 +64,7 @@ const unspecific: readonly string[] = [
   'application/x-force-download',
 ];
 
-/** Extensions of types that are not accepted. Unknown ones (`scan.final`) and those of pages (`download.php`) claim no type. */
+/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) claim no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub
@@ -75,20 +74,16 @@ const foreignExtensions: ReadonlySet<string> = new Set(
   mp3 mp4 m4a mov avi mkv webm wav ogg`.split(/\s+/),
 );
 
-/** The caller's request. */
 export interface UploadRequest {
   readonly documentType: DocumentType;
   readonly documentId: string;
   readonly url: string;
-  /** The caller's name for the file. */
   readonly fileName: string | undefined;
 }
 
-/** The evidence of a file's type. */
 export interface FileEvidence {
   /** Detected from its first bytes; undefined if unknown. */
   readonly sniffedType: string | undefined;
-  /** The server's Content-Type header. */
   readonly declaredType: string | undefined;
 }
 
@@ -110,14 +105,14 @@ export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   return { contentType: type, fileName, originalFilename: nameInUrl ?? fileName };
 }
 
-/** A specific Content-Type in lower case, without parameters, aliases resolved. */
+/** The Content-Type in lower case, without parameters, aliases resolved; undefined if unspecific. */
 function specificType(header: string | undefined): string | undefined {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.includes(type)) return undefined;
   return aliases[type] ?? type;
 }
 
-/** The accepted type that an extension names, 'other' for a type that is not accepted, or undefined. */
+/** The accepted type with this extension, 'other' for a rejected type, or undefined. */
 function typeByExtension(name: string): DocumentMediaType | 'other' | undefined {
   const extension = extensionOf(name);
   return documentTypeOf(extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);
@@ -133,12 +128,12 @@ function extensionOf(name: string): string {
   return /\.([^.\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
 }
 
-/** The limit of file systems; it also keeps the contract's 255 characters. */
+/** The limit of file systems, and within the contract's 255 characters. */
 const maxNameBytes = 255;
 
 /**
- * The base name in a text, in NFC, without control characters, lone surrogates, dots and blanks at the ends, and
- * without direction marks, which display `exe.pdf` as `fdp.exe`. Undefined if no characters are left.
+ * The base name in a text, in NFC, without control characters, lone surrogates, leading and trailing dots and blanks,
+ * and without direction marks, which display `exe.pdf` as `fdp.exe`. Undefined if nothing remains.
  */
 export function safeFileName(text: string): string | undefined {
   const base = text
@@ -149,7 +144,7 @@ export function safeFileName(text: string): string | undefined {
   return base && cut(base.replace(/^[.\s]+|[.\s]+$/g, ''));
 }
 
-/** The safe name in the last segment of a URL's path, if it has one. */
+/** The safe name in the last segment of a URL's path, if any. */
 function fileNameInUrl(url: string): string | undefined {
   const segment = URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : undefined;
   if (!segment) return undefined;
@@ -160,13 +155,13 @@ function fileNameInUrl(url: string): string | undefined {
   }
 }
 
-/** Adds the type's extension if the name has no fitting one; limited to 255 bytes of UTF-8. */
+/** Adds the type's extension if the name has none of that type; limited to 255 bytes of UTF-8. */
 function withExtension(name: string, type: DocumentMediaType): string {
   if (documentTypeOf(extensionOf(name)) === type) return name;
   return cut(`${name}.${extensions[type][0]}`);
 }
 
-/** Cuts whole characters off the stem until the name fits; keeps an extension of up to 16 characters. */
+/** Shortens the stem by whole characters until the name fits; keeps an extension of up to 16 characters. */
 function cut(name: string): string {
   const suffix = /\.[^.\s]{1,16}$/u.exec(name)?.[0] ?? '';
   const room = maxNameBytes - Buffer.byteLength(suffix);
@@ -181,8 +176,8 @@ function cut(name: string): string {
 }
 
 /**
- * The key of a document's object, `blobPath` on the wire (R-64). It excludes the file name, which may be a patient's:
- * object stores put keys into their logs and bills.
+ * The object key of a document, `blobPath` in the API (R-64). It excludes the file name, which may contain a patient's
+ * name: object stores write keys to logs and bills.
  */
 export function blobPath({
   tenantId,

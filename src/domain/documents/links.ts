@@ -1,10 +1,10 @@
 import type { Document } from '../../../generated/prisma/client.js';
 import type { AuditRow, Context, Services } from '../../context.js';
 
-/** Seconds that a link to a stored document works. */
+/** Lifetime of a link to a stored document, in seconds. */
 const LINK_SECONDS = 900;
 
-/** Signed; anyone who has it can read the file until it expires. */
+/** The link is signed; anyone who has it can read the file until it expires. */
 export function linkDocument(
   { objects, realNow }: Pick<Context, 'objects' | 'realNow'>,
   file: Pick<Document, 'blobPath' | 'fileName' | 'contentType'>,
@@ -12,16 +12,15 @@ export function linkDocument(
   return objects.link(file.blobPath, file, realNow(), LINK_SECONDS);
 }
 
-/** A stored document as a link serves it. */
 export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType'> {
   /** Absolute path on this machine. */
   readonly path: string;
 }
 
 /**
- * The document that a link of the file store leads to. That it is read is on record before (R-87), for nobody in particular:
- * whoever has the link may read. Undefined: the link is not valid, or there is no such document any more.
- * @throws Problem dependency_unavailable when it cannot be recorded
+ * The document of a link to the file store; undefined if the link is invalid or the document is gone. The access is
+ * audited first, without a client, because everyone with the link may read (R-87).
+ * @throws Problem dependency_unavailable if it cannot be recorded
  */
 export async function openDocumentLink(
   { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,

@@ -12,7 +12,6 @@ import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 
-/** The part of the context that stores a file. */
 interface FileContext {
   readonly caller: Pick<Context['caller'], 'tenantId'>;
   readonly download: Context['download'];
@@ -20,7 +19,7 @@ interface FileContext {
   readonly scanner: Pick<Context['scanner'], 'scanned'>;
 }
 
-/** A file in the store that has no row yet. */
+/** A file in the store, before its row is inserted. */
 export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt'> & {
   readonly docType: DocumentType;
 };
@@ -28,14 +27,14 @@ export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt
 export interface StoredDocument {
   readonly document: Document;
   readonly documentType: DocumentType;
-  /** As {@link linkDocument} signed it. */
+  /** Signed by {@link linkDocument}. */
   readonly fileUrl: string;
 }
 
 /**
  * Fetches a file, stores it and inserts its row. Removes the object if the insert fails or a concurrent duplicate has
  * inserted its own row.
- * @param commit runs the insert in a transaction, unless a duplicate has done so
+ * @param commit runs the insert in a transaction, unless a duplicate already has
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(
@@ -61,7 +60,9 @@ export async function uploadDocument<T>(
   );
 }
 
-/** Unknown, another tenant's and invisible patients get the same problem, so that it does not reveal which exist (R-61). */
+/**
+ * Unknown, invisible and other tenants' patients get the same problem, so that it does not reveal which exist (R-61).
+ */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
   const [patient] = await db.of(caller.tenantId).rows<{ id: string }>`
     SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
@@ -71,8 +72,8 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
 }
 
 /**
- * Fetches, checks, scans and stores a file in one stream. The object store keeps a body only if its stream ends without
- * an error, so a refused file is not stored.
+ * Fetches, checks, scans and stores a file in one stream. The object store keeps an object only if its stream ends
+ * without error, so a rejected file is not stored.
  */
 export async function storeFile(
   { caller, download, objects, scanner }: FileContext,
@@ -94,8 +95,8 @@ export async function storeFile(
 }
 
 /**
- * An orphaned object is harmless; a row without its object is not: keep the object unless the rollback is certain.
- * @param work calls `inserted` when it has written the row
+ * Removes the object only if the rollback is certain: an orphaned object is harmless, a row without object is not.
+ * @param work calls `inserted` after writing the row
  */
 async function keptIfInserted<T>(
   { objects }: Context,
@@ -103,7 +104,7 @@ async function keptIfInserted<T>(
   work: (inserted: () => void) => Promise<T>,
 ): Promise<T> {
   const row = { isWritten: false };
-  // A failure to remove must not hide the original error.
+  // A failed removal must not hide the original error.
   const remove = (): Promise<void> => objects.remove(key).catch(() => undefined);
   try {
     const result = await work(() => {
@@ -117,7 +118,6 @@ async function keptIfInserted<T>(
   }
 }
 
-/** The row and its event, in one transaction. */
 export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();

@@ -4,15 +4,15 @@ import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { unsaid } from './patients.js';
 
-/** What is left of somebody who was erased; of an item's and an approval's reason, which must not be empty. */
+/** Placeholder in erased rows; reasons of items and approvals must not be empty. */
 const ERASED = 'erased';
 
 /**
- * Makes a person unknown to the service (R-90): encounters, orders and the audit are kept with ids, states and amounts,
- * the patient's row with a pseudonym; documents, texts, contact data and stored responses are removed. Safe to run again.
- * @returns the keys of the documents' objects, which are left to the caller, because no transaction holds them; and how
- * many encounters are kept without anything about the person
- * @throws Error when the patient is unknown, or has an open encounter or order
+ * Irreversibly anonymizes a patient (R-90): encounters, orders and the audit keep ids, states and amounts; the
+ * patient's row gets a pseudonym; documents, texts, contact data and stored responses are removed. Safe to repeat.
+ * @returns the object keys of the documents, for the caller to remove because no transaction covers them, and the
+ * number of remaining encounters
+ * @throws Error if the patient is unknown or has an open encounter or order
  */
 export function erasePatient(context: DomainContext, tenantId: string, patientId: string) {
   return inTransaction(context, async (transaction) => {
@@ -43,7 +43,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
     await change('Fulfilment', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
     const isPatient = Prisma.sql`id = ${patientId}::uuid`;
     await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
-    // Responses to requests about the patient name it, or its encounter or order.
+    // Stored responses that name the patient, or its encounters or orders.
     await tenant.run`
       DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
         SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
@@ -53,7 +53,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
   });
 }
 
-/** Locks the patient, so that nothing about it begins, and looks whether something is under way. */
+/** Locks the patient, so that no new encounter or order begins, and checks that none is open. */
 async function lockErasable({ db }: TransactionContext, tenantId: string, patientId: string): Promise<void> {
   const [patient] = await db.of(tenantId).rows<object>`
     SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid FOR UPDATE`;
@@ -64,10 +64,10 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
     UNION ALL
     SELECT order_no FROM "order" JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = encounter_id
     WHERE "order".tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND order_status = 'pending' LIMIT 1`;
-  if (open) throw new Error(`${open.name} is open: it must be finished or cancelled first. Nothing was erased.`);
+  if (open) throw new Error(`${open.name} is open. Finish or cancel it first. Nothing was erased.`);
 }
 
-/** Every column that says something about the person. The e-mail is unique, because the id is. */
+/** New values for every column with personal data. The e-mail must be unique, so it contains the id. */
 function pseudonym(id: string): Partial<Patient> {
   return {
     firstName: ERASED,

@@ -2,20 +2,17 @@ import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import { findRows, groupedBy, type RowOf } from '../transactions/rows.js';
 import type { DomainContext } from '../../context.js';
 
-/** A row that concerns a patient, and what it is. */
 interface ExportedRow {
   readonly type: 'patient' | 'document' | 'encounter' | 'order' | 'event' | 'audit';
   readonly data: object;
 }
 
-/** Everything that is stored about one patient. */
 export interface PatientExport {
   readonly rows: readonly ExportedRow[];
-  /** Whose objects belong to it. */
   readonly documents: readonly Document[];
 }
 
-/** All that is stored about a patient as of one moment, and who saw it (R-90). @throws Error when there is none */
+/** All data stored about a patient, in one snapshot, and its audit (R-90). @throws Error for an unknown patient */
 export function exportPatient({ db }: DomainContext, tenantId: string, patientId: string): Promise<PatientExport> {
   return db.snapshot(async (snapshot) => {
     const rowsOf = <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) =>
@@ -56,7 +53,6 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
 
 type RowsOf = <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) => Promise<RowOf<Model>[]>;
 
-/** The encounters with all their parts. */
 async function encountersOf(rowsOf: RowsOf, ofPatient: Prisma.Sql) {
   const encounters = await rowsOf('Encounter', Prisma.sql`${ofPatient} ORDER BY encounter_no`);
   const where = Prisma.sql`encounter_id = ANY(${encounters.map(({ id }) => id)}::uuid[])`;
@@ -76,7 +72,6 @@ async function encountersOf(rowsOf: RowsOf, ofPatient: Prisma.Sql) {
   }));
 }
 
-/** The orders of these encounters with all their parts. */
 async function ordersOf(rowsOf: RowsOf, encounterIds: readonly string[]) {
   const ofEncounters = Prisma.sql`encounter_id = ANY(${encounterIds}::uuid[])`;
   const orders = await rowsOf('Order', Prisma.sql`${ofEncounters} ORDER BY order_sequence`);

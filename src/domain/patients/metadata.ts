@@ -3,7 +3,7 @@ import { fieldProblem, type Problem } from '../../problem.js';
 const MAX_BYTES = 16 * 1024;
 const DEEPEST = 5;
 
-/** Data of the partner's own, within what a row may hold. @throws Problem validation_failed */
+/** Limits the partner's own data. @throws Problem validation_failed */
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
   const text = JSON.stringify(metadata, refuseInfinity);
@@ -11,7 +11,7 @@ export function checkMetadata(metadata: object): void {
   if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
 }
 
-/** JSON.parse makes Infinity of `1e400`, and JSON.stringify makes null of that. */
+/** JSON.parse turns `1e400` into Infinity, which JSON.stringify turns into null. */
 function refuseInfinity(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw refusal('type', 'must have finite numbers only');
   return value;

@@ -8,7 +8,7 @@ import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, CallerContext } from '../transactions/transaction.js';
 
-/** What a patient is found by, and is shown by where it is not retrieved by itself. */
+/** The columns of a patient in search results and lists. */
 const summary = [
   'id',
   'firstName',
@@ -36,8 +36,8 @@ const summaryFields = fieldsOf('Patient', 'client', summary);
 const patientFields = fieldsOf('Patient', 'client');
 
 /**
- * What a body may leave out, and an erasure empties. With it all new patients have the same columns, so that one statement
- * inserts them.
+ * Optional columns, nulled by erasure. Listing them gives every INSERT of a patient the same columns, and so the same
+ * text.
  */
 export const unsaid = {
   address2: null,
@@ -56,12 +56,12 @@ export const unsaid = {
   medicalHistory: null,
 } satisfies Partial<Record<keyof Patient, null>>;
 
-/** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
+/** The e-mail without regard to case, folded like the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Creates a patient and its user account, which share the key (D-40), and emits patient.created.
- * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
+ * Creates a patient and its user account, which share the key (D-40), and emits patient.created. The unique index
+ * decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
  * @param fixed columns of a sandbox's fixture (R-15)
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata), sandbox_full
@@ -92,7 +92,7 @@ export async function createPatient(
     ...fixed,
   };
   await requireRoom(context, 'client');
-  // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
+  // ON CONFLICT DO NOTHING: a violation would abort the transaction, which must still look up the existing patient.
   const [patient] = await context.db.of(tenantId).rows<PatientSummary>`
     ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`;
   if (!patient) throw await emailTaken(context, body.email);
@@ -100,7 +100,7 @@ export async function createPatient(
   return patient;
 }
 
-/** The patient with that e-mail, whatever its case, if the caller may see it: none or one (D-17, R-89). */
+/** The patient with this e-mail in any case, if the caller may see it: none or one (D-17, R-89). */
 export function findPatients({ caller, db }: LookupContext, email: string): Promise<PatientSummary[]> {
   return db.of(caller.tenantId).rows<PatientSummary>`
     SELECT ${summaryFields} FROM client
@@ -108,7 +108,7 @@ export function findPatients({ caller, db }: LookupContext, email: string): Prom
       AND ${visiblePatient(caller, 'client')}`;
 }
 
-/** A patient with the reference data of its state (D-02). */
+/** A patient with its state (D-02). */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
 /** @throws Problem patient_not_found, also for another tenant's patient, or one that the caller may not see (R-89) */
@@ -124,9 +124,9 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
 }
 
 /**
- * Locks a patient until commit. Everything that decides about its approvals, or that they depend on, does so first and
- * reads the time afterwards (R-50); so these changes are in one order, and their times too. A statement of its own: one
- * that waits for the lock would look up with the snapshot from before.
+ * Locks a patient until the commit. Every decision about its approvals, and every change they depend on, takes this
+ * lock first and reads the time afterwards (R-50), so their times have the order of their commits. A separate
+ * statement: a statement that waits for the lock reads with the snapshot from before the wait.
  */
 export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {
   await db.of(tenantId).run`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
@@ -141,7 +141,7 @@ export async function emailTaken(context: CallerContext, email: string): Promise
   });
 }
 
-/** Not in the future anywhere on earth: the latest date that has begun is that of UTC+14. */
+/** Not in the future anywhere on earth: the latest current date is that of UTC+14. */
 export function birthDate(value: string, now: Date): Date {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
   if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);

@@ -11,7 +11,7 @@ import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
 
 type Patch = Schemas['PatientPatch'];
 
-/** Where a field of a request is kept under another name. */
+/** The columns whose names differ from those of the request. */
 const renamed = {
   gender: 'sex',
   address: 'address1',
@@ -23,8 +23,8 @@ const isRenamed = (field: keyof Patch): field is keyof typeof renamed => field i
 const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? renamed[field] : field);
 
 /**
- * Changes what a merge patch names, and emits patient.updated with the names of what is different now (R-121). Locks the
- * patient first, because approvals depend on its history (R-50).
+ * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
+ * first, because approvals depend on its history (R-50).
  * @throws Problem patient_not_found, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
 export async function updatePatient(context: CallerContext, id: string, patch: Patch): Promise<Patient> {
@@ -40,7 +40,7 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   const { tenantId } = patient;
   const data = { ...Object.fromEntries(changes.map(({ column, value }) => [column, value])), updatedAt: now };
   const { db } = context;
-  // A savepoint, because the other patient is looked up after a violation.
+  // A savepoint, because the existing patient is looked up after a violation.
   await db
     .savepoint(() => updateRows(db, tenantId, 'Patient', data, Prisma.sql`id = ${patient.id}::uuid`))
     .catch(async (error: unknown) => {
@@ -52,7 +52,6 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   return getPatient(context, id);
 }
 
-/** What a field of a patch becomes in the row. */
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
   if (column === 'dateOfBirth') return birthDate(String(value), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;

@@ -7,7 +7,7 @@ import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
 
-/** The states that each state can become. A verified patient stays verified. */
+/** The allowed transitions. A verified patient stays verified. */
 const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
   NOTVERIFIED: ['INVITED', 'VERIFIED'],
   INVITED: ['INVITED', 'VERIFIED', 'NOTVERIFIED'],
@@ -15,7 +15,7 @@ const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
 };
 
 /**
- * Records the result of an identity's verification, and emits patient.verification_updated if the state changes.
+ * Records the result of an identity verification, and emits patient.verification_updated if the state changes.
  * @throws Problem patient_not_found, invalid_state
  */
 export async function recordVerification(

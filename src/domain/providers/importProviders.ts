@@ -7,15 +7,14 @@ import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
-/** How many providers of a file an import found in which state. */
 type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 
 /**
- * Imports a file of providers into a tenant: each is afterwards as the file says, with just its licences; a provider that it
- * does not name stays. A second import of the same file changes nothing. All or nothing (R-106).
- * @returns the counts, or every fault that was found; with faults nothing was written
+ * Imports a file of providers into a tenant, all or nothing: each provider, with its licences, becomes as in the file;
+ * others stay. Importing a file twice changes nothing (R-106).
+ * @returns the counts, or all faults; with faults nothing is written
  */
 export async function importProviders(
   context: DomainContext,
@@ -27,7 +26,9 @@ export async function importProviders(
   const { providers } = file.value;
   const faults = providers.flatMap(({ npi }, index) => {
     if (isNpi(npi)) return [];
-    return [{ ...file.document.placeOf(`/providers/${index}/npi`), message: 'is no NPI: its check digit is wrong' }];
+    return [
+      { ...file.document.placeOf(`/providers/${index}/npi`), message: 'is not an NPI: its check digit is wrong' },
+    ];
   });
   if (faults.length > 0) return { faults };
   return inTransaction(context, async (transaction) => {
@@ -37,7 +38,7 @@ export async function importProviders(
   });
 }
 
-/** Its last digit is the check digit of Luhn's formula over the digits after the prefix 80840 (ISO/IEC 7812). */
+/** Luhn's formula over the prefix 80840 and the NPI (ISO/IEC 7812). */
 export function isNpi(npi: string): boolean {
   const sum = Array.from(`80840${npi}`)
     .reverse()

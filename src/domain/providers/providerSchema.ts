@@ -1,12 +1,12 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// A description is the whole rule of a value: an operator reads it instead of the keyword that failed.
+// Descriptions state the whole rule of a value: operators read them instead of the failed keyword's message.
 const line = (maxLength: number) =>
   ({
     type: 'string',
     maxLength,
     pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
-    description: `must be a text of 1 to ${maxLength} characters on one line, without white space around it`,
+    description: `must be a text of 1 to ${maxLength} characters on one line, without surrounding white space`,
   }) as const;
 
 const licence = {
@@ -25,7 +25,6 @@ const licence = {
   },
 } as const;
 
-/** The schema of a file of providers. */
 export const providerSchema = {
   type: 'object',
   additionalProperties: false,

@@ -7,13 +7,12 @@ import { requireSandbox } from '../access/sandboxTenants.js';
 
 const sweeps = [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals];
 
-/** The time of a sandbox, and how far it is ahead of the world's. */
 export interface SandboxTime {
   readonly now: Date;
   readonly offsetSeconds: number;
 }
 
-/** How far the time of a sandbox tenant is ahead of the world's, in milliseconds. */
+/** Milliseconds that the clock of a sandbox tenant is ahead of real time. */
 export async function clockOffset({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<number> {
   const select = { clockOffsetMs: true };
   const tenant = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId }, select });
@@ -27,17 +26,17 @@ export async function readClock(context: Context): Promise<SandboxTime> {
 }
 
 /**
- * Moves the time of a sandbox forward, or leaves it; then does what is due by then, as the jobs would. Of a great deal it
- * does the beginning, and the jobs do the rest.
- * @param offsetSeconds how far it is to be ahead of the world's
- * @param row of the audit, which is committed with the move
- * @throws Problem sandbox_only; sandbox_busy; validation_failed when time would go back, also when somebody else was faster
+ * Advances the time of a sandbox, then does the work of the jobs that is due by then: the first batches at once, the
+ * jobs the rest.
+ * @param offsetSeconds the new lead over real time
+ * @param row of the audit, committed with the new time
+ * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, also after a concurrent change
  */
 export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {
   requireSandbox(context);
   const { tenantId } = context.caller;
   const clockOffsetMs = offsetSeconds * 1000;
-  // They add the offset themselves.
+  // The jobs add the offset themselves.
   const { db, realNow: now, newId, randomBytes, log } = context;
   const world = { db, now, newId, randomBytes, log };
   await inTransaction(world, async (transaction) => {

@@ -5,7 +5,7 @@ import { fillSandbox } from './reset.js';
 import { createTenant, listTenants } from '../access/tenants.js';
 import { inTransaction } from '../transactions/transaction.js';
 
-/** What somebody needs to try a demo tenant; the secret is known only now. */
+/** Credentials for a demo tenant; the secret is returned only here. */
 interface DemoCredentials {
   readonly name: string;
   readonly clientId: string;
@@ -13,8 +13,7 @@ interface DemoCredentials {
 }
 
 /**
- * Two, so that the wall between tenants can be tried. The first has the fixtures, the other one a catalog of its own
- * until it is reset.
+ * Two tenants, to try their separation. The first has the fixtures, the second a different catalog until it is reset.
  */
 const demoTenants = [
   { id: 'demo', name: 'demo', catalog: null },
@@ -22,8 +21,8 @@ const demoTenants = [
 ] as const;
 
 /**
- * Creates the sandbox tenants of the demo, each with one API client that has every permission of a partner. A tenant
- * that exists is left alone and gives no credentials. A tenant comes complete or not at all.
+ * Creates the sandbox tenants of the demo, each with one API client that has every permission of a partner, each in one
+ * transaction. An existing tenant is left unchanged and gives no credentials.
  */
 export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoCredentials[]> {
   const existing = new Set((await listTenants(context)).map(({ id }) => id));

@@ -18,10 +18,9 @@ import { restoreWebhooks } from './webhookFixtures.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
 
-/** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 
-/** Ids of fixtures end in what they are and a number, so that the examples can be read: `…e123`. */
+/** Ids of fixtures end in their kind and a number, so that the examples are readable: `…e123`. */
 const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padStart(12, '0')}`;
 
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
@@ -55,7 +54,6 @@ const janeMiller = {
   gfeStateId: texas,
 } as const;
 
-/** Not verified yet. */
 const noahReed = {
   firstName: 'Noah',
   lastName: 'Reed',
@@ -71,10 +69,10 @@ const patientAt = new Date('2026-10-05T15:30:00.000Z');
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** An API client that can do nothing: the fixtures' document needs one that it is of. */
+/** An API client without permissions, as the uploader of the fixtures' document. */
 const CLIENT_NAME = 'Sandbox fixtures';
 
-/** Stores the file of the fixtures' document. @throws Problem dependency_unavailable when the store fails */
+/** Stores the file of the fixtures' document. @throws Problem dependency_unavailable if the store fails */
 export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promise<StoredFile> {
   const scanner = { scanned: (body: AsyncIterable<Uint8Array>) => body };
   return storeFile({ caller: { tenantId }, download: downloadSample, objects, scanner }, jane, {
@@ -86,11 +84,11 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 }
 
 /**
- * Fills a sandbox with what the examples of the contract show, by the same ids for every tenant (R-73): what happened
- * is done again, each thing at its time. An encounter waits for a live visit, one for a chart review, one is under
- * review, one waits for information, and one is completed and not paid.
- * @param tenantId a tenant that owns nothing but API clients and reuses no approvals
- * @param file what {@link storeFixtureFile} returned
+ * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating
+ * their history at its times. One encounter waits for a live visit, one for a chart review, one is under review, one
+ * waits for information, and one is completed and unpaid.
+ * @param tenantId a tenant that owns only API clients and reuses no approvals
+ * @param file the result of {@link storeFixtureFile}
  */
 export async function replayFixtures(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
   const caller = await fixtureCaller(context, tenantId);
@@ -140,7 +138,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   });
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});
-  // A visitor of the sandbox may go on as this provider.
+  // Users of the sandbox may continue as this provider.
   const claim = { reviewerRef, leaseSeconds: 4 * 3_600 };
   await claimEncounter(at(now), encounterNo, claim, null);
   const asked = await create(now, 100_127, { treatmentIds: [semaglutide] });
@@ -148,13 +146,13 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const message = 'Which dose did you take last, and when?';
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
   await createPatient(at(patientAt), noahReed, { id: noah, isVerified: 'NOTVERIFIED' });
-  // Consumers ignore an event whose id they have seen, so each reset has events of its own.
+  // Consumers ignore events with known ids, so each reset creates new ids.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);
   await restoreWebhooks(at(now), told);
 }
 
-/** Imports a catalog that is a part of this build: a fault in it is a defect. */
+/** Imports a catalog that is part of this build; a fault in it is a defect. */
 export async function importBundled(context: TransactionContext, tenantId: string, path: string): Promise<void> {
   const file = readCatalog(await readFile(new URL(path, packageRoot), 'utf8'));
   const result = 'faults' in file ? file : await writeCatalog(context, tenantId, file);

@@ -9,7 +9,6 @@ import {
 } from '../transactions/positionCursor.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
-/** A request of an API client, as the audit has it. */
 export interface RequestRow {
   readonly position: bigint;
   readonly at: Date;
@@ -27,8 +26,8 @@ const KEPT_MS = 7 * 86_400_000;
 const NEWEST = 10n ** 18n - 1n;
 
 /**
- * What the API clients of a sandbox asked in the last week, newest first (R-142): the rows of the audit, sealed or not. A
- * client that is limited to clinics sees its own.
+ * The requests of the sandbox's API clients in the last week, newest first (R-142): all audit rows, even before their
+ * checkpoint. A client that is limited to clinics sees only its own.
  * @throws Problem sandbox_only, cursor_invalid
  */
 export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
@@ -45,7 +44,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
 
 type Row = Scanned & (RequestRow | { readonly position: null });
 
-/** Rows older than a week end the scan: they do not count, so that nothing says that more may come. */
+/** Rows older than a week end the scan and are not counted, so that the page does not announce more. */
 function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: bigint): Promise<Row[]> {
   const { tenantId, clientId: own, allowedClinicIds } = caller;
   const { operationId = null, status = null, code = null, limit } = filter;

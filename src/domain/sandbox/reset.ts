@@ -9,7 +9,7 @@ import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */
+/** All tables of a tenant except API clients and webhook endpoints. Tables reference only those of later groups. */
 const tableGroups = [
   [
     'sweep_failure',
@@ -39,7 +39,7 @@ const tableGroups = [
 
 export const resetTables = tableGroups.flat();
 
-/** What identifies a row within its tenant; `id` where nothing else is said. */
+/** The key of a row within its tenant, if it is not `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sweep_failure: ['row_id'],
   webhook_inbox: ['tenant_id'],
@@ -49,12 +49,12 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
 };
 
 const BATCH = 1_000n;
-/** Objects that a caller waits for; the clean-up of objects without a row removes the rest. */
+/** Objects removed while the caller waits; the clean-up of objects without a row removes the rest. */
 const MAX_REMOVED = 100;
 
 /**
- * Restores the initial fixtures and real time; API clients stay (R-76). Waits for in-flight requests.
- * @param row of the audit, which is committed with the effect
+ * Restores the initial fixtures and real time; API clients stay (R-76). Waits for requests in progress.
+ * @param row of the audit, committed with the reset
  * @throws Problem sandbox_only, sandbox_busy
  */
 export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {
@@ -69,7 +69,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
       SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId} LIMIT ${MAX_REMOVED}`;
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
-    // The fixtures wait for their review whatever the operator has set.
+    // The fixtures wait for review, so turn reuse off while they are created.
     await db.of(tenantId).run`
       UPDATE tenant SET clock_offset_ms = 0, gfe_reuse = false, updated_at = ${transaction.now()} WHERE id = ${tenantId}`;
     await replayFixtures(transaction, tenantId, file);
@@ -82,7 +82,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
 
 /**
  * Creates a sandbox tenant with the fixtures (R-73).
- * @throws Error when the name or the id is malformed or taken; Problem dependency_unavailable when the store fails
+ * @throws Error if the name or the id is malformed or taken; Problem dependency_unavailable if the store fails
  */
 export function createSandbox(
   context: DomainContext,
@@ -96,14 +96,14 @@ export function createSandbox(
   });
 }
 
-/** Gives a new sandbox tenant, which owns nothing but API clients, the fixtures, in the transaction that creates it. */
+/** Fills a new sandbox tenant, which owns only API clients, in the transaction that creates it. */
 export async function fillSandbox(context: TransactionContext, tenantId: string, store: FixtureStore): Promise<void> {
   await replayFixtures(context, tenantId, await storeFixtureFile(store, tenantId));
 }
 
 /**
- * Waits for the requests of the tenant that are under way, and lets no other begin. What works on encounters without a
- * request locks their rows first; so do we, or the two could wait for one another.
+ * Waits for the tenant's requests in progress and blocks new ones. Jobs lock the rows of encounters first; the reset
+ * does, too, because the reverse order deadlocks.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
   const { db } = context;
@@ -112,13 +112,13 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
-  // Deliveries are made under the cursor's lock.
+  // Deliveries are created under the cursor's lock.
   await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
   await db.of(tenantId).run(lockingEndpoints(tenantId));
   return locked;
 }
 
-/** In parts that are done well within the time of a statement, however much there is. */
+/** Deletes in batches, so that each statement stays within its timeout. */
 async function empty({ db }: TransactionContext, tables: readonly string[], tenantId: string): Promise<void> {
   const deletions = tables.map((name) => {
     const table = identifier(name);
@@ -135,14 +135,14 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   } while (most === BATCH);
 }
 
-/** Endpoints stay, but what happened to them may be in a time that has not come any more. */
+/** Endpoints stay, but the times of their deliveries may now be in the future. */
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };
   await updateRows(db, tenantId, 'WebhookEndpoint', data, Prisma.sql`true`);
 }
 
-/** Their rows are gone, so they are waste: when the store fails they are left to the clean-up, too. */
+/** The objects have no rows any longer: if the store fails, the clean-up removes them. */
 async function removeObjects({ objects }: Context, keys: readonly string[]): Promise<void> {
   try {
     for (const key of keys) await objects.remove(key);

@@ -3,10 +3,10 @@ import type { Downloader } from '../../adapters/download/downloader.js';
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from '../documents/fileRules.js';
 
-/** The host of the contract's examples; nobody can ever own it (RFC 2606). */
+/** The host of the contract's examples, reserved by RFC 2606. */
 export const SAMPLE_HOST = 'files.northwind.example';
 
-/** One empty page. Scanners and viewers want the mark at its very end. */
+/** One empty page. Scanners and viewers expect the marker at the very end. */
 const samplePdf = Buffer.from(
   [
     '%PDF-1.4',
@@ -29,7 +29,6 @@ const samplePng = Buffer.from(
   'base64',
 );
 
-/** By the extension of the URL's path. */
 const samples: ReadonlyMap<string, readonly [DocumentMediaType, Buffer]> = new Map([
   ['pdf', ['application/pdf', samplePdf]],
   ['jpg', ['image/jpeg', sampleJpeg]],
@@ -37,7 +36,6 @@ const samples: ReadonlyMap<string, readonly [DocumentMediaType, Buffer]> = new M
   ['png', ['image/png', samplePng]],
 ]);
 
-/** Delivers the built-in sample of a kind of file. */
 export const downloadSample: Downloader = async (url, _limits, use) => {
   const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
   if (!sample) throw new Problem('document_fetch_failed');
@@ -47,9 +45,9 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
 };
 
 /**
- * What fetches documents in a sandbox: the host of the contract's examples delivers a built-in sample, so that an upload
- * needs no file server (D-83); everything else is fetched as usual.
- * @throws Problem document_fetch_failed when the host has no sample of that kind
+ * The downloader of sandboxes: the host of the contract's examples delivers a built-in sample, so that uploads need no
+ * file server (D-83); other URLs are fetched.
+ * @throws Problem document_fetch_failed if the host has no sample of that kind
  */
 export function withSampleFiles(download: Downloader): Downloader {
   return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);

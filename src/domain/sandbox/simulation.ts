@@ -12,16 +12,15 @@ import type { CallerContext } from '../transactions/transaction.js';
 
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 
-/** The provider that the sandbox plays, unless another one has the encounter. */
+/** The provider that the sandbox simulates, unless another one holds the encounter. */
 const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
-/** Where the patient would meet the provider. */
 const VISITS = 'https://visits.northwind.example';
 const QUESTION = 'Asked in the sandbox.';
 const REVOCATION = 'Revoked in the sandbox.';
 
 /**
- * Plays the provider, by the same transitions as the provider network, all or nothing (R-75).
+ * Simulates the provider with the transitions of the provider network, all or nothing (R-75).
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */
 export async function simulateEncounter(
@@ -30,7 +29,8 @@ export async function simulateEncounter(
   { outcome, pay }: Bodies['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
-  // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+  // Without the lock another provider could claim the encounter after its holder is read, and the simulation would
+  // fail.
   await lockEncounter(context, encounterNo);
   const encounter = await outcomes[outcome](context, encounterNo);
   return pay ? paid(context, encounter) : encounter;
@@ -49,7 +49,7 @@ const outcomes: Readonly<Record<Bodies['SimulateEncounterRequest']['outcome'], P
   request_information: ask,
 };
 
-/** As the provider that has it, if one has. */
+/** Claims as the current holder, if any. */
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const encounter = await getEncounter(context, encounterNo);
   const { reviewerRef, leaseExpiresAt } = encounter;
@@ -59,20 +59,18 @@ async function claim(context: CallerContext, encounterNo: bigint): Promise<Encou
   return claimEncounter(asHolder(context, encounter), encounterNo, { reviewerRef });
 }
 
-/** Asks the partner, as the provider that has it. */
 async function ask(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const claimed = await claim(context, encounterNo);
   const body = { reviewerRef: claimed.reviewerRef ?? REVIEWER, message: QUESTION };
   return requestInformation(asHolder(context, claimed), encounterNo, body);
 }
 
-/** As the API client of the claim, which alone may go on with it. */
+/** With the API client of the claim: only that may continue it. */
 function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
   const { caller } = context;
   return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };
 }
 
-/** Decides the items that wait, in their order. */
 function review(approves: (index: number) => boolean): Play {
   return async (context, encounterNo) => {
     const claimed = await claim(context, encounterNo);
@@ -89,14 +87,12 @@ function review(approves: (index: number) => boolean): Play {
   };
 }
 
-/** Takes back what is in force. */
 async function revoke(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { gfeItems } = await getEncounter(context, encounterNo);
   const items = gfeItems.filter((item) => displayedStatus(item, context.now()) === 'approved');
   return revokeApprovals(context, encounterNo, { reviewerRef: REVIEWER, items, reason: REVOCATION });
 }
 
-/** Pays what is left of the order, if there is one. */
 async function paid(context: CallerContext, encounter: EncounterRecord): Promise<EncounterRecord> {
   const { order, encounterNo } = encounter;
   if (order?.orderStatus !== 'pending') return encounter;

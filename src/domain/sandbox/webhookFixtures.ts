@@ -7,9 +7,9 @@ const deliveredId = '01a1f9b8-cbc0-7000-8000-00000000de01';
 const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
 
 /**
- * Restores the webhook endpoint of the examples and what was sent to it: one event with success, one without. Its API client
- * is not active, so it gets nothing, and its secret protects nothing.
- * @param events of the fixtures, as they are about to be written
+ * Restores the webhook endpoint of the examples and two deliveries: one succeeded, one failed. Its API client is
+ * inactive, so it receives no events and its secret is unused.
+ * @param events of the fixtures, about to be written
  */
 export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
   const { tenantId, apiClientId } = context.caller;
@@ -43,6 +43,6 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     delivery(deliveredId, 'encounter.completed', 'delivered', 204),
     delivery(failedId, 'order.created', 'failed', 500),
   ];
-  // With the events, which are written by the same statement.
+  // The events are written by the same statement.
   context.changes.push(tenantInsertion(tenantId, 'webhook_delivery', deliveries));
 }

@@ -91,7 +91,7 @@ describe('a rotation while the service runs', () => {
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
-    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'));
+    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys file is damaged'));
     expect(logged).toHaveLength(warnings);
   });
 });
@@ -101,7 +101,7 @@ describe('keys rotate', () => {
     const [first, second] = [await rotate(file), await rotate(file)];
     expect([first.retired, second.retired]).toEqual([[], []]);
     harness.clock.advance(30 * DAY - 1);
-    await expect(rotate(file)).rejects.toThrow(/live until \d{4}-\d\d-\d\dT.*--force/s);
+    await expect(rotate(file)).rejects.toThrow(/valid until \d{4}-\d\d-\d\dT.*--force/s);
     expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
     harness.clock.advance(1);
     const third = await rotate(file);

@@ -90,7 +90,7 @@ const tampering: [string, string[], string][] = [
   ['removed, all of a checkpoint', ['DELETE FROM audit_event WHERE position <= 3'], 'Row 1 was removed.'],
   ['inserted', [insertAt(4)], 'Row 4 was inserted.'],
   ['inserted before the first', [insertAt(0)], 'Row 0 was inserted.'],
-  ['reordered', swap(5, 7), 'Row 5 was reordered: it was sealed as row 7.'],
+  ['reordered', swap(5, 7), 'Row 5 was reordered: its checkpoint has it as row 7.'],
   [
     'changed, with a checkpoint that fits',
     [
@@ -131,7 +131,7 @@ it('names a row that stays unsealed for longer than MAX_UNSEALED_MS', async () =
   now = new Date(now.getTime() + MAX_UNSEALED_MS);
   await expectFault(null);
   now = new Date(now.getTime() + 1);
-  await expectFault(expect.stringMatching(/^Row 11 has not been sealed/));
+  await expectFault(expect.stringMatching(/^Row 11 has had no checkpoint/));
   await addCheckpoints(context);
   await expectFault(null);
 });
@@ -142,7 +142,7 @@ it('finds the expected checkpoint, or reports it as missing or changed', async (
   await addCheckpoints(context);
   expect(await verifyAudit(context, noted)).toMatchObject({ checkpoints: 4, fault: null });
   const { fault } = await verifyAudit(context, { number: 3n, hash: '0'.repeat(64) });
-  expect(fault).toBe('The hash of checkpoint 3 is not the one that --expect names.');
+  expect(fault).toBe('The hash of checkpoint 3 differs from the one that --expect names.');
   await asSuperuser('DELETE FROM audit_seal WHERE number > 2', 'DELETE FROM audit_event WHERE position > 7');
   await expectFault(null);
   expect((await verifyAudit(context, noted)).fault).toMatch(/^Checkpoint 3 .* is missing/);

@@ -103,6 +103,6 @@ describe('allowed origins', () => {
     '*:80 b:1',
     ...words('127.0.0.1 host host: host:99999 user@host:80 host:80/path http://host:80 host:80?x:1'),
   ])('must be host:port, not %s', (entry) => {
-    expect(() => allowedOrigins([entry], 'HOSTS')).toThrow('in HOSTS is not host:port');
+    expect(() => allowedOrigins([entry], 'HOSTS')).toThrow('HOSTS must be a list of host:port');
   });
 });

@@ -136,7 +136,7 @@ describe('the file store', () => {
     expect((await readdir(fresh)).sort()).toEqual(['documents', 'file-link.key']);
     expect(await readFile(join(fresh, 'file-link.key'))).toHaveLength(32);
     await writeFile(join(fresh, 'file-link.key'), 'short');
-    await expect(open()).rejects.toThrow('does not hold 32 bytes');
+    await expect(open()).rejects.toThrow('must have 32 bytes');
     await rm(fresh, { recursive: true });
   });
 

@@ -5,7 +5,7 @@ const name = {
   type: 'string',
   maxLength: 255,
   pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
-  description: 'must be a text of 1 to 255 characters on one line, without white space around it',
+  description: 'must be a text of 1 to 255 characters on one line, without surrounding white space',
 } as const;
 const text = { type: 'string', maxLength: 2000, description: 'must be a text of at most 2000 characters' } as const;
 const note = { type: 'string', maxLength: 255, description: 'must be a text of at most 255 characters' } as const;
@@ -110,7 +110,7 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   price: money,
   qty: count,
   qtyAlert: count,
-  // Money must not guess (D-04): the interface shows these two and what they mean.
+  // Members about money need explicit values (D-04): the API shows these two and their meaning.
   shippingType: { enum: ['FREE_SHIPPING', 'FLAT_RATE'], description: 'must be FREE_SHIPPING or FLAT_RATE' },
   shippingAmount: money,
   vendorCost: money,
@@ -155,8 +155,8 @@ const product = {
 } as const;
 
 /**
- * JSON Schema 2020-12 of a catalog file for one tenant. Members have the names of the interface, but a product refers
- * to its pharmacy, category, subcategory and clinics by name, because a file need not hold ids.
+ * JSON Schema 2020-12 of a catalog file for one tenant. Members have the names of the API, but a product names its
+ * pharmacy, category, subcategory and clinics, because a file may omit ids.
  */
 export const catalogSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',

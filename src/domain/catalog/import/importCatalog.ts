@@ -10,7 +10,6 @@ import { tables, type Change } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
 
-/** The kinds of elements in a report. */
 const reported = {
   clinics: 'clinic',
   pharmacies: 'pharmacy',
@@ -19,30 +18,27 @@ const reported = {
   products: 'product',
 } as const;
 
-/** Number of elements in each state. */
 type Counts = Readonly<Record<Change['state'], number>>;
 export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
-/** A change to an element of the file or to its parts. */
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
 export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
 /** Receives the number of rows written so far, and of all rows to write. */
 export type Progress = (written: number, total: number) => void;
 
-/** Rows in a statement: enough to save round trips, few enough to move a progress bar. */
+/** Rows per statement: enough to save round trips, few enough to move a progress bar. */
 const BATCH = 1_000;
 
 export interface ImportOptions {
-  /** Return the result without writing anything. */
   readonly dryRun?: boolean;
   readonly progress?: Progress;
 }
 
 /**
- * Imports a catalog file into a tenant: creates or updates the elements of the file and leaves other rows as they are.
- * A second import of a file changes nothing.
- * @returns the changes, or every fault; with faults nothing was written
+ * Imports a catalog file into a tenant: creates or updates its elements and leaves other rows unchanged. Importing a
+ * file twice changes nothing.
+ * @returns the changes, or all faults; with faults nothing is written
  */
 export async function importCatalog(
   context: DomainContext,

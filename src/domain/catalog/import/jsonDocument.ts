@@ -7,17 +7,15 @@ export interface JsonPlace {
   readonly pointer: string;
 }
 
-/** A fault in a JSON file. */
 export interface JsonFault extends JsonPlace {
   readonly message: string;
 }
 
-/** The value of a JSON text, and the places of its parts. */
 export interface JsonDocument {
   /** undefined if the text is not JSON. */
   readonly value: unknown;
   /**
-   * The first syntax error, because later ones mostly follow from it; otherwise every repeated member and every value
+   * The first syntax error, because most later ones follow from it; otherwise every repeated member and every value
    * that PostgreSQL cannot store: U+0000, half a surrogate pair, a number beyond the range of a double.
    */
   readonly faults: readonly JsonFault[];
@@ -81,7 +79,7 @@ function positionsOf(text: string): (offset: number) => { line: number; column: 
 
 type Visitor = (node: Node, pointer: string, fault: string | undefined) => void;
 
-/** Visits every value, and the name of each member under the same pointer before its value. */
+/** Visits every value, and each member's name before its value, under the same pointer. */
 function visit(node: Node, pointer: string, found: Visitor): void {
   found(node, pointer, faultOf(node.value));
   const children = node.children ?? [];

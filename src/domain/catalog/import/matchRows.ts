@@ -18,7 +18,6 @@ export const tables = [
 /** Pharmacies have no table: products hold their ids and names. */
 export type Kind = (typeof tables)[number]['kind'] | 'pharmacy';
 
-/** An element of the file. */
 export interface Place<Element> {
   readonly element: Element;
   /** JSON pointer. */
@@ -27,7 +26,6 @@ export interface Place<Element> {
   readonly parent: string;
 }
 
-/** A row, identified by its id, or by its key within its parent. */
 export interface Row {
   readonly id: string;
   readonly parent: string;
@@ -36,17 +34,15 @@ export interface Row {
   readonly columns: object;
 }
 
-/** A change of a row, with the columns that the file decides. */
+/** A change of a row, with the columns that the file sets. */
 export interface Change extends Row {
   /** JSON pointer to the element; for a part that the file omits, to the element that it belongs to. */
   readonly pointer: string;
   readonly state: 'created' | 'updated' | 'deleted' | 'unchanged';
 }
 
-/** An element with the change of its row. */
 export type Match<Element> = Place<Element> & Change;
 
-/** The input of a plan, and the receiver of its faults. */
 export interface Planning {
   readonly stored: Readonly<Record<Kind, readonly Row[]>>;
   newId(): string;
@@ -105,12 +101,11 @@ function hasColumns(stored: object, wanted: object): boolean {
   });
 }
 
-/** Identifies a row within its tenant and kind. */
 export function nameOf({ parent, key }: Pick<Row, 'parent' | 'key'>): string {
   return `${parent} ${key}`;
 }
 
-/** The elements of the lists that these elements have as a member of this name. */
+/** The elements of this list member, over all these elements. */
 export function partsOf<Whole, Part>(
   wholes: readonly { readonly element: Whole; readonly pointer: string; readonly id: string }[],
   name: string,

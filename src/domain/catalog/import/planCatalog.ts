@@ -6,7 +6,7 @@ import type { Change, Kind, Place, Planning, Row } from './matchRows.js';
 
 export type CatalogPlan = Record<Kind, readonly Change[]>;
 
-/** A file lists every part of these elements: stored parts that it omits are deleted. */
+/** Parts that a file lists completely: stored parts that it omits are deleted. */
 const ownedParts = [
   ['location', 'clinic'],
   ['variant', 'offer'],
@@ -17,7 +17,7 @@ const ownedParts = [
 
 /**
  * Compares a valid file with the stored catalog. The import creates or updates the elements of the file and leaves
- * other rows as they are. Reports faults to `planning.fault`.
+ * other rows unchanged. Faults go to `planning.fault`.
  */
 export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   const groups = matchGroups(planning, catalog);
@@ -39,7 +39,6 @@ export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   return { ...plan, product: [...plan.product, ...deletions(planning, catalog)] };
 }
 
-/** Clinics, categories and pharmacies, which products refer to. */
 function matchGroups(planning: Planning, catalog: Catalog) {
   const root = [{ element: catalog, pointer: '', id: '' }];
   const clinics = partsOf(root, 'clinics', (all) => all.clinics);
@@ -139,7 +138,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
       if (others.length > 0) {
         fault(`${pointer}/clinic`, `is the name of ${others.length + 1} clinics: give the id of one of them`);
       }
-      // Keep an unknown or ambiguous name as the id, so that its repetition is no second fault.
+      // Keep an unknown or ambiguous name as the id, so that repeating it is not a second fault.
       return id ?? clinic;
     },
   };
@@ -151,7 +150,6 @@ function merged(stored: readonly Row[], matches: readonly Row[]): Row[] {
   return [...stored.filter(({ id }) => !found.has(id)), ...matches];
 }
 
-/** The products that the file deletes. */
 function deletions({ stored, fault }: Planning, { products }: Catalog): Change[] {
   const ids = new Map(stored.product.map(({ key, id }) => [key, id]));
   return products.flatMap(({ id: given, sku, isDeleted }, index): Change[] => {

@@ -5,7 +5,6 @@ import { isTimeZone } from '../timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
 import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
 
-/** A file that matches its schema. */
 export interface ValidFile<Content> {
   readonly value: Content;
   readonly document: JsonDocument;
@@ -22,7 +21,6 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** The content of a file, or all its faults. */
 export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
   const document = parseJson(text);
   const { value } = document;
@@ -35,7 +33,6 @@ export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): 
   return places.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** Compiles a schema with our keywords. */
 export function fileValidator<T>(schema: object): ValidateFunction<T> {
   const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
   const ajv = new Ajv2020(options);
@@ -44,7 +41,7 @@ export function fileValidator<T>(schema: object): ValidateFunction<T> {
   return ajv.compile<T>(schema);
 }
 
-/** Reports a value once, even if several keywords failed. */
+/** Reports each value once, even if several keywords failed. */
 function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): JsonFault[] {
   const faults = errors.filter(({ keyword }) => keyword !== 'if').map((error) => faultOf(document, error));
   return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.message}`, fault])).values()];
@@ -54,7 +51,7 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   const { keyword, instancePath, params, parentSchema, message = keyword } = error;
   if (keyword === 'additionalProperties') {
     const place = document.placeOf(`${instancePath}/${escaped(params['additionalProperty'])}`, 'name');
-    return { ...place, message: 'is not a member that the file can have here' };
+    return { ...place, message: 'is not a member that the file format allows here' };
   }
   const place = document.placeOf(instancePath);
   if (keyword === 'required') return { ...place, message: `${String(params['missingProperty'])} is missing` };
@@ -75,8 +72,8 @@ interface UniqueBy {
 }
 
 /**
- * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have the same texts in these members. Each
- * repetition is a fault that names the first such element.
+ * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have equal texts in these members. Each repetition
+ * is a fault that names the first such element.
  */
 const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, elements, path) => {
   const firsts = new Map<string, number>();

@@ -1,0 +1,33 @@
+import type { Command } from '@commander-js/extra-typings';
+
+/** How to start the program, for examples and advice. */
+export const PROGRAM = 'npm run --silent cli --';
+
+/** Adds a group of commands. */
+export const addGroup = (program: Command, name: string, description: string): Command =>
+  program.command(name).description(description).helpCommand(false);
+
+/**
+ * Adds a command that takes --json.
+ * @param examples the arguments of each example
+ * @param notes for the help, before the examples
+ */
+export function addCommand<const Usage extends string>(
+  parent: Command,
+  usage: Usage,
+  description: string,
+  examples: readonly string[] = [''],
+  notes = '',
+) {
+  const path = [PROGRAM, ...(parent.parent ? [parent.name()] : []), usage.split(' ')[0]].join(' ');
+  const lines = examples.map((example) => `  $ ${path} ${example}`.trimEnd());
+  return parent
+    .command(usage)
+    .description(description)
+    .option('--json', 'print JSON')
+    .addHelpText('after', [notes, `\nExample:\n${lines.join('\n')}`].filter(Boolean).join('\n'));
+}
+
+/** Adds a command on one tenant. */
+export const addTenantCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
+  addCommand<Usage>(...given).requiredOption('--tenant <tenant>', 'id or name of the tenant');
