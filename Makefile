@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants test-titles measure-uploads faults clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick check format lint typecheck fresh breaking release bench bench-growth mutants test-titles measure-uploads faults clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -25,8 +25,11 @@ dev: install generated/.fresh generated/docs/index.html ## serve from the source
 test: build ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
+test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
+	TEST_UNIT=1 npm test --silent -- tests/unit $(ARGS)
+
 test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
-	npm test --silent -- tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
+	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
 
 check: install fresh lint breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 

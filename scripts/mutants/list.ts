@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'A local time that the clocks skip is rejected.',
     search: '!resolved.toPlainDateTime().equals(wall)',
     replacement: 'false',
-    tests: ['encounters/schedule.test'],
+    tests: ['unit/schedule.test'],
   },
   {
     name: 'page-from-the-end',

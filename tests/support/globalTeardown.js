@@ -1,4 +1,4 @@
 /** Stops the cluster that globalSetup started in this process. */
 export default async function globalTeardown() {
-  await globalThis.stopTestCluster();
+  await globalThis.stopTestCluster?.();
 }

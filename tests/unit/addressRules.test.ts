@@ -5,9 +5,9 @@ import {
   isPublicOrigin,
   parseRedirect,
   parseTarget,
-} from '../../../src/adapters/download/addressRules.js';
-import { words } from '../../support/words.js';
-import { forbiddenHosts } from './downloadHarness.js';
+} from '../../src/adapters/download/addressRules.js';
+import { words } from '../support/words.js';
+import { forbiddenHosts } from '../domain/documents/downloadHarness.js';
 
 function judge(text: string): 'malformed' | 'forbidden' | 'accepted' {
   const url = parseTarget(text);

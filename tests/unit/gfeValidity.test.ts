@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { approvalEnd, displayedStatus } from '../../../src/domain/approvals/approvals.js';
+import { approvalEnd, displayedStatus } from '../../src/domain/approvals/approvals.js';
 
 const at = (text: string): Date => new Date(text);
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { completeDocument } from '../../../src/domain/documents/content.js';
-import type { DocumentMediaType } from '../../../src/domain/documents/fileRules.js';
-import { refusalOf } from '../../support/downloads.js';
-import { sampleFiles } from '../../support/fileHost.js';
-import { bodyOf } from '../../support/objectStores.js';
+import { completeDocument } from '../../src/domain/documents/content.js';
+import type { DocumentMediaType } from '../../src/domain/documents/fileRules.js';
+import { refusalOf } from '../support/downloads.js';
+import { sampleFiles } from '../support/fileHost.js';
+import { bodyOf } from '../support/objectStores.js';
 
 type Kind = keyof typeof sampleFiles;
 

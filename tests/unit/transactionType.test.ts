@@ -1,9 +1,9 @@
-import type { Database } from '../../../src/adapters/database/database.js';
-import type { Transaction } from '../../../src/adapters/database/statements.js';
-import type { Context } from '../../../src/context.js';
-import { createEncounter, getEncounter } from '../../../src/domain/encounters/encounters.js';
-import type { EncounterRequest } from '../../../src/domain/encounters/draft.js';
-import type { CallerContext, LookupContext } from '../../../src/domain/transactions/transaction.js';
+import type { Database } from '../../src/adapters/database/database.js';
+import type { Transaction } from '../../src/adapters/database/statements.js';
+import type { Context } from '../../src/context.js';
+import { createEncounter, getEncounter } from '../../src/domain/encounters/encounters.js';
+import type { EncounterRequest } from '../../src/domain/encounters/draft.js';
+import type { CallerContext, LookupContext } from '../../src/domain/transactions/transaction.js';
 
 // `make typecheck` fails if one of the expected errors is missing.
 it('the compiler rejects atomic work with a context from outside of a transaction', () => {
