@@ -129,7 +129,7 @@ it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited
   await db.close();
 
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
-  expect(alone).toEqual(refusal(1, /give DATABASE_OWNER_URL/));
+  expect(alone).toEqual(refusal(1, /Set DATABASE_OWNER_URL/));
   const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'audit', 'purge', '--keep-days', '2194')).toEqual({ removed: 0 });
   expect(await runJson(split, 'audit', 'purge')).toEqual({ removed: 2 });
