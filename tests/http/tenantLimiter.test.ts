@@ -130,6 +130,19 @@ describe('a slot', () => {
     expect(order).toEqual(['a1', 'b1']);
   });
 
+  it('rests after a large response, and delays only its own tenant', async () => {
+    const { limiter, order, begin, end } = stage(4);
+    limiter.charge('a', 64 * 1024);
+    for (const bytes of [1e9, 50_000]) limiter.charge('b', bytes);
+    const begun = ['a1', 'a2', 'b1', 'b2', 'c1'].map(begin);
+    await end('none');
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
+    for (const name of ['a1', 'a2', 'b1', 'c1']) await end(name);
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'b2']);
+    await end('b2');
+    await Promise.all(begun);
+  });
+
   it('is free again after a failure, and while its work runs outside of it', async () => {
     const { limiter, order, begin, end } = stage(1);
     const tenant = { tenantId: 'a', tenantMode: 'live' } as const;

@@ -133,7 +133,9 @@ export function createBackend(
     if (result === null) return;
     await record(result);
     const bytes = send(res, common, result);
-    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
+    if (audit.tenantId === null) return;
+    unread.count(audit.tenantId, bytes, res);
+    limiter.charge(audit.tenantId, bytes);
   };
   return { match: buildMatcher(endpoints), headers: common, answer };
 }

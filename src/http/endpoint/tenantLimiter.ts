@@ -7,6 +7,11 @@ const MAX_WAITING = 200;
 /** Milliseconds; as long as a request waits for a connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
+/** Larger responses keep a slot. */
+const FREE_BYTES = 64 * 1024;
+/** Large responses of one tenant take a slot each for a millisecond per so many bytes: 10 MB a second for five slots. */
+const BYTES_PER_MS = 2_000;
+
 /** The functions that admit the waiting requests of one tenant. */
 interface Queue {
   readonly maxRunning: number;
@@ -87,6 +92,16 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
       } finally {
         leave(tenantId);
       }
+    },
+    /** Charges a response: making a large one keeps the event loop from other tenants, so the slot rests afterwards. */
+    charge(tenantId: string, bytes: number): void {
+      if (bytes <= FREE_BYTES) return;
+      running.add(tenantId, 1);
+      const end = (): void => {
+        running.add(tenantId, -1);
+        admitNext();
+      };
+      setTimeout(end, bytes / BYTES_PER_MS).unref();
     },
   };
 }
