@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { checkSchedule, resolveSchedule, type Schedule } from '../../src/domain/encounters/schedule.js';
+import { checkSchedule, claimableFrom, resolveSchedule, type Schedule } from '../../src/domain/encounters/schedule.js';
 import { Problem } from '../../src/problem.js';
 
 /** The instant, or the code and the pointers of the problem. */
@@ -188,3 +188,21 @@ function offsetAt(instant: number, timeZone: string): number {
   clocks.set(timeZone, clock);
   return Date.parse(`${clock.format(instant).replace(' ', 'T')}Z`) - instant;
 }
+
+describe('claimableFrom', () => {
+  const createdAt = new Date('2026-11-20T16:00:00.000Z');
+  const day = { scheduledDay: '2027-01-05' };
+  const noon = { ...day, scheduledTime: '12:00:00' };
+  const tokyo = { ...day, scheduledTimeZone: 'Asia/Tokyo' };
+  it.each([
+    ['at once', 'asynchronous', noon, '2026-11-20T16:00:00.000Z'],
+    ['at once', 'asynchronous', day, '2026-11-20T16:00:00.000Z'],
+    ['at once', 'synchronous', {}, '2026-11-20T16:00:00.000Z'],
+    ['15 minutes before a live visit', 'synchronous', noon, '2027-01-05T17:45:00.000Z'],
+    ['from midnight at the clinic', 'synchronous', day, '2027-01-05T06:00:00.000Z'],
+    ['from midnight in the given zone', 'synchronous', tokyo, '2027-01-04T15:00:00.000Z'],
+  ] as const)('allows a claim %s: %s, %j', (_rule, reviewType, schedule, from) => {
+    const resolved = resolveSchedule(schedule, 'America/Chicago');
+    expect(claimableFrom(reviewType, resolved, createdAt).toISOString()).toBe(from);
+  });
+});
