@@ -46,7 +46,7 @@ interface Start {
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
 }
 
-/** The message of a worker that has recorded events. */
+/** The message by which a worker reports new events. */
 const NEW_EVENTS = 'events';
 
 /** Checks configuration, schema, keys and object store before it accepts requests. */

@@ -69,14 +69,14 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'A key that was used with another body is rejected.',
     search: "canonicalize(body) ?? ''",
     replacement: "''",
-    tests: ['/recordPayment.test'],
+    tests: ['contract/idempotency.test'],
   },
   {
     name: 'idempotency-replay',
     guarantee: 'A request repeated with its key is not executed again.',
     search: "WHERE idempotency_key.created_at < now() - interval '24 hours'",
     replacement: 'WHERE true',
-    tests: ['/recordPayment.test'],
+    tests: ['contract/idempotency.test'],
   },
   {
     name: 'transaction-rollback',
@@ -218,14 +218,14 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'A rejection never repeats an unknown name, which may be health data.',
     search: 'PROPERTY_NAME.test(name)',
     replacement: 'true',
-    tests: ['/createPatient.test'],
+    tests: ['http/privacy.test'],
   },
   {
     name: 'log-privacy',
     guarantee: 'The log of requests has the path template, never the URL.',
     search: 'route: route?.path ?? null',
     replacement: 'route: req.originalUrl',
-    tests: ['/findPatients.test'],
+    tests: ['http/privacy.test'],
   },
   {
     name: 'body-limit',

@@ -13,7 +13,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       const cancelled = await inTenant(terminal, tenant, (transaction, id) => cancelOrderOf(transaction, id, orderNo));
       const { orderStatus, currency } = cancelled;
       const shown = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };
-      print(terminal, json, shown, `${shown.orderNo} over ${shown.grandTotal} ${currency} is cancelled.`);
+      print(terminal, json, shown, `${shown.orderNo} (${shown.grandTotal} ${currency}) is cancelled.`);
     },
   );
 }

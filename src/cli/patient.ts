@@ -66,8 +66,8 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       await removeAll(store, objects).catch(() => {
         terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
       });
-      const told = `${objects.length} documents were removed, ${encounters} encounters remain anonymized`;
-      print(terminal, json, { id, documents: objects.length, encounters }, `${id} is erased: ${told}.`);
+      const counts = `Documents removed: ${objects.length}. Encounters kept without personal data: ${encounters}`;
+      print(terminal, json, { id, documents: objects.length, encounters }, `Patient ${id} was erased. ${counts}.`);
     });
 }
 

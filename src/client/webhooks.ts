@@ -29,7 +29,8 @@ export async function verifyWebhook(
   const get = (name: string): string => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
   const [id, timestamp, signatures] = [get('webhook-id'), get('webhook-timestamp'), get('webhook-signature')];
   const age = Date.now() / 1000 - Number(timestamp || NaN);
-  if (!(Math.abs(age) <= TOLERANCE)) throw new WebhookError('The webhook is too old, or its time is missing.');
+  if (!(Math.abs(age) <= TOLERANCE))
+    throw new WebhookError('The timestamp of the webhook is missing, or differs too much from the local clock.');
   const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const raw = bytesOf(secret.replace(/^whsec_/, ''));
@@ -41,7 +42,7 @@ export async function verifyWebhook(
       return { id, event: JSON.parse(text) as WebhookEvent };
     }
   }
-  throw new WebhookError('The webhook has no signature by this secret.');
+  throw new WebhookError('The webhook was not signed with this secret.');
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

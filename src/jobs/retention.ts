@@ -2,7 +2,7 @@ import { purgeDocuments } from '../domain/sweeps/purgeDocuments.js';
 import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
 import type { Job } from './job.js';
 
-/** Once a day, data past its retention period: encounters first, because most documents belong to them. */
+/** Removes data past its retention period once a day: encounters first, because most documents belong to them. */
 export const retention: Job = {
   name: 'apply-retention',
   cron: '5 10 * * *',

@@ -2,7 +2,7 @@ import type { Context } from '../context.js';
 import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
-/** A response, as it is stored and replayed. */
+/** A stored response, as it is replayed. */
 interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

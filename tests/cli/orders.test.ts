@@ -66,7 +66,7 @@ describe('order cancel', () => {
     const totals = { grand_total: '255.00', balance_amt: '255.00' };
     expect(event?.data).toEqual({ order_no: orderNo, encounter_id, order_status: 'cancelled', ...totals });
     const other = await newOrder();
-    expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} over 255.00 USD is cancelled.\n`, stderr: '' });
+    expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} (255.00 USD) is cancelled.\n`, stderr: '' });
   });
 
   it('refuses an order that is partly paid, paid, cancelled or of another tenant, and leaves it unchanged', async () => {

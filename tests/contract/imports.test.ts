@@ -168,7 +168,7 @@ describe('imports', () => {
     expect([...rooms].sort()).toEqual(floors.flat().sort());
   });
 
-  it('stay within 15 rooms of at most 10 files', () => {
+  it('keep to 15 rooms of `src/domain`, of at most 10 files each', () => {
     const rooms = floors.flat();
     const filesIn = (room: string) => sources.filter(({ path }) => dirname(path) === `src/domain/${room}`).length;
     expect(rooms.length).toBeLessThanOrEqual(15);

@@ -20,7 +20,7 @@ const eventsOf = async (orderNo: string) => {
   return events.map(({ type, data }) => [type, data['order_status'], data['grand_total'], data['balance_amt']]);
 };
 
-/** An order over 255.00. */
+/** An order of 255.00. */
 const newOrder = async (): Promise<string> => (await completedEncounter(harness, partner)).order_no;
 
 describe('201', () => {

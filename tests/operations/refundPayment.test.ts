@@ -16,7 +16,7 @@ const refund = (orderNo: string, json: unknown, { token }: Pick<Partner, 'token'
   return call(harness, `POST /orders/${orderNo}/refunds`, { token, json, headers });
 };
 const orderOf = async (orderNo: string): Promise<Body> => (await getOrder(harness, partner, orderNo)).body;
-/** An order over 255.00, and the ids of its payments. */
+/** An order of 255.00, and the ids of its payments. */
 async function paidOrder(...amounts: string[]): Promise<{ orderNo: string; payments: string[] }> {
   const { order_no: orderNo } = await completedEncounter(harness, partner);
   for (const amount of amounts) await pay(harness, partner, orderNo, { amount });

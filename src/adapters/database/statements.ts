@@ -15,7 +15,7 @@ export interface Statements {
 export interface Queries {
   /** Statements on the rows of one tenant. @throws Error unless the tenant is one of the parameters */
   of(tenantId: string): Statements;
-  /** Statements on rows of all tenants (jobs, CLI), or on tables without tenant. */
+  /** Statements on rows of all tenants (jobs, CLI), or on tables without a tenant. */
   readonly everyTenant: Statements;
 }
 

@@ -12,7 +12,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** The rows of a table or function that may not exist yet. @throws the driver's error after 5 s without response */
+/** The rows of a table or function that may not exist yet. @throws the driver's error after 5 s without a response */
 export function rowsOf<Row extends QueryResultRow>(url: string, name: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {

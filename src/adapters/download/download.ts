@@ -60,7 +60,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
       const sniffedType = await sniffType(start);
       const body = joined(start, chunks);
       const value = await use({ sniffedType, declaredType: response.headers['content-type'], body });
-      if (!meter.atEnd) throw new Error('The file was not read to its end');
+      if (!meter.atEnd) throw new Error('`use` must read the file to its end');
       return { value, sizeBytes: meter.bytes, checksum: meter.hash.digest('hex') };
     } finally {
       stream.destroy();

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { PlainResponse } from 'got';
 import type { HostAddress } from './hostAddresses.js';
 
-/** Limits of one request, in milliseconds. */
+/** How one request is sent. Timeouts are in milliseconds. */
 export interface HopOptions {
   readonly userAgent: string;
   /** PEM certificates to trust instead of the system's. */

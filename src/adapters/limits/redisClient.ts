@@ -2,7 +2,7 @@ import type { Redis as RedisClient } from 'ioredis';
 import type { Logger } from 'pino';
 import { metrics } from '../../telemetry.js';
 
-/** Milliseconds without response after which the store counts as down. */
+/** Milliseconds without a response after which the store counts as down. */
 const SILENCE_TIMEOUT = 1_000;
 /** Milliseconds. */
 const LONGEST_RETRY = 2_000;

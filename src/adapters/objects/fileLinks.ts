@@ -13,7 +13,7 @@ interface FileLink {
 /** Creates and reads the text of links: `<base64url of the content>.<base64url of its HMAC-SHA256>`. */
 export interface FileLinks {
   sign(content: FileLink): string;
-  /** The content of an authentic link that has not expired; otherwise undefined. */
+  /** The key and the expiry in a link; undefined if the link is forged or has expired. */
   open(text: string, now: Date): FileLink | undefined;
 }
 

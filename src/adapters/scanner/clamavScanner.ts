@@ -12,7 +12,7 @@ interface ClamavOptions {
 /** Longer answers are not from clamd; the limit keeps an endless answer from filling memory. */
 const maxAnswerLength = 4096;
 
-/** Scans with clamd's INSTREAM (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
+/** Scans with clamd's INSTREAM (clamd(8)). The clamscan package ignores backpressure, and its output ends before clamd's verdict. */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
     async *scanned(body) {

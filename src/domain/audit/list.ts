@@ -23,7 +23,7 @@ export async function listAudit(context: Context, filter: Filter): Promise<Scann
   const after = filter.after === undefined ? 0n : positionOf(filter.after, owner);
   const rows = await scan(context, filter, after);
   const [frame] = rows;
-  if (!frame) throw new Error('an aggregate has a row');
+  if (!frame) throw new Error('an aggregate returned no row');
   const found = rows.filter((row) => row.position !== null);
   return scannedPage(owner, frame, found, filter.limit, after);
 }

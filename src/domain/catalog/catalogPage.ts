@@ -72,7 +72,7 @@ export async function readPage<Row>(
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
         ON shown.tenant_id = ${tenantId} AND shown.id = of_page.id) AS rows
     FROM (${selected}) AS page`;
-  if (!found) throw new Error('a tenant has a row');
+  if (!found) throw new Error('the tenant has no row');
   return found;
 }
 

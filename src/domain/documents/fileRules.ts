@@ -96,7 +96,8 @@ export interface FileEvidence {
 export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   const { types }: DocumentRule = documentRules[request.documentType];
   const type = types.find((allowed) => allowed === evidence.sniffedType);
-  if (!type) throw new Problem('document_type_not_allowed', `A document of this type must be ${types.join(', ')}.`);
+  if (!type)
+    throw new Problem('document_type_not_allowed', `A document of this type must be one of ${types.join(', ')}.`);
   const nameInUrl = fileNameInUrl(request.url);
   const name = safeFileName(request.fileName ?? '') ?? nameInUrl ?? `${request.documentType}-${request.documentId}`;
   const claims = [specificType(evidence.declaredType), typeByExtension(name)];

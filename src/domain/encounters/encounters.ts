@@ -144,7 +144,7 @@ function newEncounter(
 ) {
   const now = context.now();
   const encounterNo = fixed?.encounterNo ?? nextNumber;
-  if (encounterNo === null) throw new Error('a draft that is stored has a number');
+  if (encounterNo === null) throw new Error('a draft to be stored has no number');
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),

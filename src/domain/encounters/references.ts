@@ -198,7 +198,7 @@ export function foreignDocuments(documents: FoundDocuments, ofPatient: string): 
   return faultsAt(documents, 'documentIds', 'document_patient_mismatch', isForeign);
 }
 
-/** A record in the body that cannot be used, and the reason. */
+/** A reference in the body to a record that cannot be used, and the reason. */
 export type Fault = FieldError & { readonly code: ProblemCode; readonly pointer: string };
 
 const details: Partial<Record<ProblemCode, string>> = {

@@ -63,7 +63,7 @@ export async function changeEncounter(
   const moment = { ...context, now: () => now };
   if (current.version > stored.version) await applyChange(moment, stored, lapse);
   const changed = await applyChange(moment, current, change);
-  if (!changed) throw new Error('a locked encounter changed');
+  if (!changed) throw new Error('an encounter changed although it was locked');
   return changed;
 }
 

@@ -74,7 +74,7 @@ async function scan({ db, caller }: FeedReader, { types, limit }: Request, after
       count(*)::int AS scanned, min(position) AS first, max(position) AS "end",
       (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
     FROM scanned`;
-  if (!frame) throw new Error('an aggregate has a row');
+  if (!frame) throw new Error('an aggregate returned no row');
   return frame;
 }
 

@@ -9,7 +9,7 @@ import { getOrder, lockOrder, type OrderRecord } from './orders.js';
 
 type Status = Fulfilment['status'];
 
-/** What each state can become. */
+/** The states that may follow each state. */
 export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> = {
   pending: ['accepted'],
   accepted: ['shipped', 'exception'],
@@ -20,8 +20,8 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records how far a pharmacy is with its lines of an order, and emits order.fulfilment_updated. Details not sent stay.
- * @throws Problem order_not_found, also without a line of the pharmacy to be seen; clinic_not_permitted; invalid_state
+ * Records the progress of a pharmacy with its lines, and order.fulfilment_updated. Details that are not sent are kept.
+ * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; clinic_not_permitted; invalid_state
  */
 export async function recordFulfilment(
   context: CallerContext,
@@ -36,7 +36,7 @@ export async function recordFulfilment(
   if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw invalidState(orderStatus);
   if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw invalidState(fulfilment.status);
   if (status === 'accepted' && orderStatus !== 'paid' && (await hasPrescription(context, order, fulfilment))) {
-    throw invalidState(orderStatus, 'A prescription is accepted when the order is paid.');
+    throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
   }
   const updatedAt = context.now();
   const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};

@@ -1,13 +1,13 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 
-/** What a treatment costs, frozen when the encounter is created (D-36); money as exact decimals or as decimal text. */
+/** The price of a treatment, frozen when the encounter is created (D-36), as exact decimals or decimal text. */
 interface PricedTreatment {
   readonly price: Prisma.Decimal | string;
   readonly shippingType: string;
   readonly shippingAmount: Prisma.Decimal | string;
 }
 
-/** Of an estimate, and of an order. */
+/** The amounts of an estimate or an order. */
 export type Amounts = Pick<Order, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>;
 
 /** The sums over treatments, one unit of each (D-37; R-57). */
@@ -17,7 +17,7 @@ export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {
   return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
 }
 
-/** What the line of an order says of its treatment's money. */
+/** The amounts of an order line. */
 export function lineAmountsOf(treatment: PricedTreatment) {
   const shippingAmt = shippingOf(treatment);
   return { quantity: 1, unitPrice: treatment.price, shippingAmt, lineTotal: shippingAmt.plus(treatment.price) };

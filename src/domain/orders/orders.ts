@@ -191,7 +191,7 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
   };
   return orders.map((order) => {
     const [encounter] = parts.encounters(order.encounterId);
-    if (!encounter) throw new Error('an order has its encounter');
+    if (!encounter) throw new Error('the encounter of an order is missing');
     return {
       lines: parts.lines(order.id),
       payments: parts.payments(order.id),

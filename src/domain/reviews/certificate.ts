@@ -42,7 +42,7 @@ export async function certify({ db, caller }: LookupContext, encounter: ShownEnc
     JOIN client AS patient ON patient.tenant_id = encounter.tenant_id AND patient.id = encounter.patient_id
     LEFT JOIN clinic_location AS place ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.id = ${id}::uuid`;
-  if (!place) throw new Error('an encounter has its clinic and its patient');
+  if (!place) throw new Error('the clinic or the patient of an encounter is missing');
   const items = await db.of(caller.tenantId).rows<CertifiedItem>`
     SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
       item.valid_until AS "validUntil", item.denial_reason AS "denialReason", item.revocation_reason AS "revocationReason",

@@ -71,7 +71,7 @@ export async function provideInformation(
     if (foreign.length > 0) throw refuse(foreign);
     const isOpen = Prisma.sql`encounter_id = ${encounterId}::uuid AND provided_at IS NULL`;
     const [open] = await findRows(context.db, tenantId, 'EncounterInformation', isOpen);
-    if (!open) throw new Error('an encounter that awaits information has a question');
+    if (!open) throw new Error('an encounter that awaits information has no open question');
     return {
       event: 'inform',
       actor: 'partner',

@@ -44,7 +44,7 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
     const count = await transaction.db.of(tenantId).run`
       UPDATE tenant SET clock_offset_ms = ${clockOffsetMs} WHERE id = ${tenantId} AND clock_offset_ms <= ${clockOffsetMs}`;
     if (count === 0) {
-      throw fieldProblem('validation_failed', '#/offsetSeconds', 'must be at least what it is now', 'range');
+      throw fieldProblem('validation_failed', '#/offsetSeconds', 'must not be less than the present offset', 'range');
     }
     transaction.audited.push(row);
   });

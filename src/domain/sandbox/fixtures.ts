@@ -169,7 +169,7 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
   const { db } = context;
   await db.of(tenantId).run`${tenantInsertion(tenantId, 'api_client', [row])} ON CONFLICT (tenant_id, name) DO NOTHING`;
   const [stored] = await findRows(db, tenantId, 'ApiClient', Prisma.sql`name = ${CLIENT_NAME}`);
-  if (!stored) throw new Error('a client of the fixtures was just made');
+  if (!stored) throw new Error('the API client of the fixtures is missing right after its creation');
   const { id: apiClientId, clientId } = stored;
   const unlimited = { permissions: new Set<never>(), allowedClinicIds: null, allowedPharmacyIds: null };
   return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, ...unlimited };

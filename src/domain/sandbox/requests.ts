@@ -37,7 +37,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   const before = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
   const rows = await scan(context, filter, before);
   const [frame] = rows;
-  if (!frame) throw new Error('an aggregate has a row');
+  if (!frame) throw new Error('an aggregate returned no row');
   const found = rows.filter((row) => row.position !== null);
   return scannedPage(owner, frame, found, limit, before);
 }

@@ -65,7 +65,7 @@ async function ask(context: CallerContext, encounterNo: bigint): Promise<Encount
   return requestInformation(asHolder(context, claimed), encounterNo, body);
 }
 
-/** With the API client of the claim: only that may continue it. */
+/** The context of the API client that made the claim, because no other may continue it. */
 function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
   const { caller } = context;
   return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };

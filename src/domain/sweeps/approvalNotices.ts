@@ -7,7 +7,7 @@ import { forEachTenantClock } from './tenantClocks.js';
 /** Records gfe.expiring once per approval, 30 or 5 days ahead, for the encounter of the original decision. */
 export const announceExpiringApprovals = announcement('gfe.expiring');
 
-/** Records gfe.expired once per approval, also without an earlier gfe.expiring. */
+/** Records gfe.expired once per approval, even without an earlier gfe.expiring. */
 export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';

@@ -27,7 +27,7 @@ export async function insertRows<Model extends Prisma.ModelName>(
   if (rows.length > 0) await db.of(tenantId).run(tenantInsertion(tenantId, tableOf(model), rows));
 }
 
-/** New values of a row; undefined leaves a column as it is. */
+/** New values of a row; undefined leaves a column unchanged. */
 type NewValues<Model extends Prisma.ModelName> = {
   readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined;
 };

@@ -102,6 +102,6 @@ export async function lockForReset(context: TransactionContext, tenantId: string
   await context.db.everyTenant.run`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
-/** A hash collision only makes two sandboxes wait for each other. */
+/** A hash collision makes two sandboxes wait for each other, or refuses one with sandbox_busy. */
 const lockKey = (what: 'reset' | 'sandbox', tenantId: string) =>
   Prisma.sql`hashtextextended(${`${what} ${tenantId}`}, 0)`;

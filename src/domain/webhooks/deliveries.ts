@@ -55,7 +55,7 @@ export async function listDeliveries(
 }
 
 /**
- * Sends an event again, also after a success (R-133).
+ * Sends an event again, even after a success (R-133).
  * @throws Problem webhook_endpoint_not_found, delivery_not_found; invalid_state when the endpoint is disabled
  */
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
@@ -86,7 +86,7 @@ export async function replayEvents(
   const times = { after: comparableInstant(after), before: before === undefined ? null : comparableInstant(before) };
   const replayed = await replay(context, { tenantId: context.caller.tenantId, id }, times);
   if (replayed !== null) return replayed;
-  const detail = `is the beginning of a time with more than ${MAX_REPLAYED} events: choose shorter times`;
+  const detail = `starts a period with more than ${MAX_REPLAYED} events; choose a shorter period`;
   throw fieldProblem('validation_failed', '#/after', detail, 'range');
 }
 

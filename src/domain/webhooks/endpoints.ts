@@ -63,7 +63,7 @@ export async function createEndpoint(
 ) {
   const { db, caller, newId, randomBytes } = context;
   const { tenantId, apiClientId } = caller;
-  // Or two at the same time would both be the fifth.
+  // Otherwise two simultaneous requests could both create the fifth.
   await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const secret = randomBytes(SECRET_BYTES);
   const now = context.now();
@@ -86,7 +86,7 @@ export async function createEndpoint(
   return { endpoint, secret: secretText(secret) };
 }
 
-/** The oldest first. They are few: five of each API client at most. */
+/** Lists the endpoints, oldest first. Their number is limited, so there are no pages. */
 export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
   return context.db.of(context.caller.tenantId).rows<Endpoint>`
     SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
@@ -176,7 +176,7 @@ export async function requireActive(context: LookupContext, id: string): Promise
   return endpoint;
 }
 
-/** Ends an endpoint with its deliveries. @throws Problem webhook_endpoint_not_found */
+/** Deletes an endpoint and its deliveries. @throws Problem webhook_endpoint_not_found */
 export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
   const { tenantId } = context.caller;
   await found(context.db.of(tenantId).rows`SELECT true FROM webhook_endpoint WHERE ${one(context, id)} FOR UPDATE`);

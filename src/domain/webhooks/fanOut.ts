@@ -52,7 +52,7 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
       (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
     FROM (SELECT position FROM event WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${BATCH})
       AS news`;
-  if (!scanned) throw new Error('an aggregate has a row');
+  if (!scanned) throw new Error('an aggregate returned no row');
   const matches = scanned.count === 0 ? [] : await matching(db, tenantId, after, scanned.position);
   const at = now();
   const rows = matches.map(({ endpointId, eventId }) => ({

@@ -40,7 +40,7 @@ export async function replayOf(
   if (status !== 'active') throw new Error(`The webhook endpoint ${id} is ${status}: its partner enables it.`);
   const replayed = await replay(context, { tenantId, id }, time);
   if (replayed !== null) return replayed;
-  throw new Error(`More than ${MAX_REPLAYED} events happened in this time: choose shorter times.`);
+  throw new Error(`More than ${MAX_REPLAYED} events occurred in this period. Choose a shorter one.`);
 }
 
 /** Locks the endpoint, so that concurrent commands serialize. */

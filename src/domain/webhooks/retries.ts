@@ -25,7 +25,7 @@ export function nextAttempt(failures: number, now: Date, wish: number, random: n
 
 /**
  * The receiver's Retry-After in milliseconds; 0 or less without one.
- * @param retryAfter seconds, or a date of HTTP (RFC 9110 §10.2.3)
+ * @param retryAfter seconds, or an HTTP date (RFC 9110 §10.2.3)
  * @param realNow real time, also in a sandbox, because receivers use it
  */
 export function wishOf(retryAfter: string | null, realNow: Date): number {

@@ -12,7 +12,7 @@ export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' =
 
 /**
  * The condition on rows of `event`, `webhook_endpoint` and `api_client` that the endpoint subscribes to the type of the event
- * and its API client may see it (R-129). A ping goes to its own endpoint only, also without a subscription.
+ * and its API client may see it (R-129). A ping goes to its own endpoint only, even without a subscription.
  */
 export const isWanted = Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text

@@ -107,9 +107,9 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
 }
 
 const tooMany = (): Problem =>
-  new Problem('dependency_unavailable', 'Too many requests of your tenant wait. Retry after the given delay.');
+  new Problem('dependency_unavailable', 'Too many requests of your tenant are waiting. Retry after the given delay.');
 
-/** Bytes of one tenant's unread responses; the largest response has some 2 MB. */
+/** Bytes of one tenant's unread responses; the largest response has about 3 MB. */
 const MAX_UNREAD = 32 * 1024 ** 2;
 /** Bytes; the system's buffers take smaller responses at once. */
 const MIN_COUNTED = 16 * 1024;
@@ -121,7 +121,10 @@ export function unreadResponses() {
     /** @throws Problem dependency_unavailable */
     requireRoom(tenantId: string): void {
       if (unread.of(tenantId) <= MAX_UNREAD) return;
-      throw new Problem('dependency_unavailable', 'Too much waits for the readers of your tenant. Read the responses.');
+      throw new Problem(
+        'dependency_unavailable',
+        'Your tenant has too many unread responses. Read them before you send more requests.',
+      );
     },
     /** Counts a response until it is sent or its connection closes. */
     count(tenantId: string, bytes: number, res: ServerResponse): void {

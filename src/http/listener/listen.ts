@@ -13,7 +13,7 @@ export async function listen(server: Server, port: number, host: string): Promis
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
     const advice = errorCode(cause) === 'EADDRINUSE' ? '. Stop what listens there, or choose another PORT.' : '';
-    throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}${advice}`, { cause });
+    throw new Error(`Cannot listen on HOST and PORT: ${String(cause)}${advice}`, { cause });
   });
 }
 
