@@ -28,6 +28,10 @@ describe('200', () => {
     await db.prisma.productRx.updateMany({ where, data: productRx });
     const money = { shippingAmount: '25', vendorCost: '0', cogs: '1.5' };
     await db.prisma.productOffer.updateMany({ where, data: { ...money, ...offer } });
+    const { id: productOfferId } = await db.prisma.productOffer.findFirstOrThrow({ where });
+    const variant = { id: newId(), productOfferId, name: 'Box', sku: 'BOX-1', qty: 1, isActive: false };
+    const times = { createdAt: harness.clock.now, updatedAt: harness.clock.now };
+    await db.prisma.offerVariant.create({ data: { ...where, ...variant, ...times, price: '12.3' } });
     const shown = { unitPrice: '0.10', ...product };
     const texts = { shippingAmount: '25.00', vendorCost: '0.00', cogs: '1.50' };
     expect((await list('', mine)).body.data).toMatchObject([
@@ -36,7 +40,7 @@ describe('200', () => {
         category: authors,
         subcategory: authors,
         productRx,
-        productOffer: { ...texts, ...offer, product: shown },
+        productOffer: { ...texts, ...offer, product: shown, offerVariants: [{ ...variant, price: '12.30' }] },
       },
     ]);
   });
