@@ -134,6 +134,7 @@ describe('400', () => {
   it.each([
     ['a negative offset', -1, 'minimum'],
     ['more than ten years', TEN_YEARS + 1, 'maximum'],
+    ['a fraction of a second', 1.5, 'type'],
     ['a missing offset', undefined, 'required'],
   ])('refuses %s', async (_what, seconds, code) => {
     const answer = await setClock(harness, partner, seconds);
