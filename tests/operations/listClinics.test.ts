@@ -12,7 +12,7 @@ const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ i
 
 describe('200', () => {
   // The examples of the contract have every other property (tests/contract/examples).
-  it('returns metadata, and the primary location first', async () => {
+  it('returns metadata and times, and the primary location first', async () => {
     const mine = await newPartner(harness);
     const { domain } = harness;
     const places = [
@@ -21,15 +21,17 @@ describe('200', () => {
     ];
     const id = await newClinic(harness, mine, { places });
     const where = { tenantId: mine.tenantId };
-    await domain.db.prisma.clinic.updateMany({ where, data: { metadata: { region: 'south' } } });
-    await domain.db.prisma.clinicLocation.updateMany({ where, data: { isPrimary: false } });
+    const times = { createdAt: '2026-01-02T03:04:05.678Z', updatedAt: '2026-02-03T04:05:06.789Z' };
+    const clinic = { metadata: { region: 'south' }, ...times };
+    await domain.db.prisma.clinic.updateMany({ where, data: clinic });
+    await domain.db.prisma.clinicLocation.updateMany({ where, data: { isPrimary: false, isActive: false, ...times } });
     await domain.db.prisma.clinicLocation.updateMany({ where: { ...where, state: 'TX' }, data: { isPrimary: true } });
     const { body } = await list('', mine);
     const locations = [
-      { state: 'TX', isPrimary: true },
+      { state: 'TX', isPrimary: true, isActive: false, ...times },
       { state: 'OK', isPrimary: false, timezone: null },
     ];
-    expect(body.data).toMatchObject([{ id, metadata: { region: 'south' }, locations }]);
+    expect(body.data).toMatchObject([{ id, ...clinic, locations }]);
   });
 
   it('lists a clinic without locations and metadata', async () => {

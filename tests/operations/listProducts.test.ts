@@ -14,10 +14,12 @@ describe('200', () => {
   // The examples of the contract have every other property (tests/contract/examples).
   it('returns the optional properties of a product, with money as text of two decimals', async () => {
     const mine = await newPartner(harness);
-    await newProduct(harness, mine, { isRx: true });
+    const availability = [{ clinicId: await newClinic(harness, mine), isActive: false }];
+    await newProduct(harness, mine, { isRx: true, availability });
     const { db, newId } = harness.domain;
     const where = { tenantId: mine.tenantId };
-    const authors = { createdBy: newId(), updatedBy: newId() };
+    const times = { createdAt: '2026-01-02T03:04:05.678Z', updatedAt: '2026-02-03T04:05:06.789Z' };
+    const authors = { ...times, createdBy: newId(), updatedBy: newId() };
     const product = { metadata: { color: 'blue' }, imageUrl: 'https://cdn.example/1.png', isActive: false, ...authors };
     const dated = { rxNumber: 'RX1', dateWritten: '2026-01-01', daw: '0' };
     const productRx = { codeListQualifier: 'q', requestedBy: 'Dr. No', notes: 'cold', ...dated, ...authors };
@@ -28,10 +30,10 @@ describe('200', () => {
     await db.prisma.productRx.updateMany({ where, data: productRx });
     const money = { shippingAmount: '25', vendorCost: '0', cogs: '1.5' };
     await db.prisma.productOffer.updateMany({ where, data: { ...money, ...offer } });
+    await db.prisma.clinicAvailability.updateMany({ where, data: times });
     const { id: productOfferId } = await db.prisma.productOffer.findFirstOrThrow({ where });
-    const variant = { id: newId(), productOfferId, name: 'Box', sku: 'BOX-1', qty: 1, isActive: false };
-    const times = { createdAt: harness.clock.now, updatedAt: harness.clock.now };
-    await db.prisma.offerVariant.create({ data: { ...where, ...variant, ...times, price: '12.3' } });
+    const variant = { id: newId(), productOfferId, name: 'Box', sku: 'BOX-1', qty: 1, isActive: false, ...times };
+    await db.prisma.offerVariant.create({ data: { ...where, ...variant, price: '12.3' } });
     const shown = { unitPrice: '0.10', ...product };
     const texts = { shippingAmount: '25.00', vendorCost: '0.00', cogs: '1.50' };
     expect((await list('', mine)).body.data).toMatchObject([
@@ -40,6 +42,7 @@ describe('200', () => {
         category: authors,
         subcategory: authors,
         productRx,
+        clinicAvailability: [{ ...availability[0], ...times }],
         productOffer: { ...texts, ...offer, product: shown, offerVariants: [{ ...variant, price: '12.30' }] },
       },
     ]);
