@@ -3,7 +3,7 @@ import { openHarness } from '../support/openHarness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { approve, cancelled, completedEncounter, deny, reviewed } from '../support/reviews.js';
+import { approve, cancelled, completedEncounter, deny, recordOf, reviewed } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -23,7 +23,7 @@ const ask = (json: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, 'POST /encounters/status', { ...options, json });
 
 describe('200', () => {
-  it('returns exactly the properties of the contract, without order_details if there is no order', async () => {
+  it('returns exactly the properties of the contract, without order_details if there is no order, and changes no encounter', async () => {
     const { status, headers, body } = await ask({ encounter_id: plain.encounter_id });
     const { encounter_id, gfe_no } = plain;
     const [{ category_name, sub_category_name }] = plain.gfe_data;
@@ -31,6 +31,8 @@ describe('200', () => {
     expect([status, body]).toEqual([200, { encounter_id, gfe_no, gfe_data }]);
     expect(body).not.toHaveProperty('order_details');
     expect(headers.get('Cache-Control')).toBe('no-store');
+    const stored = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
+    expect(recordOf(stored.body)).toEqual(plain);
   });
 
   it('returns the order with exactly the properties of the contract', async () => {
