@@ -15,6 +15,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { callerContext } from '../../support/patientLives.js';
+import { expectProblem } from '../../support/refusals.js';
 import { claim, recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
@@ -142,6 +143,12 @@ describe('the schedule of createEncounter', () => {
     const body = await newEncounter(harness, partner, schedule);
     expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
     expect(await read(body.encounter_id)).toEqual(body);
+  });
+
+  it('refuses a claim of a synchronous encounter before its day begins at the clinic', async () => {
+    const { encounter_id } = await newEncounter(harness, partner, { reviewType: 'synchronous', ...day });
+    const request = { token: partner.token, json: { reviewerRef: 'NPI-1' } };
+    expectProblem(await call(harness, `POST /encounters/${encounter_id}/claim`, request), 409, 'not_due');
   });
 
   it('takes the day in UTC and allows claims at once if neither schedule nor clinic has a zone', async () => {
