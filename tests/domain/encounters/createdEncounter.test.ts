@@ -145,7 +145,8 @@ describe('the schedule of createEncounter', () => {
     expect(await read(body.encounter_id)).toEqual(body);
   });
 
-  it('refuses a claim of a synchronous encounter before its day begins at the clinic', async () => {
+  it('lets a claim of a synchronous encounter wait for its day at the clinic, but not of an asynchronous one', async () => {
+    await claim(harness, partner, await newEncounter(harness, partner, noon));
     const { encounter_id } = await newEncounter(harness, partner, { reviewType: 'synchronous', ...day });
     const request = { token: partner.token, json: { reviewerRef: 'NPI-1' } };
     expectProblem(await call(harness, `POST /encounters/${encounter_id}/claim`, request), 409, 'not_due');
