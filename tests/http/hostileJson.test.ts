@@ -43,6 +43,7 @@ describe('the text of a body', () => {
     new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
     // Half a surrogate pair in a string, in a name and nested.
     ...['{"a":"\\ud800"}', '{"a":"x\\uDC00y"}', '{"a":"\\udc00\\ud800"}', '{"\\ud800":1}', '{"a":[{"b":["\\uD83D"]}]}'],
+    ...['{"a":"\\uD83D\\uD83D\\uDE00"}', '{"a":"\\ud83d\\ude00\\ud83d"}'],
     `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`,
     '['.repeat(deep),
   ];

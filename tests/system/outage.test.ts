@@ -11,7 +11,7 @@ import {
   targetOf,
   type ContractOperation,
 } from '../support/contract.js';
-import { newPartner, newPatient, newToken, type Partner } from '../support/factories.js';
+import { newPartner, newPatient, newToken, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -159,7 +159,8 @@ describe('while every database connection is in use', () => {
     withPool(1, 1_000, async ({ prisma }) => {
       const hold = async (transaction: Pick<typeof prisma, '$queryRaw'>): Promise<void> => {
         await transaction.$queryRaw`SELECT 1`;
-        const answers = [list(), login()];
+        const create = call(harness, 'POST /clients', { token: partner.token, json: patientBody() });
+        const answers = [list(), login(), create];
         // Requests that queue must not look like a database that is down: every server would leave the balancer.
         expect((await call(harness, 'GET /readyz')).status).toBe(200);
         (await Promise.all(answers)).forEach(expectUnavailable);

@@ -15,6 +15,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { callerContext } from '../../support/patientLives.js';
+import { expectProblem } from '../../support/refusals.js';
 import { claim, recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
@@ -142,6 +143,13 @@ describe('the schedule of createEncounter', () => {
     const body = await newEncounter(harness, partner, schedule);
     expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
     expect(await read(body.encounter_id)).toEqual(body);
+  });
+
+  it('lets a claim of a synchronous encounter wait for its day at the clinic, but not of an asynchronous one', async () => {
+    await claim(harness, partner, await newEncounter(harness, partner, noon));
+    const { encounter_id } = await newEncounter(harness, partner, { reviewType: 'synchronous', ...day });
+    const request = { token: partner.token, json: { reviewerRef: 'NPI-1' } };
+    expectProblem(await call(harness, `POST /encounters/${encounter_id}/claim`, request), 409, 'not_due');
   });
 
   it('takes the day in UTC and allows claims at once if neither schedule nor clinic has a zone', async () => {
