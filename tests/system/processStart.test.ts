@@ -75,7 +75,7 @@ describe('the start', () => {
     await once(other, 'listening');
     const port = portOf(other.address());
     const said = await refusalOf({ PORT: String(port), DATA_DIR: folder('untouched') }, '--migrate');
-    expect(said).toMatch(new RegExp(`PORT .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
+    expect(said).toMatch(new RegExp(`PORT: .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
     expect(await readdir(folder())).not.toContain('untouched');
     other.close();
   });
