@@ -72,7 +72,7 @@ describe('a fetched document', () => {
     const fetchFor = (read: () => Promise<unknown>) =>
       files.downloaderFor()(files.host.serve('/unwanted', endless), { maxBytes: mebibyte }, read);
     await expect(fetchFor(() => Promise.reject(new Error('disk full')))).rejects.toThrow('disk full');
-    await expect(fetchFor(async () => 'not read')).rejects.toThrow('not read to its end');
+    await expect(fetchFor(async () => 'not read')).rejects.toThrow('must read the file to its end');
   });
 
   it('can be read slowly: only silence of the server is a stall', async () => {
