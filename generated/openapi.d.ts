@@ -4030,7 +4030,7 @@ export interface components {
             leaseExpiresAt: string | null;
             /**
              * Format: date-time
-             * @description End of the review, whatever its decisions; the time of creation if every approval was reused.
+             * @description End of the review, both for approvals and denials; the time of creation if every approval was reused.
              */
             completedAt: string | null;
             /**

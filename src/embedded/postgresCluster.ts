@@ -79,7 +79,7 @@ async function removeAbandoned(home: string): Promise<void> {
 }
 
 /**
- * PostgreSQL refuses to run as root: run it as the folder's owner (`nobody`, which exists everywhere). If that user
+ * PostgreSQL refuses to run as root: run it as the folder's owner, the system user `nobody`. If that user
  * cannot reach the folder or the programs, add the capability dac_override, which access() honours only with
  * no_setuid_fixup (capabilities(7)).
  */

@@ -14,7 +14,11 @@ const fonts = {
 };
 
 // Serve requests before rendering pages: on Linux, lower the priority of this thread; elsewhere it would affect the process.
-if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+try {
+  if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+} catch {
+  // A seccomp profile may forbid it. Pages are rendered all the same.
+}
 
 const MARGIN = 54;
 /** Between lines, in lines: an encounter has at most 20 items, and two lines of each fit on the page. */

@@ -24,7 +24,8 @@ export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions
 
 /** `lastUsedAt` is updated only once per hour, so that issuing tokens rarely writes. */
 const LAST_USED_STEP_MS = 3_600_000;
-const NOBODY = new Uint8Array(32);
+/** Compared for an unknown client, so that the response takes as long as for a known one. */
+const NO_HASH = new Uint8Array(32);
 
 /**
  * Checks client credentials; null for wrong credentials, an inactive client or tenant, or an expired secret. An unknown
@@ -41,7 +42,7 @@ export async function authenticateClient(
   const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
   const rows = found.filter(({ isLive }) => isLive);
-  const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
+  const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NO_HASH, presented));
   if (!used) return null;
   await noteUse(context, used, now);
   const { tenantId, permissions, tokensValidAfter, secretId } = used;

@@ -81,7 +81,7 @@ async function refreshedScope(
     !client.liveSecretIds.includes(claims.secretId ?? '') ||
     isRevoked(claims, client.tokensValidAfter)
   ) {
-    throw new OAuthProblem('invalid_grant', 'The refresh token is not valid any more; use client_credentials.');
+    throw new OAuthProblem('invalid_grant', 'The refresh token is no longer valid. Use client_credentials.');
   }
   return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
 }
