@@ -462,8 +462,9 @@ export interface paths {
         put?: never;
         /**
          * Record a fulfilment
-         * @description Records the progress of a pharmacy with its lines of an order: `accepted`, `shipped`, `delivered`; or `exception`,
-         *     which leads back to `accepted` or to `cancelled`. Prescriptions can be accepted only when the order is paid.
+         * @description Records the progress of a pharmacy with its lines of an order, or with those in `treatmentIds`: `accepted`, `shipped`,
+         *     `delivered`; or `exception`, which leads to `accepted` or `cancelled`. All lines change, or none. Prescriptions can be
+         *     accepted only when the order is paid.
          */
         post: operations["recordFulfilment"];
         delete?: never;
@@ -2587,7 +2588,7 @@ export interface webhooks {
         put?: never;
         /**
          * Order fulfilment updated
-         * @description A pharmacy changed the status of its part of an order.
+         * @description A pharmacy changed the status of its lines of an order, or of some of them.
          */
         post: {
             parameters: {
@@ -4273,7 +4274,7 @@ export interface components {
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
-        /** @description The progress of the line's pharmacy. */
+        /** @description The progress of the pharmacy with the line. */
         Fulfilment: {
             /** @description The pharmacy's progress. */
             status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
@@ -4446,6 +4447,8 @@ export interface components {
         RecordFulfilmentRequest: {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
+            /** @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines. */
+            treatmentIds?: components["schemas"]["Uuid"][];
             /**
              * @description The pharmacy's progress.
              * @enum {string}
@@ -5160,7 +5163,7 @@ export interface components {
             data: components["schemas"]["OrderEventData"];
         };
         /**
-         * @description A pharmacy changed the status of its part of an order.
+         * @description A pharmacy changed the status of its lines of an order, or of some of them.
          * @example {
          *       "type": "order.fulfilment_updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5168,7 +5171,10 @@ export interface components {
          *         "order_no": "ORD-100051",
          *         "encounter_id": 100131,
          *         "pharmacyId": "01a05c32-5e80-7000-8000-00000000f001",
-         *         "fulfilment_status": "accepted"
+         *         "fulfilment_status": "accepted",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b202"
+         *         ]
          *       }
          *     }
          */
@@ -5179,7 +5185,7 @@ export interface components {
              */
             type: "order.fulfilment_updated";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The order, the pharmacy and its progress. */
+            /** @description The order, the pharmacy, its progress and the lines. */
             data: {
                 order_no: components["schemas"]["OrderNumber"];
                 encounter_id: components["schemas"]["EncounterNumber"];
@@ -5190,6 +5196,8 @@ export interface components {
                 pharmacyId: string;
                 /** @description The pharmacy's progress. */
                 fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+                /** @description The lines whose status changed. */
+                treatmentIds: string[];
             };
         };
         /**
@@ -6485,7 +6493,21 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of the fulfilment or of the order does not allow this */
+        /** @description No order has this number, or the pharmacy has no such line in it */
+        RecordFulfilmentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The current status of a line or of the order does not allow this */
         RecordFulfilmentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8437,7 +8459,7 @@ export interface operations {
             400: components["responses"]["BadRequestBody"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
-            404: components["responses"]["OrderNotFound"];
+            404: components["responses"]["RecordFulfilmentNotFound"];
             409: components["responses"]["RecordFulfilmentConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];

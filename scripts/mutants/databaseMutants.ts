@@ -27,10 +27,9 @@ export const databaseMutants: readonly Mutant[] = [
   {
     name: 'order-parts',
     guarantee: 'An order shows its own payments.',
-    search:
-      'payments: groupedBy(payments, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    fulfilments: groupedBy(fulfilments, orderOf),\n    encounters',
+    search: 'payments: groupedBy(payments, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    encounters',
     replacement:
-      'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    fulfilments: groupedBy(fulfilments, orderOf),\n    encounters',
+      'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    encounters',
     tests: ['/recordPayment.test'],
   },
   // What was rewritten since 1.0.0

@@ -20,13 +20,13 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     createdAt: order.createdAt.toISOString(),
     updatedAt: order.updatedAt.toISOString(),
     cancelReason: order.cancelReason,
-    lines: order.lines.map((line) => lineView(order, line)),
+    lines: order.lines.map(lineView),
     payments: order.payments.map(paymentView),
     refunds: order.refunds.map(refundView),
   };
 }
 
-function lineView(order: OrderRecord, line: OrderLine): Schemas['OrderLine'] {
+function lineView(line: OrderLine): Schemas['OrderLine'] {
   return {
     treatmentId: line.productId,
     sku: line.sku,
@@ -38,15 +38,11 @@ function lineView(order: OrderRecord, line: OrderLine): Schemas['OrderLine'] {
     line_total: priceText(line.lineTotal),
     pharmacyId: line.pharmacyId,
     pharmacyName: line.pharmacyName,
-    fulfilment: fulfilmentView(order, line),
+    fulfilment: fulfilmentView(line),
   };
 }
 
-/** Orders are created with a fulfilment for each pharmacy. */
-function fulfilmentView({ fulfilments }: OrderRecord, { pharmacyId }: OrderLine): Schemas['Fulfilment'] {
-  const found = fulfilments.find((one) => one.pharmacyId === pharmacyId);
-  if (!found) throw new Error('a line has no fulfilment');
-  const { status, carrier, trackingNumber, reason, updatedAt } = found;
+function fulfilmentView({ status, carrier, trackingNumber, reason, updatedAt }: OrderLine): Schemas['Fulfilment'] {
   return { status, carrier, trackingNumber, reason, updatedAt: updatedAt.toISOString() };
 }
 

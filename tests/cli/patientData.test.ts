@@ -63,7 +63,7 @@ async function markedPerson(): Promise<Person> {
     `UPDATE encounter SET review_notes = '${MARK}' WHERE patient_id = '${id}'`,
     `INSERT INTO encounter_information SELECT gen_random_uuid(), tenant_id, id, now(), 'r', '${MARK}', now(), '${MARK}', now() ${ofPatient}`,
     `INSERT INTO encounter_addendum SELECT gen_random_uuid(), tenant_id, id, now(), 'r', '${MARK}' ${ofPatient}`,
-    `UPDATE fulfilment SET carrier = '${MARK}', tracking_number = '${MARK}', reason = '${MARK}'
+    `UPDATE order_line SET carrier = '${MARK}', tracking_number = '${MARK}', reason = '${MARK}'
      WHERE order_id IN (SELECT id FROM "order" WHERE order_no = '${completed.order_no}')`,
   ]) {
     await rowsOf(database.url, sql);
@@ -118,8 +118,8 @@ it('patient export writes all data of a person, and patient erase keeps only ids
 
   const before = await markedRows();
   expect(Object.keys(before).sort()).toEqual([
-    ...['client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'fulfilment'],
-    ...['gfe_item', 'idempotency_key'],
+    ...['client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'gfe_item'],
+    ...['idempotency_key', 'order_line'],
   ]);
   const refusal = async (): Promise<string> => (await run(...patient('erase', id))).stderr;
   expect(await refusal()).toBe(`${open.gfe_no} is open. Finish or cancel it first. Nothing was erased.\n`);

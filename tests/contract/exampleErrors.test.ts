@@ -208,6 +208,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   clinic_not_found: withBody({ clinicId: cast.nobody }),
   patient_not_found: withBody({ patientId: cast.nobody }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
+  'recordFulfilment treatment_not_found': withBody({ treatmentIds: [cast.nobody] }),
   document_not_found: withBody({ documentIds: [cast.nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(account(false), account(true), withBody({})),

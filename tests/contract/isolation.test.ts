@@ -30,6 +30,7 @@ const unknown: Omit<Records, 'encounter'> = {
   gfe_no: 'GFE-999999999',
   order_no: 'ORD-999999999',
   payment_id: uuid,
+  pharmacyId: uuid,
   endpoint_id: uuid,
   spareEndpointId: uuid,
   delivery_id: uuid,
@@ -48,7 +49,6 @@ const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   stateId: null,
   countryId: null,
   gfeStateId: null,
-  pharmacyId: null,
   // These only filter rows of the own tenant.
   clientId: null,
   operationId: null,
@@ -74,7 +74,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   cancelEncounter: () => ({ reason: 'other' }),
   cancelOrder: () => ({ reason: 'x' }),
   refundPayment: ({ payment_id }) => ({ payment_id, amount: '9999.00', reason: 'x' }),
-  recordFulfilment: () => ({ pharmacyId: uuid, status: 'delivered' }),
+  recordFulfilment: ({ pharmacyId }) => ({ pharmacyId, status: 'delivered' }),
   recordPayment: () => ({ amount: '1.00' }),
   updateWebhookEndpoint: () => ({ description: 'x' }),
   replayWebhookEvents: () => ({ after: '2026-01-01T00:00:00Z' }),
@@ -98,6 +98,7 @@ async function newRecords(owner: Partner) {
   const encounter = await encounterBody(harness, owner);
   const { clinicId, patientId, treatmentIds } = encounter;
   const { encounter_id, gfe_no, order_no, gfe_data } = await completedEncounter(harness, owner, encounter);
+  const paid = (await pay(harness, owner, order_no, { amount: '1.00' })).body;
   const { email } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
   return {
     clinicId,
@@ -109,7 +110,8 @@ async function newRecords(owner: Partner) {
     encounter_id: encounter_id as number,
     gfe_no: gfe_no as string,
     order_no: order_no as string,
-    payment_id: (await pay(harness, owner, order_no, { amount: '1.00' })).body.payments[0].id as string,
+    payment_id: paid.payments[0].id as string,
+    pharmacyId: paid.lines[0].pharmacyId as string,
     ...(await newWebhooks(harness, owner)),
     encounter,
   };

@@ -1,5 +1,12 @@
 import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
-import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import {
+  applyMigrations,
+  database,
+  databaseWith,
+  dropDatabases,
+  migrationNames,
+  rowsOf,
+} from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
 
 afterEach(dropDatabases);
@@ -131,3 +138,48 @@ describe('the migration of the event counter', () => {
     ]);
   });
 });
+
+describe('the migration of fulfilment to the lines', () => {
+  it('gives each line the item of its treatment and the progress of its pharmacy', async () => {
+    const url = await databaseOf100();
+    const first = migrationNames.indexOf('20261125200000_line_fulfilment');
+    await applyMigrations(url, migrationNames.slice(1, first));
+    await rowsOf(url, orderOfTwoItems);
+    await migrate(url);
+    const columns = 'position, gfe_item_id, status::text, carrier, shipped_at, ordered_at, updated_at';
+    const shipped = { status: 'shipped', carrier: 'UPS', shipped_at: new Date(at), updated_at: new Date(at) };
+    expect(await rowsOf(url, `SELECT ${columns} FROM order_line ORDER BY position`)).toEqual([
+      { position: 0, gfe_item_id: id(12), ...shipped, ordered_at: new Date(visitAt) },
+      { position: 1, gfe_item_id: id(14), ...shipped, ordered_at: new Date(visitAt) },
+    ]);
+  });
+});
+
+/** Completes an encounter of 1.0.0, and adds a treatment of a second item. Its order has two lines of one pharmacy. */
+const orderOfTwoItems = `
+  INSERT INTO subcategory VALUES ('${id(40)}', 'lakeside', '${id(3)}', 'Other', '${at}', NULL, '${at}', NULL);
+  INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+    external_code, category_id, subcategory_id, created_at, updated_at)
+    VALUES ('${id(41)}', 'lakeside', 'SKU-2', 'Other', '', 240, true, '${id(6)}', 'Pharmacy', 'EXT-2', '${id(3)}',
+      '${id(40)}', '${at}', '${at}');
+  INSERT INTO encounter_treatment VALUES ('${id(13)}', 'lakeside', '${id(10)}', '${id(41)}', 1, 'SKU-2', 'Other', 240,
+    'FLAT_RATE', 15, '${id(6)}', 'Pharmacy', '${id(3)}', 'Category', '${id(40)}', 'Other');
+  INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+    sub_category_name, status, review_often, review_recurring)
+  VALUES ('${id(14)}', 'lakeside', '${id(10)}', 1, '${id(3)}', 'Category', '${id(40)}', 'Other', 'pending_review',
+    'MONTHLY', true);
+  BEGIN;
+  UPDATE encounter SET status = 'completed', completed_at = '${at}' WHERE id = '${id(10)}';
+  UPDATE gfe_item SET status = 'approved', decided_at = '${at}' WHERE encounter_id = '${id(10)}';
+  INSERT INTO "order" (id, tenant_id, encounter_id, clinic_id, order_status, currency, sub_total, total_shipping_amt,
+    grand_total, paid_amt, created_at, updated_at)
+  VALUES ('${id(15)}', 'lakeside', '${id(10)}', '${id(1)}', 'pending', 'USD', 480, 0, 480, 0, '${visitAt}', '${visitAt}');
+  INSERT INTO order_line (id, tenant_id, order_id, position, product_id, sku, name, quantity, unit_price, shipping_type,
+    shipping_amt, line_total, pharmacy_id, pharmacy_name)
+  VALUES ('${id(16)}', 'lakeside', '${id(15)}', 0, '${id(5)}', 'SKU-1', 'Product', 1, 240, 'FREE_SHIPPING', 0, 240,
+      '${id(6)}', 'Pharmacy'),
+    ('${id(17)}', 'lakeside', '${id(15)}', 1, '${id(41)}', 'SKU-2', 'Product', 1, 240, 'FREE_SHIPPING', 0, 240,
+      '${id(6)}', 'Pharmacy');
+  INSERT INTO fulfilment VALUES
+    ('lakeside', '${id(15)}', '${id(6)}', 'shipped', 'UPS', NULL, NULL, '${at}', '${visitAt}', '${at}');
+  COMMIT`;

@@ -30,11 +30,11 @@ async function pharmacyClient(...pharmacies: string[]): Promise<Token & { client
   return { clientId: client.clientId, token: await newToken(harness, client) };
 }
 
-/** An order with lines of two pharmacies; the second is a prescription. */
-async function orderOfTwo(): Promise<string[]> {
+/** An order with two lines, of two pharmacies or of the given one; the second is a prescription. */
+async function orderOfTwo(changes: { readonly pharmacyId?: string } = {}): Promise<string[]> {
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   const treatmentIds = await Promise.all(
-    groups.map((group, index) => newProduct(harness, partner, { ...group, isRx: index === 1 })),
+    groups.map((group, index) => newProduct(harness, partner, { ...group, ...changes, isRx: index === 1 })),
   );
   ({ order_no } = await completedEncounter(harness, partner, { treatmentIds }));
   const pharmacies = (await orderOf()).lines.map((line: Body) => line.pharmacyId);
@@ -55,7 +55,8 @@ describe('200', () => {
     expect(body).toEqual({ ...before, lines: body.lines });
     expect((await record('delivered')).body.lines[0].fulfilment).toMatchObject({ status: 'delivered', ...sent });
     const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
-    const about = { order_no, encounter_id: before.encounter_id, pharmacyId };
+    const treatmentIds = [before.lines[0].treatmentId];
+    const about = { order_no, encounter_id: before.encounter_id, pharmacyId, treatmentIds };
     const steps = ['accepted', 'shipped', 'delivered'].map((step) => ({ ...about, fulfilment_status: step }));
     expect(events.map(({ data }) => data)).toEqual(steps);
   });
@@ -66,13 +67,34 @@ describe('200', () => {
     const { id: orderId } = await orderOf();
     for (const from of statuses) {
       for (const to of statuses.filter((status) => status !== 'pending')) {
-        await harness.domain.db.prisma.fulfilment.updateMany({ where: { tenantId, orderId }, data: { status: from } });
+        await harness.domain.db.prisma.orderLine.updateMany({ where: { tenantId, orderId }, data: { status: from } });
         const answer = await record(to);
         const isAllowed = fulfilmentTransitions[from].includes(to);
         expect([from, to, answer.status]).toEqual([from, to, isAllowed ? 200 : 409]);
         if (!isAllowed) expect(answer.body.current_status).toBe(from);
       }
     }
+  });
+
+  it('updates only the lines in treatmentIds, and without them all lines of the pharmacy or none', async () => {
+    await orderOfTwo({ pharmacyId: harness.domain.newId() });
+    const { balance_amt: amount, lines } = await orderOf();
+    const [first, second] = lines.map(({ treatmentId }: Body) => treatmentId);
+    await pay(harness, partner, order_no, { amount });
+    const statuses = ({ body }: Answer): string[] => body.lines.map((line: Body) => line.fulfilment.status);
+    const reason = 'Out of stock.';
+    const alone = await record('exception', { treatmentIds: [second.toUpperCase()], reason });
+    expect([statuses(alone), alone.body.lines[0].fulfilment.reason]).toEqual([['pending', 'exception'], null]);
+    expect(statuses(await record('accepted'))).toEqual(['accepted', 'accepted']);
+    await record('shipped', { treatmentIds: [first] });
+    const mixed = await record('shipped');
+    expectProblem(mixed, 409, 'invalid_state', [{ pointer: '#/lines/0', code: 'invalid_state' }]);
+    expect([mixed.body.current_status, statuses({ ...mixed, body: await orderOf() })]).toEqual([
+      'shipped',
+      ['shipped', 'accepted'],
+    ]);
+    const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
+    expect(events.map(({ data }) => data['treatmentIds'])).toEqual([[second], [first, second], [first]]);
   });
 
   it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
@@ -103,6 +125,16 @@ describe('404', () => {
     const stranger = '01a10caf-a4c0-7000-8000-00000000dead';
     expectProblem(await record('accepted', {}, await pharmacyClient(stranger)), 404, 'order_not_found');
     expectProblem(await record('accepted', { pharmacyId: stranger }), 404, 'order_not_found');
+    expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
+  });
+
+  it('answers treatment_not_found for treatments that are no line of the pharmacy', async () => {
+    const [, other] = await orderOfTwo();
+    const [first, second] = (await orderOf()).lines.map(({ treatmentId }: Body) => treatmentId);
+    const faults = [{ pointer: '#/treatmentIds/1', code: 'treatment_not_found' }];
+    expectProblem(await record('accepted', { treatmentIds: [first, second] }), 404, 'treatment_not_found', faults);
+    const stranger = await record('accepted', { pharmacyId: other, treatmentIds: [first] });
+    expectProblem(stranger, 404, 'treatment_not_found', [{ pointer: '#/treatmentIds/0' }]);
     expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
   });
 });

@@ -27,14 +27,19 @@ export async function databaseWith(applied: readonly string[]): Promise<string> 
       migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
       started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
   );
-  for (const name of applied) {
+  await applyMigrations(url, applied);
+  return url;
+}
+
+/** Applies migrations, as the service does, and records them. */
+export async function applyMigrations(url: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
     const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
     await rowsOf(url, sql);
     const checksum = createHash('sha256').update(sql).digest('hex');
-    const values = `'${name.slice(0, 14)}', '${checksum}', now(), '${name}'`;
+    const values = `gen_random_uuid(), '${checksum}', now(), '${name}'`;
     await rowsOf(url, `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name) VALUES (${values})`);
   }
-  return url;
 }
 
 /** For `afterEach`. */

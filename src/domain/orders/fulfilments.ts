@@ -1,17 +1,17 @@
-import { Prisma, type Fulfilment } from '../../../generated/prisma/client.js';
+import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
-import { invalidState, Problem } from '../../problem.js';
+import { invalidState, Problem, type FieldError } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { getOrder, lockOrder, type OrderRecord } from './orders.js';
 
-type Status = Fulfilment['status'];
+type Status = OrderLine['status'];
 
 /** The states that may follow each state (R-124). */
 export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> = {
-  pending: ['accepted'],
+  pending: ['accepted', 'exception'],
   accepted: ['shipped', 'exception'],
   shipped: ['delivered', 'exception'],
   delivered: [],
@@ -20,44 +20,76 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records the progress of a pharmacy with its lines, and order.fulfilment_updated. Details that are not sent are kept.
- * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; clinic_not_permitted; invalid_state
+ * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
+ * are kept.
+ * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
+ * clinic_not_permitted; invalid_state
  */
 export async function recordFulfilment(
   context: CallerContext,
   orderNo: string,
-  { pharmacyId, status, ...details }: Bodies['RecordFulfilmentRequest'],
+  { pharmacyId, treatmentIds, status, ...details }: Bodies['RecordFulfilmentRequest'],
 ): Promise<OrderRecord> {
   await lockOrder(context, context.caller.tenantId, orderNo);
   const order = await getOrder(context, orderNo);
-  const { tenantId, id: orderId, orderStatus, clinicId } = order;
-  const fulfilment = order.fulfilments.find((one) => one.pharmacyId === canonicalUuid(pharmacyId));
-  if (!fulfilment) throw new Problem('order_not_found', 'The order has no line of this pharmacy.', { errors: noLine });
+  const { tenantId, orderStatus, clinicId } = order;
+  const lines = namedLines(order, canonicalUuid(pharmacyId), treatmentIds?.map(canonicalUuid));
   if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw invalidState(orderStatus);
-  if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw invalidState(fulfilment.status);
-  if (status === 'accepted' && orderStatus !== 'paid' && (await hasPrescription(context, order, fulfilment))) {
+  requireTransition(order, lines, status);
+  if (status === 'accepted' && orderStatus !== 'paid' && (await havePrescription(context, order, lines))) {
     throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
   }
   const updatedAt = context.now();
   const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
-  const where = Prisma.sql`order_id = ${orderId}::uuid AND pharmacy_id = ${fulfilment.pharmacyId}::uuid`;
-  await updateRows(context.db, tenantId, 'Fulfilment', { ...details, status, ...shipped, updatedAt }, where);
+  const where = Prisma.sql`id = ANY(${lines.map(({ id }) => id)}::uuid[])`;
+  await updateRows(context.db, tenantId, 'OrderLine', { ...details, status, ...shipped, updatedAt }, where);
   recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
-    pharmacyId: fulfilment.pharmacyId,
+    pharmacyId: canonicalUuid(pharmacyId),
     fulfilment_status: status,
+    treatmentIds: lines.map(({ productId }) => productId),
   });
   return getOrder(context, orderNo);
 }
 
-async function hasPrescription(
+/**
+ * The pharmacy's lines of these treatments; without treatments, all of its lines.
+ * @throws Problem order_not_found, treatment_not_found
+ */
+function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
+  const own = lines.filter((line) => line.pharmacyId === pharmacyId);
+  if (own.length === 0) {
+    throw new Problem('order_not_found', 'The order has no line of this pharmacy.', { errors: noLine });
+  }
+  if (!treatmentIds) return own;
+  const errors = treatmentIds.flatMap((id, index): FieldError[] => {
+    const isKnown = own.some(({ productId }) => productId === id);
+    const detail = 'is not a line of this pharmacy in the order';
+    return isKnown ? [] : [{ pointer: `#/treatmentIds/${index}`, code: 'treatment_not_found', detail }];
+  });
+  if (errors.length > 0) throw new Problem('treatment_not_found', undefined, { errors });
+  return own.filter(({ productId }) => treatmentIds.includes(productId));
+}
+
+/** @throws Problem invalid_state, whose errors point to the lines of the order as the caller sees it */
+function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[], status: Status): void {
+  const refused = changed.filter((line) => !fulfilmentTransitions[line.status].includes(status));
+  const [first] = refused;
+  if (!first) return;
+  const errors = refused.map((line): FieldError => {
+    const detail = `is ${line.status}, so it cannot become ${status}`;
+    return { pointer: `#/lines/${lines.indexOf(line)}`, code: 'invalid_state', detail };
+  });
+  throw new Problem('invalid_state', undefined, { errors, extra: { current_status: first.status } });
+}
+
+async function havePrescription(
   { db }: CallerContext,
-  { tenantId, lines }: OrderRecord,
-  { pharmacyId }: Fulfilment,
+  { tenantId }: OrderRecord,
+  lines: readonly OrderLine[],
 ): Promise<boolean> {
-  const productIds = lines.filter((line) => line.pharmacyId === pharmacyId).map(({ productId }) => productId);
-  const where = Prisma.sql`product_id = ANY(${productIds}::uuid[]) LIMIT 1`;
+  const where = Prisma.sql`product_id = ANY(${lines.map(({ productId }) => productId)}::uuid[]) LIMIT 1`;
   return (await findRows(db, tenantId, 'ProductRx', where)).length > 0;
 }
 

@@ -14,7 +14,7 @@ type Filter = Input<'listOrders'>['query'];
 
 /**
  * The tenant's orders, the newest first; a client that is limited to clinics or pharmacies sees theirs only. A page begins at
- * the cursor in an index: that of one pharmacy's fulfilments, if there is one.
+ * the cursor in an index: that of one pharmacy's lines, if there is one.
  * @throws Problem cursor_invalid
  */
 export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
@@ -22,24 +22,22 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
   const pharmacies = pharmaciesOf(context, filter);
   const [only, ...others] = pharmacies ?? [];
   const ofOne = only !== undefined && others.length === 0;
-  const place = ofOne
-    ? Prisma.sql`(fulfilment.ordered_at, fulfilment.order_id)`
-    : Prisma.sql`("order".created_at, "order".id)`;
+  const place = ofOne ? Prisma.sql`(line.ordered_at, line.order_id)` : Prisma.sql`("order".created_at, "order".id)`;
   const conditions = [
     ...matching(context, filter),
     ...(pharmacies && !ofOne ? [anyOf(tenantId, pharmacies)] : []),
     ...(filter.cursor === undefined ? [] : [beyond(place, filter.cursor)]),
   ];
   const source = ofOne
-    ? Prisma.sql`fulfilment JOIN "order"
-        ON "order".tenant_id = fulfilment.tenant_id AND "order".id = fulfilment.order_id
-      WHERE fulfilment.tenant_id = ${tenantId} AND fulfilment.pharmacy_id = ${only}::uuid AND `
-    : Prisma.sql`"order" WHERE `;
+    ? Prisma.sql`DISTINCT ON (line.ordered_at, line.order_id) "order".id, "order".created_at AS "createdAt"
+      FROM order_line AS line JOIN "order" ON "order".tenant_id = line.tenant_id AND "order".id = line.order_id
+      WHERE line.tenant_id = ${tenantId} AND line.pharmacy_id = ${only}::uuid AND `
+    : Prisma.sql`"order".id, "order".created_at AS "createdAt" FROM "order" WHERE `;
   const order = ofOne
-    ? Prisma.sql`fulfilment.ordered_at DESC, fulfilment.order_id DESC`
+    ? Prisma.sql`line.ordered_at DESC, line.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
   const page = Prisma.sql`
-    SELECT "order".id, "order".created_at AS "createdAt" FROM ${source} ${Prisma.join(conditions, ' AND ')}
+    SELECT ${source} ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${order} LIMIT ${filter.limit + 1}`;
   const sized = withinBytes(page, Prisma.sql`"createdAt" DESC, id DESC`, sizeOf(tenantId));
   return context.db.snapshot(async (db) => {
@@ -53,7 +51,7 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
 function sizeOf(tenantId: string): Prisma.Sql {
   const partsOf = (table: string) => Prisma.sql`(SELECT coalesce(sum(octet_length(to_json(part)::text)), 0)
     FROM ${identifier(table)} AS part WHERE part.tenant_id = ${tenantId} AND part.order_id = found.id)`;
-  return Prisma.sql`1000 + ${Prisma.join(['order_line', 'payment', 'refund', 'fulfilment'].map(partsOf), ' + ')}`;
+  return Prisma.sql`1000 + ${Prisma.join(['order_line', 'payment', 'refund'].map(partsOf), ' + ')}`;
 }
 
 async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
@@ -83,8 +81,8 @@ function matching(context: Context, { status, clinicId, created_after }: Filter)
 }
 
 const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => Prisma.sql`
-  EXISTS (SELECT FROM fulfilment WHERE fulfilment.tenant_id = ${tenantId} AND fulfilment.order_id = "order".id
-    AND fulfilment.pharmacy_id = ANY (${[...pharmacies]}::uuid[]))`;
+  EXISTS (SELECT FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id = "order".id
+    AND line.pharmacy_id = ANY (${[...pharmacies]}::uuid[]))`;
 
 /** A row comparison, which lets the index scan start at the cursor. */
 function beyond(place: Prisma.Sql, cursor: string): Prisma.Sql {

@@ -2,7 +2,6 @@ import {
   Prisma,
   type Encounter,
   type EncounterTreatment,
-  type Fulfilment,
   type GfeItem,
   type Order,
   type OrderLine,
@@ -19,12 +18,11 @@ import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 
-/** A stored order with its lines, payments, refunds and fulfilments: everything that its views and events show. */
+/** A stored order with its lines, payments and refunds: everything that its views and events show. */
 export interface OrderRecord extends Order {
   readonly lines: readonly OrderLine[];
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
-  readonly fulfilments: readonly Fulfilment[];
   readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId'>;
 }
 
@@ -67,7 +65,7 @@ export async function createOrder(
   return order;
 }
 
-/** Inserts the order, its lines and one fulfilment for each pharmacy by one statement. */
+/** Inserts the order and its lines by one statement. */
 async function insertOrder(
   context: OrderContext,
   encounter: OrderedEncounter,
@@ -76,8 +74,8 @@ async function insertOrder(
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db } = context;
   const [tenant] = await db.of(tenantId).rows<{ currency: string }>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
-  const treatments = approvedTreatments(encounter);
-  const amounts = amountsOf(treatments);
+  const approved = approvedTreatments(encounter);
+  const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
   const row = {
     id: context.newId(),
@@ -92,21 +90,18 @@ async function insertOrder(
     updatedAt: now,
   };
   const orderId = row.id;
-  const lines = treatments.map((treatment, position) => ({ orderId, ...orderLine(context, treatment, position) }));
-  const pharmacies = [...new Set(lines.map(({ pharmacyId }) => pharmacyId))];
-  const pending = pharmacies.map((pharmacyId) => {
-    return { orderId, pharmacyId, status: 'pending' as const, orderedAt: now, updatedAt: now };
-  });
+  const pending = { orderId, status: 'pending' as const, orderedAt: now, updatedAt: now };
+  const lines = approved.map((one, position) => ({ ...orderLine(context, one, position), ...pending }));
   const [order] = await db.of(tenantId).rows<Order>`
-    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)}),
-      fulfilments AS (${tenantInsertion(tenantId, 'fulfilment', pending)})
+    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)})
     ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`;
   if (!order) throw new Error('an insertion returned no row');
-  const stored = lines.map((line) => ({ ...line, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) }));
   const nothing = { carrier: null, trackingNumber: null, reason: null, shippedAt: null };
-  const fulfilments = pending.map((one) => ({ ...one, tenantId, ...nothing }));
+  const stored = lines.map((line) => {
+    return { ...line, ...nothing, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) };
+  });
   const encounterOf = { encounterNo, clinicId, patientId };
-  return { ...order, lines: stored, payments: [], refunds: [], fulfilments, encounter: encounterOf };
+  return { ...order, lines: stored, payments: [], refunds: [], encounter: encounterOf };
 }
 
 /**
@@ -125,8 +120,7 @@ export async function getOrder(context: LookupContext, orderNo: string): Promise
 export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: OrderRecord): OrderRecord {
   const { allowedPharmacyIds: allowed } = caller;
   if (!allowed) return order;
-  const isVisible = ({ pharmacyId }: { readonly pharmacyId: string }): boolean => allowed.includes(pharmacyId);
-  return { ...order, lines: order.lines.filter(isVisible), fulfilments: order.fulfilments.filter(isVisible) };
+  return { ...order, lines: order.lines.filter(({ pharmacyId }) => allowed.includes(pharmacyId)) };
 }
 
 /** Locks an order until commit. Read what the change depends on after this lock. */
@@ -138,7 +132,7 @@ export async function lockOrder({ db }: TransactionContext, tenantId: string, or
 /** Whether any pharmacy has shipped a line, also one that the caller cannot see. */
 export async function isShipped({ db }: TransactionContext, { tenantId, id }: OrderRecord): Promise<boolean> {
   const where = Prisma.sql`order_id = ${id}::uuid AND shipped_at IS NOT NULL LIMIT 1`;
-  return (await findRows(db, tenantId, 'Fulfilment', where)).length > 0;
+  return (await findRows(db, tenantId, 'OrderLine', where)).length > 0;
 }
 
 /** Records an event of an order; amounts are decimal text with two places. */
@@ -174,11 +168,10 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
   const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
   const encounterIds = orders.map(({ encounterId }) => encounterId);
   // One round trip.
-  const [lines, payments, refunds, fulfilments, encounters] = await Promise.all([
+  const [lines, payments, refunds, encounters] = await Promise.all([
     findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
     findRows(db, tenantId, 'Payment', inTime),
     findRows(db, tenantId, 'Refund', inTime),
-    findRows(db, tenantId, 'Fulfilment', Prisma.sql`${ofOrders} ORDER BY pharmacy_id`),
     findRows(db, tenantId, 'Encounter', Prisma.sql`id = ANY(${encounterIds}::uuid[])`),
   ]);
   const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
@@ -186,7 +179,6 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
     lines: groupedBy(lines, orderOf),
     payments: groupedBy(payments, orderOf),
     refunds: groupedBy(refunds, orderOf),
-    fulfilments: groupedBy(fulfilments, orderOf),
     encounters: groupedBy(encounters, ({ id }) => id),
   };
   return orders.map((order) => {
@@ -196,7 +188,6 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
       lines: parts.lines(order.id),
       payments: parts.payments(order.id),
       refunds: parts.refunds(order.id),
-      fulfilments: parts.fulfilments(order.id),
       encounter,
       ...order,
     };
@@ -207,15 +198,22 @@ function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): n
   return gfeItems.filter(({ status }) => status === wanted).length;
 }
 
-type Treatment = OrderedEncounter['treatments'][number];
-
-function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): Treatment[] {
-  const approved = new Set(gfeItems.filter(({ status }) => status === 'approved').map(itemKey));
-  return treatments.filter((treatment) => approved.has(itemKey(treatment)));
+/** A treatment, and the item whose approval covers it. */
+interface ApprovedTreatment {
+  readonly treatment: EncounterTreatment;
+  readonly item: GfeItem;
 }
 
-function orderLine(context: OrderContext, treatment: Treatment, position: number) {
+function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): ApprovedTreatment[] {
+  const approved = new Map(gfeItems.filter(({ status }) => status === 'approved').map((item) => [itemKey(item), item]));
+  return treatments.flatMap((treatment) => {
+    const item = approved.get(itemKey(treatment));
+    return item ? [{ treatment, item }] : [];
+  });
+}
+
+function orderLine(context: OrderContext, { treatment, item }: ApprovedTreatment, position: number) {
   const { productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
-  const amounts = lineAmountsOf(treatment);
-  return { id: context.newId(), position, productId, sku, name, shippingType, ...amounts, pharmacyId, pharmacyName };
+  const product = { productId, sku, name, shippingType, pharmacyId, pharmacyName };
+  return { id: context.newId(), position, gfeItemId: item.id, ...product, ...lineAmountsOf(treatment) };
 }

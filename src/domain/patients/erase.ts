@@ -40,7 +40,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);
     await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
     await change('Refund', { reason: ERASED }, ofOrders);
-    await change('Fulfilment', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
+    await change('OrderLine', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
     const isPatient = Prisma.sql`id = ${patientId}::uuid`;
     await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
     // Stored responses that name the patient, or its encounters or orders.

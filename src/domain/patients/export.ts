@@ -80,12 +80,10 @@ async function ordersOf(rowsOf: RowsOf, encounterIds: readonly string[]) {
   const lines = groupedBy(await rowsOf('OrderLine', where), idOf);
   const payments = groupedBy(await rowsOf('Payment', where), idOf);
   const refunds = groupedBy(await rowsOf('Refund', where), idOf);
-  const fulfilments = groupedBy(await rowsOf('Fulfilment', where), idOf);
   return orders.map((order) => ({
     ...order,
     lines: lines(order.id),
     payments: payments(order.id),
     refunds: refunds(order.id),
-    fulfilments: fulfilments(order.id),
   }));
 }

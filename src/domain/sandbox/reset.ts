@@ -18,9 +18,7 @@ const tableGroups = [
     'webhook_inbox_message',
     'idempotency_key',
     'refund',
-    'fulfilment',
     'order_line',
-    'gfe_item',
     'encounter_addendum',
     'encounter_document',
     'encounter_information',
@@ -30,7 +28,7 @@ const tableGroups = [
     'product_rx',
     'clinic_location',
   ],
-  ['payment', 'document', 'event', 'product_offer'],
+  ['gfe_item', 'payment', 'document', 'event', 'product_offer'],
   ['order'],
   ['encounter', 'product'],
   ['client', 'clinic', 'subcategory'],
@@ -44,7 +42,6 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sweep_failure: ['row_id'],
   webhook_inbox: ['tenant_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],
-  fulfilment: ['order_id', 'pharmacy_id'],
   encounter_document: ['encounter_id', 'document_id'],
 };
 

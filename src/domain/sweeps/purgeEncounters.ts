@@ -4,7 +4,7 @@ import { identifier } from '../transactions/bulkSql.js';
 import { inTransaction } from '../transactions/transaction.js';
 
 /** Tables of an encounter and its order, in the order of deletion. */
-const ORDER_PARTS = ['refund', 'fulfilment', 'payment', 'order_line'];
+const ORDER_PARTS = ['refund', 'payment', 'order_line'];
 const ENCOUNTER_PARTS = [
   'order',
   'gfe_item',
