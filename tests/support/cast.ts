@@ -48,6 +48,8 @@ export const cast = {
     completed: { encounter_id: 100_126, gfe_no: 'GFE-100126', order_no: 'ORD-100045' },
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
+    /** One line of its order is held, the other is paid. */
+    held: { encounter_id: 100_132, gfe_no: 'GFE-100132', order_no: 'ORD-100052' },
   },
   /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
