@@ -1,7 +1,7 @@
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedCast, revokeOrders } from '../support/cast.js';
 import {
   exampleBody,
   failureExamples,
@@ -118,12 +118,6 @@ const payEverything = (): Promise<Answer> => {
 };
 const refundEverything = (): Promise<Answer> =>
   send(operationOf('refundPayment'), { body: { amount: '299.00' }, headers: { [KEY]: 'everything' } });
-/** Ends every approval behind the orders of the examples. */
-const revokeTheOrder = async (): Promise<void> => {
-  for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid]) {
-    await send(operationOf('simulateEncounter'), { query: { encounter_id }, body: { outcome: 'revoke', pay: false } });
-  }
-};
 const disableWebhook = (): Promise<Answer> => send(operationOf('updateWebhookEndpoint'));
 const { scheduled, completed, claimed, waiting } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
@@ -270,8 +264,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
-  'recordFulfilment approval_ended': after(revokeTheOrder, withBody({})),
-  'recordPayment approval_ended': after(revokeTheOrder, withBody({})),
+  approval_ended: after(() => revokeOrders(harness, partner), withBody({})),
   payment_not_found: withBody({ payment_id: cast.nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({

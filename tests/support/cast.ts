@@ -121,3 +121,11 @@ export async function claimTheVisit(harness: Harness, { token }: { readonly toke
   const visitUrl = 'https://visits.northwind.example/100123';
   await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef, visitUrl } });
 }
+
+/** Ends every approval behind the orders of the examples. */
+export async function revokeOrders(harness: Harness, { token }: { readonly token: string }): Promise<void> {
+  for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid]) {
+    const target = `POST /sandbox/encounters/${encounter_id}/simulate`;
+    await call(harness, target, { token, json: { outcome: 'revoke' } });
+  }
+}

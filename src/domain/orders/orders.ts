@@ -75,10 +75,12 @@ async function insertOrder(
   const { db } = context;
   const approved = approvedTreatments(encounter);
   const productIds = approved.map(({ treatment }) => treatment.productId);
-  const [{ prescribed = [], ...tenant } = {}] = await db.of(tenantId).rows<{ currency: string; prescribed: string[] }>`
+  const [found] = await db.of(tenantId).rows<{ currency: string; prescribed: string[] }>`
     SELECT currency, ARRAY(SELECT product_id::text FROM product_rx
       WHERE product_rx.tenant_id = ${tenantId} AND product_id = ANY(${productIds}::uuid[])) AS prescribed
     FROM tenant WHERE id = ${tenantId}`;
+  if (!found) throw new Error('the tenant of an encounter is missing');
+  const { prescribed, currency } = found;
   const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
   const row = {
@@ -87,7 +89,7 @@ async function insertOrder(
     encounterId,
     clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
-    ...tenant,
+    currency,
     ...amounts,
     paidAmt: 0,
     createdAt: now,
