@@ -4381,6 +4381,11 @@ export interface components {
              * @description Number of the encounter that produced the order.
              */
             encounter_id: number;
+            /**
+             * Format: uuid
+             * @description `user_id` of the patient.
+             */
+            patientId: string;
             /** @description `paid` when the balance is zero; a free order is created as `paid`. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
