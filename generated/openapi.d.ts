@@ -3173,6 +3173,18 @@ export interface components {
          * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
          */
         NullableUuid: string | null;
+        /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
+        phone: string;
+        /** @description The person who decides for the patient. A patient under 18 needs one to get an encounter; for an adult it is optional. */
+        Guardian: {
+            name: components["schemas"]["PersonName"];
+            /**
+             * @description For example mother, father or legal guardian. Not blank. At most 100 characters, more than any relation needs.
+             * @example mother
+             */
+            relation: string;
+            phone: components["schemas"]["phone"];
+        } | null;
         /** @description Unknown properties are refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless stated otherwise, enough for any form field, and no NUL character, which the database cannot store. */
         CreatePatientRequest: {
             firstName: components["schemas"]["PersonName"];
@@ -3213,6 +3225,7 @@ export interface components {
             /** @description Dialing code. */
             emergencyContactCode?: components["schemas"]["NullableText"];
             emergencyContactName?: components["schemas"]["NullableText"];
+            guardian?: components["schemas"]["Guardian"];
             employer?: components["schemas"]["NullableText"];
             workMobile?: components["schemas"]["NullableText"];
             /** @description For example single, married or divorced. */
@@ -3370,8 +3383,6 @@ export interface components {
         dateOfBirth: string;
         /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
         countryCode: string;
-        /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
-        phone: string;
         /**
          * @description Returned as `sex`.
          * @enum {string|null}
@@ -3429,6 +3440,7 @@ export interface components {
             emergencyContact?: components["schemas"]["emergencyContact"];
             emergencyContactCode?: components["schemas"]["emergencyContactCode"];
             emergencyContactName?: components["schemas"]["NullableText"];
+            guardian?: components["schemas"]["Guardian"];
             employer?: components["schemas"]["NullableText"];
             workMobile?: components["schemas"]["NullableText"];
             maritalStatus?: components["schemas"]["maritalStatus"];
@@ -3438,6 +3450,10 @@ export interface components {
             metadata?: components["schemas"]["metadata"];
             /** @description Whether the patient can get new encounters. */
             isActive?: boolean;
+        };
+        /** @description A patient after a change, with its guardian. */
+        UpdatedPatient: components["schemas"]["Patient"] & {
+            guardian: components["schemas"]["Guardian"];
         };
         StateList: {
             /** @description States, ordered by name. */
@@ -4460,6 +4476,11 @@ export interface components {
              * @description Number of the encounter that produced the order.
              */
             encounter_id: number;
+            /**
+             * Format: uuid
+             * @description `user_id` of the patient.
+             */
+            patientId: string;
             /** @description `paid` when nothing is left to pay for the lines that are not held; a free order is created as `paid`. `refunded` when all of a paid order is refunded. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
@@ -4531,7 +4552,7 @@ export interface components {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
             /** @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines. */
-            treatmentIds?: components["schemas"]["Uuid"][];
+            treatmentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * @description The pharmacy's progress.
              * @enum {string}
@@ -4619,7 +4640,7 @@ export interface components {
                  */
                 user_id: string;
                 /** @description The names of the changed fields, as in the request. */
-                changed: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
+                changed: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "guardian" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
             };
         };
         /**
@@ -5799,6 +5820,7 @@ export interface components {
             emergencyContactCode: string | null;
             /** @description Phone number of the emergency contact. */
             emergencyContact: string | null;
+            guardian: components["schemas"]["Guardian"];
             state: components["schemas"]["PatientState"];
             /**
              * @description As sent by the partner.
@@ -7607,7 +7629,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Patient"];
+                    "application/json": components["schemas"]["UpdatedPatient"];
                 };
             };
             400: components["responses"]["BadRequestBody"];

@@ -7,6 +7,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const cancelOrder: Operation<'cancelOrder'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await cancellation.cancelOrder(transaction, path.order_no, body.reason);
-    context.audit.patientId = order.encounter.patientId;
     return { status: 200, body: orderView(order) };
   });

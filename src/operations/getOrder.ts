@@ -5,6 +5,5 @@ import { orderView } from '../views/orderView.js';
 /** GET /orders/{order_no}: the stored order with its lines and payments (D-07). */
 export const getOrder: Operation<'getOrder'> = async ({ path }, context) => {
   const order = await context.db.snapshot((db) => orders.getOrder({ ...context, db }, path.order_no));
-  context.audit.patientId = order.encounter.patientId;
   return { status: 200, body: orderView(order) };
 };

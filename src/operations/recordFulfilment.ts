@@ -7,6 +7,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const recordFulfilment: Operation<'recordFulfilment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await fulfilments.recordFulfilment(transaction, path.order_no, body);
-    context.audit.patientId = order.encounter.patientId;
     return { status: 200, body: orderView(order) };
   });

@@ -7,6 +7,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const recordPayment: Operation<'recordPayment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await payments.recordPayment(transaction, path.order_no, body);
-    context.audit.patientId = order.encounter.patientId;
     return { status: 201, body: orderView(order) };
   });

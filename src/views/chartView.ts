@@ -5,6 +5,7 @@ import type { Chart, ChartTreatment, EarlierReview } from '../domain/reviews/cha
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
+import { guardianView } from './patientView.js';
 import { timestamp } from './values.js';
 
 /** The provider's basis for a decision, by the tenant's clock; `links` are in the order of the documents. */
@@ -33,6 +34,7 @@ function patientView(patient: PatientRecord): Schemas['ChartPatient'] {
     emergencyContactName: patient.emergencyContactName,
     emergencyContactCode: patient.emergencyContactCode,
     emergencyContact: patient.emergencyContact,
+    guardian: guardianView(patient.guardian),
     state: patient.state,
     medicalHistory: patient.medicalHistory,
     insuranceInfo: patient.insuranceInfo,

@@ -10,6 +10,7 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     id: order.id,
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
+    patientId: order.encounter.patientId,
     order_status: order.orderStatus,
     currency: order.currency,
     sub_total: priceText(order.subTotal),

@@ -27,6 +27,14 @@ export function patientView(patient: PatientSummary): Schemas['Patient'] {
   };
 }
 
+/** The person who decides for the patient, as stored by createPatient or updatePatient. */
+export const guardianView = (guardian: Patient['guardian']): Schemas['Guardian'] =>
+  jsonObject(guardian) as Schemas['Guardian'];
+
+/** The common fields and the guardian. */
+export const updatedPatientView = (patient: Patient): Schemas['UpdatedPatient'] =>
+  Object.assign(patientView(patient), { guardian: guardianView(patient.guardian) });
+
 /** The patient with its user account. insuranceInfo and medicalHistory are never returned. */
 export function patientRecordView(patient: PatientRecord): Schemas['PatientRecord'] {
   return Object.assign(patientView(patient), {

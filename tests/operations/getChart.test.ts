@@ -35,7 +35,8 @@ async function latestRow(): Promise<object> {
 
 describe('200', () => {
   it('shows the holder of the claim patient, treatments, documents and earlier reviews', async () => {
-    const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.' };
+    const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
+    const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.', guardian };
     const patientId = await newPatient(harness, partner, texts);
     const treatmentId = await newProduct(harness, partner, { isRx: true });
     const documentIds = [await newDocument(harness, partner, patientId)];

@@ -30,7 +30,7 @@ describe('200', () => {
     const { status, body } = await patch(sent);
     expect(status).toBe(200);
     const after = await read();
-    expect(after).toMatchObject(body);
+    expect({ ...after, guardian: null }).toMatchObject(body);
     expect(after).toEqual({
       ...before,
       ...{ firstName: 'June', sex: 'other', address1: '1 Main St', address2: 'B', postal: '78702', phone: '12345' },
@@ -72,6 +72,18 @@ describe('200', () => {
     expect((await patch({ metadata: { a: nested(4), b: 'x'.repeat(16_000) } }, {}, user)).status).toBe(200);
   });
 
+  it('replaces and clears the guardian, which only this response and the chart show', async () => {
+    const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
+    const json = patientBody({ guardian });
+    const created = await call(harness, 'POST /clients', { token: partner.token, json });
+    const user = created.body.user_id;
+    expect((await patch({}, {}, user)).body).toEqual({ ...created.body, guardian });
+    const other = { ...guardian, name: 'Ben Miller' };
+    expect((await patch({ guardian: other }, {}, user)).body.guardian).toEqual(other);
+    expect((await patch({ guardian: null }, {}, user)).body.guardian).toBeNull();
+    expect(await read()).not.toHaveProperty('guardian');
+  });
+
   it('refuses new encounters of an inactive patient until it is active', async () => {
     const open = await newEncounter(harness, partner, { patientId: id });
     await patch({ isActive: false });
@@ -92,6 +104,7 @@ describe('400', () => {
     ['a date in the future', { dateOfBirth: '2999-01-01' }, '#/dateOfBirth', 'range'],
     ['metadata of six levels', { metadata: nested(6) }, '#/metadata', 'maxDepth'],
     ['metadata of more than 16 KiB', { metadata: { a: 'é'.repeat(8_192) } }, '#/metadata', 'maxBytes'],
+    ['a guardian without a phone', { guardian: { name: 'Ann', relation: 'mother' } }, '#/guardian/phone', 'required'],
     ['a NUL in metadata', { metadata: { a: ['\\\u0000'] } }, '#/metadata', 'pattern'],
   ])('refuses %s, and leaves the patient unchanged', async (_what, json, pointer, code) => {
     const before = await read();

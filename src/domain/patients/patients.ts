@@ -49,6 +49,7 @@ export const unsaid = {
   emergencyContact: null,
   emergencyContactCode: null,
   emergencyContactName: null,
+  guardian: null,
   employer: null,
   workMobile: null,
   maritalStatus: null,

@@ -61,6 +61,7 @@ async function provokeEveryEvent(): Promise<void> {
     medicalHistory: text('history'),
     insuranceInfo: text('plan'),
     employer: text('employer'),
+    guardian: { name: text('Ann'), relation: text('mother'), phone: '5125550143' },
   });
   await send(`PATCH /clients/${patientId}`, { json: { notes: text('more'), metadata: { [MARK]: text('own') } } });
   await inTransaction(domain, (work) => recordVerification(work, partner.tenantId, patientId, 'VERIFIED'));

@@ -5,6 +5,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 
 const secrets = { insuranceInfo: 'InsuranceSecret 77', medicalHistory: 'HistorySecret 88' };
+const guardian = { name: 'GuardianSecret', relation: 'mother', phone: '5125550199' };
 
 let files: FileHost;
 let harness: Harness;
@@ -22,7 +23,7 @@ beforeAll(async () => {
     answers.set(operationId, answer);
     return answer.body;
   };
-  const json = patientBody({ email: 'private@example.com', ...secrets });
+  const json = patientBody({ email: 'private@example.com', ...secrets, guardian });
   const { user_id: patientId } = await ask('createPatient', 'POST /clients', json);
   await ask('createPatient again', 'POST /clients', json);
   const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
@@ -42,7 +43,7 @@ afterAll(() => Promise.all([harness.close(), files.close()]));
 describe('insuranceInfo and medicalHistory', () => {
   it('are stored', async () => {
     const where = { tenantId: partner.tenantId, email: 'private@example.com' };
-    expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([secrets]);
+    expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([{ ...secrets, guardian }]);
   });
 
   it('are returned by no operation about the patient', () => {
