@@ -12,7 +12,7 @@ export function encounterPreviewView(
 ): Schemas['EncounterPreview'] {
   return {
     problems: draft.faults.flat().map(({ code, pointer, detail }) => ({ code, pointer, detail })),
-    estimate: estimateView(draft.amounts),
+    estimate: estimateView({ currency: draft.currency, ...draft.amounts }),
     scheduledAt: timestamp(draft.schedule.scheduledAt),
     gfe_data: draft.items.map((item) => previewItemView(draft, item)),
     duplicates: duplicates.map(duplicateView),

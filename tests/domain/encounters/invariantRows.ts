@@ -73,6 +73,7 @@ export const encounterRow = (id: string, status: Status, changes: Record<string,
   insert('encounter', {
     ...keyOf(id),
     ...record,
+    currency: text('USD'),
     status: text(status),
     clinic_id: text(clinic),
     patient_id: text(patient),
@@ -132,6 +133,10 @@ export const lineRow = (order: string, changes: Record<string, string> = {}): st
     line_total: '1',
     pharmacy_id: text(pharmacy),
     pharmacy_name: text('x'),
+    gfe_item_id: `(SELECT id FROM gfe_item WHERE tenant_id = 'a' AND encounter_id = '${order}' LIMIT 1)`,
+    status: text('pending'),
+    ordered_at: at,
+    updated_at: at,
     ...changes,
   });
 
