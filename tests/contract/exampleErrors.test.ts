@@ -1,7 +1,7 @@
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedCast, revokeOrders } from '../support/cast.js';
 import {
   exampleBody,
   failureExamples,
@@ -264,6 +264,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
+  approval_ended: after(() => revokeOrders(harness, partner), withBody({})),
   payment_not_found: withBody({ payment_id: cast.nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({

@@ -132,6 +132,7 @@ export interface ProductChanges {
   readonly categoryId?: string;
   readonly subcategoryId?: string;
   readonly isRx?: boolean;
+  readonly pharmacyId?: string;
   /** Allow-list (D-38): clinic and whether its entry is active. */
   readonly availability?: readonly { readonly clinicId: string; readonly isActive: boolean }[];
 }
