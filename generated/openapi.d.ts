@@ -2641,6 +2641,70 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "order.held": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order held
+         * @description Lines of an order are held, because their approval has ended.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.held"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.ping": {
         parameters: {
             query?: never;
@@ -2819,7 +2883,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "approval_ended" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -4319,6 +4383,20 @@ export interface components {
              */
             updatedAt: string;
         };
+        /**
+         * @description How the approval ended; `superseded` by a later denial.
+         * @example revoked
+         */
+        HoldReason: "revoked" | "superseded" | "expired";
+        /** @description Why the line is not delivered; null unless its approval has ended. A hold is never lifted. */
+        LineHold: {
+            reason: components["schemas"]["HoldReason"];
+            /**
+             * Format: date-time
+             * @description The end of the approval.
+             */
+            at: string;
+        } | null;
         OrderLine: {
             /**
              * Format: uuid
@@ -4349,6 +4427,7 @@ export interface components {
             /** @description Name of the pharmacy. */
             pharmacyName: string;
             fulfilment: components["schemas"]["Fulfilment"];
+            hold: components["schemas"]["LineHold"];
         };
         Payment: {
             /**
@@ -4406,7 +4485,7 @@ export interface components {
              * @description `user_id` of the patient.
              */
             patientId: string;
-            /** @description `paid` when the balance is zero; a free order is created as `paid`. */
+            /** @description `paid` when nothing is left to pay for the lines that are not held; a free order is created as `paid`. `refunded` when all of a paid order is refunded. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
             currency: string;
@@ -4417,7 +4496,11 @@ export interface components {
             grand_total: components["schemas"]["MoneyText"];
             /** @description Sum of the payments minus refunds. */
             paid_amt: components["schemas"]["MoneyText"];
-            /** @description The unpaid amount. */
+            /** @description Sum of the refunds. */
+            refunded_amt: components["schemas"]["MoneyText"];
+            /** @description What held lines cost and nobody has paid. It is not due. */
+            held_amt: components["schemas"]["MoneyText"];
+            /** @description What is left to pay: `grand_total` minus `paid_amt` and `held_amt`, and 0.00 once the order was paid. A refund is not a debt. */
             balance_amt: components["schemas"]["MoneyText"];
             /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
             created_date: string;
@@ -4473,7 +4556,7 @@ export interface components {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
             /** @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines. */
-            treatmentIds?: components["schemas"]["Uuid"][];
+            treatmentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * @description The pharmacy's progress.
              * @enum {string}
@@ -4499,7 +4582,7 @@ export interface components {
          * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
          * @description Time of the event.
@@ -5172,9 +5255,9 @@ export interface components {
          *       "data": {
          *         "order_no": "ORD-100051",
          *         "encounter_id": 100131,
-         *         "order_status": "pending",
+         *         "order_status": "paid",
          *         "grand_total": "299.00",
-         *         "balance_amt": "99.00"
+         *         "balance_amt": "0.00"
          *       }
          *     }
          */
@@ -5222,6 +5305,37 @@ export interface components {
                 /** @description The pharmacy's progress. */
                 fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
                 /** @description The lines whose status changed. */
+                treatmentIds: string[];
+            };
+        };
+        /**
+         * @description Lines of an order are held, because their approval has ended.
+         * @example {
+         *       "type": "order.held",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "reason": "revoked",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b202"
+         *         ]
+         *       }
+         *     }
+         */
+        "order.held": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.held";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The order, the reason and the lines. */
+            data: {
+                order_no: components["schemas"]["OrderNumber"];
+                encounter_id: components["schemas"]["EncounterNumber"];
+                reason: components["schemas"]["HoldReason"];
+                /** @description The lines that are now held. */
                 treatmentIds: string[];
             };
         };
@@ -5287,7 +5401,7 @@ export interface components {
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
@@ -5297,7 +5411,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event type; more will be added. */
-        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
@@ -6461,7 +6575,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is not pending, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
+        /** @description All lines of the order are held, it is not pending, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
         RecordPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6476,7 +6590,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is not pending, or has payments or shipments */
+        /** @description The order is paid or final, or has payments or shipments */
         CancelOrderConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6504,7 +6618,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The amount exceeds the remaining payment, the order is final, was shipped or has 200 payments and refunds, or the same request is still in progress */
+        /** @description The amount exceeds the remaining payment, the order is final or has 200 payments and refunds, or the same request is still in progress */
         RefundPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6533,7 +6647,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of a line or of the order does not allow this */
+        /** @description The lines are held, or the current status of a line or of the order does not allow this */
         RecordFulfilmentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6970,6 +7084,11 @@ export interface components {
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
         OrderClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description True for orders with a held line, false for orders without; by default both.
+         * @example false
+         */
+        OrderHeld: boolean;
         /**
          * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
@@ -8187,6 +8306,11 @@ export interface operations {
                  * @example 01a05c32-5e80-7000-8000-00000000c101
                  */
                 clinicId?: components["parameters"]["OrderClinicId"];
+                /**
+                 * @description True for orders with a held line, false for orders without; by default both.
+                 * @example false
+                 */
+                held?: components["parameters"]["OrderHeld"];
                 /**
                  * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z

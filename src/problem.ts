@@ -191,6 +191,10 @@ export const problems = {
     'Sandbox is busy',
     'A reset or clock move of this sandbox is in progress. Retry after the given delay.',
   ),
+  approval_ended: conflict(
+    'Approval has ended',
+    'The approval of every line that this concerns has ended; see errors. A new approval makes a new order.',
+  ),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount exceeds the balance of the order.'),
   refund_exceeds_payment: conflict(
     'Refund exceeds the payment',

@@ -1,5 +1,6 @@
 import { expireDueEncounters, lapseDueClaims } from '../domain/sweeps/encounterDeadlines.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/sweeps/approvalNotices.js';
+import { holdExpiredLines } from '../domain/sweeps/orderHolds.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 import type { Job, JobContext } from './job.js';
 
@@ -8,6 +9,7 @@ export const sweeps: readonly Job[] = [
   sweep('lapse-due-claims', '* * * * *', lapseDueClaims),
   sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),
   sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
+  sweep('hold-expired-lines', '*/5 * * * *', holdExpiredLines),
   sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
   sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
   // Can wait until the clinics' time zones are least busy.

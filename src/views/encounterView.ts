@@ -1,4 +1,5 @@
 import type { Schemas } from '../contract.js';
+import { balanceOf } from '../domain/orders/money.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
@@ -110,7 +111,7 @@ function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {
     sub_total: amountNumber(order.subTotal),
     grand_total: amountNumber(order.grandTotal),
     paid_amt: amountNumber(order.paidAmt),
-    balance_amt: amountNumber(order.grandTotal.minus(order.paidAmt)),
+    balance_amt: amountNumber(balanceOf(order)),
     total_shipping_amt: amountNumber(order.totalShippingAmt),
     created_date: createdDate(order.createdAt),
   };

@@ -1,5 +1,6 @@
 import type { OrderLine, Payment, Refund } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
+import { balanceOf, sum } from '../domain/orders/money.js';
 import type { OrderRecord } from '../domain/orders/orders.js';
 import { createdDate, priceText } from './values.js';
 
@@ -16,7 +17,9 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     total_shipping_amt: priceText(order.totalShippingAmt),
     grand_total: priceText(order.grandTotal),
     paid_amt: priceText(order.paidAmt),
-    balance_amt: priceText(order.grandTotal.minus(order.paidAmt)),
+    refunded_amt: priceText(sum(order.refunds.map(({ amount }) => amount))),
+    held_amt: priceText(order.heldAmt),
+    balance_amt: priceText(balanceOf(order)),
     created_date: createdDate(order.createdAt),
     createdAt: order.createdAt.toISOString(),
     updatedAt: order.updatedAt.toISOString(),
@@ -40,11 +43,16 @@ function lineView(line: OrderLine): Schemas['OrderLine'] {
     pharmacyId: line.pharmacyId,
     pharmacyName: line.pharmacyName,
     fulfilment: fulfilmentView(line),
+    hold: holdView(line),
   };
 }
 
 function fulfilmentView({ status, carrier, trackingNumber, reason, updatedAt }: OrderLine): Schemas['Fulfilment'] {
   return { status, carrier, trackingNumber, reason, updatedAt: updatedAt.toISOString() };
+}
+
+function holdView({ holdReason, holdAt }: OrderLine): Schemas['LineHold'] {
+  return holdReason && holdAt ? { reason: holdReason, at: holdAt.toISOString() } : null;
 }
 
 function paymentView({ id, amount, refundedAmt, reference, createdAt }: Payment): Schemas['Payment'] {

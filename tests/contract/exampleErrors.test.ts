@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.js';
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedCast, revokeOrders } from '../support/cast.js';
 import {
   exampleBody,
   failureExamples,
@@ -238,7 +238,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
   'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
-
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
     return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });
@@ -266,6 +265,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
+  approval_ended: after(() => revokeOrders(harness, partner), withBody({})),
   payment_not_found: withBody({ payment_id: cast.nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({

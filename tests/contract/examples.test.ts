@@ -178,7 +178,9 @@ const occasions: Readonly<Record<string, Occasion>> = {
     // The example shows only the first bytes.
     return { ...answer, body: answer.text.slice(0, 8) };
   },
+  'getOrder held': ask('getOrder', { order_no: cast.encounters.held.order_no }),
   'listOrders some': ask('listOrders', { cursor: undefined }),
+  'listOrders held': ask('listOrders', { cursor: undefined, status: 'paid', held: true }),
   'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();

@@ -1,7 +1,6 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
@@ -23,36 +22,38 @@ async function paidOrder(...amounts: string[]): Promise<{ orderNo: string; payme
   return { orderNo, payments: (await orderOf(orderNo)).payments.map(({ id }: Body) => id) };
 }
 const reason = 'A discount that was forgotten.';
-const ship = async (orderNo: string): Promise<void> => {
+const fulfil = async (orderNo: string, ...statuses: string[]): Promise<Answer[]> => {
   const { lines } = await orderOf(orderNo);
-  for (const status of ['accepted', 'shipped']) {
+  const answers: Answer[] = [];
+  for (const status of statuses) {
     const json = { pharmacyId: lines[0].pharmacyId, status };
-    await call(harness, `POST /orders/${orderNo}/fulfilments`, { token: partner.token, json });
+    answers.push(await call(harness, `POST /orders/${orderNo}/fulfilments`, { token: partner.token, json }));
   }
+  return answers;
 };
 
 describe('201', () => {
-  it('returns the order with the refund: pending after a part, refunded after the whole', async () => {
+  it('returns the order with the refund: still paid after a part, refunded after the whole, with nothing left to pay', async () => {
     const { orderNo, payments } = await paidOrder('200.00', '55.00');
     const [first, second] = payments;
     const before = await orderOf(orderNo);
     harness.clock.advance(60);
     const at = harness.clock.now.toISOString();
     const { status, body } = await refund(orderNo, { payment_id: first?.toUpperCase(), amount: '199.99', reason });
-    const change = { order_status: 'pending', paid_amt: '55.01', balance_amt: '199.99', updatedAt: at };
+    const change = { paid_amt: '55.01', refunded_amt: '199.99', updatedAt: at };
     const paid = [{ ...before.payments[0], refunded_amt: '199.99' }, before.payments[1]];
     const refunds = [{ id: expect.any(String), payment_id: first, amount: '199.99', reason, createdAt: at }];
     expect([status, body]).toEqual([201, { ...before, ...change, payments: paid, refunds }]);
     expect(await orderOf(orderNo)).toEqual(body);
     await refund(orderNo, { payment_id: second, amount: '55', reason });
     const last = await refund(orderNo, { payment_id: first, amount: '0.01', reason });
-    expect(last.body).toMatchObject({ order_status: 'refunded', paid_amt: '0.00', balance_amt: '255.00' });
+    expect(last.body).toMatchObject({ order_status: 'refunded', paid_amt: '0.00', balance_amt: '0.00' });
     expect(last.body.refunds).toHaveLength(3);
     const events = await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents, 'order.refunded');
     expect(events.slice(-3).map(({ type, data }) => [type, data['order_status'], data['balance_amt']])).toEqual([
-      ['order.refunded', 'pending', '199.99'],
-      ['order.refunded', 'pending', '254.99'],
-      ['order.refunded', 'refunded', '255.00'],
+      ['order.refunded', 'paid', '0.00'],
+      ['order.refunded', 'paid', '0.00'],
+      ['order.refunded', 'refunded', '0.00'],
     ]);
     expect((await pay(harness, partner, orderNo, { amount: '1.00' })).status).toBe(409);
     expect((await refund(orderNo, { payment_id: first, amount: '0.01', reason })).status).toBe(409);
@@ -61,9 +62,26 @@ describe('201', () => {
   it('keeps an order pending that was never paid in full, so that it can still be paid', async () => {
     const { orderNo, payments } = await paidOrder('100.00');
     const { body } = await refund(orderNo, { payment_id: payments[0], amount: '100.00', reason });
-    expect(body).toMatchObject({ order_status: 'pending', paid_amt: '0.00', balance_amt: '255.00' });
+    expect(body).toMatchObject({
+      order_status: 'pending',
+      paid_amt: '0.00',
+      refunded_amt: '100.00',
+      balance_amt: '255.00',
+    });
     expect((await pay(harness, partner, orderNo, { amount: '255.00' })).body.order_status).toBe('paid');
   });
+});
+
+it('refunds a shipped order in full, whose delivery can still be recorded but no other shipment', async () => {
+  const { orderNo, payments } = await paidOrder('255.00');
+  await fulfil(orderNo, 'accepted', 'shipped');
+  const { body } = await refund(orderNo, { payment_id: payments[0], amount: '255.00', reason });
+  expect(body.order_status).toBe('refunded');
+  const answers = await fulfil(orderNo, 'delivered', 'shipped');
+  expect(answers.map(({ status, body: { current_status } }) => [status, current_status])).toEqual([
+    [200, undefined],
+    [409, 'refunded'],
+  ]);
 });
 
 describe('400', () => {
@@ -102,16 +120,7 @@ describe('409', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => refund(orderNo, part)));
     const statuses = [...Array<number>(3).fill(201), ...Array<number>(17).fill(409)];
     expect(answers.map(({ status }) => status).sort()).toEqual(statuses);
-    expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '165.00', balance_amt: '90.00' });
-  });
-
-  it('refuses a refund of the whole after a shipment, and accepts a part', async () => {
-    const { orderNo, payments } = await paidOrder('255.00');
-    await ship(orderNo);
-    const [payment_id] = payments;
-    expectInvalidState(await refund(orderNo, { payment_id, amount: '255.00', reason }), 'shipped');
-    expect((await refund(orderNo, { payment_id, amount: '254.99', reason })).status).toBe(201);
-    expect((await refund(orderNo, { payment_id, amount: '0.01', reason })).status).toBe(409);
+    expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '165.00', refunded_amt: '90.00', balance_amt: '0.00' });
   });
 
   it('answers payment_not_found for a free order, which stays paid', async () => {

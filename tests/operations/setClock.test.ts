@@ -56,7 +56,7 @@ describe('200', () => {
     expect((await call(harness, `POST /encounters/${scheduled.encounter_id}/claim`, claim)).status).toBe(200);
   });
 
-  it('expires encounters and approvals before it responds, with one event each', async () => {
+  it('expires encounters and approvals and holds prescriptions before it responds, with one event each', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 20 * DAY);
     expect((await get(waiting, sandbox)).status).toBe('pending_review');
@@ -69,7 +69,12 @@ describe('200', () => {
     await setClock(harness, sandbox, TEN_YEARS);
     await setClock(harness, sandbox, TEN_YEARS);
     expect((await get(scheduled, sandbox)).status).toBe('expired');
-    expect((await events(sandbox, completed)).slice(4)).toEqual(['gfe.expiring', 'gfe.expired', 'gfe.expired']);
+    expect((await events(sandbox, completed)).slice(4)).toEqual([
+      'gfe.expiring',
+      'gfe.expired',
+      'order.held',
+      'gfe.expired',
+    ]);
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
 

@@ -134,7 +134,7 @@ describe('200', () => {
     const { body } = await play(completed, 'revoke');
     expect(body).toMatchObject({ status: 'completed' });
     expect(new Set(itemsOf(body).map(([status]) => status))).toEqual(new Set(['revoked']));
-    expect((await since(completed)).slice(-2)).toEqual(['gfe.revoked', 'gfe.revoked']);
+    expect((await since(completed)).slice(-3)).toEqual(['gfe.revoked', 'gfe.revoked', 'order.held']);
   });
 
   it('decides only the items that await a decision', async () => {

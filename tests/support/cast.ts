@@ -48,6 +48,8 @@ export const cast = {
     completed: { encounter_id: 100_126, gfe_no: 'GFE-100126', order_no: 'ORD-100045' },
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
+    /** One line of its order is held, the other is paid. */
+    held: { encounter_id: 100_132, gfe_no: 'GFE-100132', order_no: 'ORD-100052' },
   },
   /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
@@ -118,4 +120,12 @@ export async function claimTheVisit(harness: Harness, { token }: { readonly toke
   const target = `POST /encounters/${cast.encounters.scheduled.encounter_id}/claim`;
   const visitUrl = 'https://visits.northwind.example/100123';
   await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef, visitUrl } });
+}
+
+/** Ends every approval behind the orders of the examples. */
+export async function revokeOrders(harness: Harness, { token }: { readonly token: string }): Promise<void> {
+  for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid]) {
+    const target = `POST /sandbox/encounters/${encounter_id}/simulate`;
+    await call(harness, target, { token, json: { outcome: 'revoke' } });
+  }
 }

@@ -2,6 +2,7 @@ import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/
 import type { Bodies } from '../../contract.js';
 import { keysOf } from './duplicates.js';
 import { recordEvent } from '../events/record.js';
+import { holdLines } from '../orders/holds.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 /** The encounter with the decision; its patient is locked. */
@@ -48,8 +49,9 @@ type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo'> & { readonly orderNo: string | null };
 
 /**
- * Ends those approvals of the patient that are valid. Their encounters and orders stay; each event names the order. The
- * deciding encounter is changed by its own transition.
+ * Ends those approvals of the patient that are valid, and holds what has not been shipped on them, or on approvals that time
+ * has ended (R-190). Their encounters stay; each event names the order. The deciding encounter is changed by its own
+ * transition.
  */
 async function endApprovals(
   context: TransactionContext,
@@ -89,4 +91,15 @@ async function endApprovals(
       ...(orderNo === null ? {} : { order_no: orderNo }),
     });
   }
+  const decided = await context.db.of(tenantId).rows<{ id: string }>`
+    SELECT item.id FROM gfe_item AS item
+      JOIN encounter ON encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id
+    WHERE item.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
+      AND item.status IN ('approved', ${status}::gfe_item_status) AND ${which}`;
+  await holdLines(
+    context,
+    tenantId,
+    decided.map((item) => item.id),
+    status,
+  );
 }

@@ -10,8 +10,9 @@ import {
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/visibility.js';
+import { applyElapsedHolds, findOrder } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
-import type { LookupContext } from '../transactions/transaction.js';
+import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /** The parts of an encounter that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
@@ -34,7 +35,7 @@ export type ShownItem = Omit<
 >;
 export type ShownOrder = Pick<
   Order,
-  'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'createdAt'
+  'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'heldAmt' | 'createdAt'
 >;
 
 /** A row of {@link SHOWN}. */
@@ -59,7 +60,8 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
     FROM gfe_item AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
   (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
-      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'createdAt', created_at)
+      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'heldAmt', held_amt,
+      'createdAt', created_at)
     FROM "order" AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"${more}
   FROM encounter`;
@@ -101,7 +103,7 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
  * also for another tenant's
  */
 export async function findEncounter(
-  context: LookupContext,
+  context: ReadContext,
   identifiers: Bodies['GetEncounterStatusRequest'],
 ): Promise<ShownEncounter> {
   const { tenantId } = context.caller;
@@ -115,7 +117,7 @@ export async function findEncounter(
     orderNo !== undefined &&
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
-  const [row, ...others] = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
+  const [row, ...others] = await context.db.of(tenantId).rows<ShownRow & { holdDueAt: Date | null }>`${WITH_HOLDS}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
   // Check permission first: a mismatch would reveal an encounter that the client may not see.
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
@@ -129,8 +131,17 @@ export async function findEncounter(
     differs(found.gfeNo, gfeNo) ||
     differs(found.order?.orderNo, orderNo);
   if (isMismatch) throw new Problem('identifier_mismatch');
-  return shownEncounter(found);
+  const { holdDueAt, ...encounter } = shownEncounter(found);
+  const isDue = holdDueAt !== null && holdDueAt <= context.now();
+  const order = isDue && encounter.order && (await findOrder(context, tenantId, encounter.order.orderNo));
+  return order ? { ...encounter, order: applyElapsedHolds(order, context.now()) } : encounter;
 }
+
+/** The order's next hold by time, if any (R-190). */
+const WITH_HOLDS = shownWith(Prisma.sql`,
+  (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
+    WHERE order_line.tenant_id = encounter.tenant_id AND "order".tenant_id = encounter.tenant_id
+      AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"`);
 
 /** @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31) */
 export function permitted<Found extends Encounter>(
@@ -160,6 +171,7 @@ function orderOf({ orderNo, orderStatus, ...order }: JsonOf<ShownOrder>): ShownO
     totalShippingAmt: new Prisma.Decimal(order.totalShippingAmt),
     grandTotal: new Prisma.Decimal(order.grandTotal),
     paidAmt: new Prisma.Decimal(order.paidAmt),
+    heldAmt: new Prisma.Decimal(order.heldAmt),
     createdAt: new Date(order.createdAt),
   };
 }

@@ -1,19 +1,10 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
-import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import {
-  findOrder,
-  getOrder,
-  isShipped,
-  lockOrder,
-  ofPharmacies,
-  recordOrderEvent,
-  type OrderRecord,
-} from './orders.js';
+import { lockedOrder, recordElapsedHolds } from './holds.js';
+import { endOrder, findOrder, lockOrder, ofPharmacies, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**
- * Cancels an unpaid and unshipped order for the operator (R-60).
+ * Cancels an order without payments and shipments for the operator (R-60).
  * @throws Error when there is no such order, or it cannot be cancelled
  */
 export async function cancelOrderOf(
@@ -22,28 +13,28 @@ export async function cancelOrderOf(
   orderNo: string,
 ): Promise<OrderRecord> {
   await lockOrder(context, tenantId, orderNo);
-  const order = await findOrder(context, tenantId, orderNo);
-  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  const obstacle = await obstacleTo(context, order);
+  const found = await findOrder(context, tenantId, orderNo);
+  if (!found) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
+  const order = await recordElapsedHolds(context, found);
+  const obstacle = obstacleTo(order);
   if (obstacle !== null) throw new Error(`${order.orderNo} cannot be cancelled: ${obstacle}.`);
   return cancel(context, order, null);
 }
 
 /** The same for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
 export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
-  await lockOrder(context, context.caller.tenantId, orderNo);
-  const order = await getOrder(context, orderNo);
-  const obstacle = await obstacleTo(context, order);
+  const order = await lockedOrder(context, orderNo);
+  const obstacle = obstacleTo(order);
   if (obstacle !== null) throw invalidState(order.orderStatus, `It cannot be cancelled: ${obstacle}.`);
   return ofPharmacies(context, await cancel(context, order, reason));
 }
 
-/** Why an order cannot be cancelled; null = it can. */
-async function obstacleTo(context: TransactionContext, order: OrderRecord): Promise<string | null> {
-  const { orderStatus, paidAmt } = order;
-  if (orderStatus !== 'pending') return `it is ${orderStatus}`;
+/** Why an order cannot be cancelled; null = it can. An order that needed no payment can if all of its lines are held. */
+function obstacleTo({ orderStatus, paidAmt, lines }: OrderRecord): string | null {
+  const isMoot = orderStatus === 'paid' && lines.every(({ holdAt }) => holdAt !== null);
+  if (orderStatus !== 'pending' && !(isMoot && paidAmt.isZero())) return `it is ${orderStatus}`;
   if (!paidAmt.isZero()) return `${paidAmt.toFixed(2)} of it is paid`;
-  return (await isShipped(context, order)) ? 'something was shipped' : null;
+  return lines.some(({ shippedAt }) => shippedAt !== null) ? 'something was shipped' : null;
 }
 
 async function cancel(
@@ -52,7 +43,7 @@ async function cancel(
   cancelReason: string | null,
 ): Promise<OrderRecord> {
   const change = { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() } as const;
-  await updateRows(context.db, order.tenantId, 'Order', change, Prisma.sql`id = ${order.id}::uuid`);
+  await endOrder(context, order, change);
   const cancelled = { ...order, ...change };
   recordOrderEvent(context, 'order.cancelled', cancelled);
   return cancelled;

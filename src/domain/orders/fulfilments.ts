@@ -5,7 +5,8 @@ import { recordEvent } from '../events/record.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { getOrder, lockOrder, type OrderRecord } from './orders.js';
+import { approvalEnded, lockedOrder } from './holds.js';
+import { getOrder, ofPharmacies, type OrderRecord } from './orders.js';
 
 type Status = OrderLine['status'];
 
@@ -23,26 +24,29 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
  * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
  * are kept.
  * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
- * clinic_not_permitted; invalid_state
+ * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state
  */
 export async function recordFulfilment(
   context: CallerContext,
   orderNo: string,
   { pharmacyId, treatmentIds, status, ...details }: Bodies['RecordFulfilmentRequest'],
 ): Promise<OrderRecord> {
-  await lockOrder(context, context.caller.tenantId, orderNo);
-  const order = await getOrder(context, orderNo);
+  const order = ofPharmacies(context, await lockedOrder(context, orderNo));
   const { tenantId, orderStatus, clinicId } = order;
   const lines = namedLines(order, canonicalUuid(pharmacyId), treatmentIds?.map(canonicalUuid));
-  if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw invalidState(orderStatus);
+  const isLeaving = status === 'accepted' || status === 'shipped';
+  if (orderStatus === 'cancelled' || (orderStatus === 'refunded' && isLeaving)) throw invalidState(orderStatus);
   requireTransition(order, lines, status);
   if (status === 'accepted' && orderStatus !== 'paid' && (await havePrescription(context, order, lines))) {
     throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
   }
   const updatedAt = context.now();
-  const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
+  const moments = {
+    ...(status === 'accepted' ? { expiresAt: null } : {}),
+    ...(status === 'shipped' ? { shippedAt: updatedAt } : {}),
+  };
   const where = Prisma.sql`id = ANY(${lines.map(({ id }) => id)}::uuid[])`;
-  await updateRows(context.db, tenantId, 'OrderLine', { ...details, status, ...shipped, updatedAt }, where);
+  await updateRows(context.db, tenantId, 'OrderLine', { ...details, status, ...moments, updatedAt }, where);
   recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
@@ -54,7 +58,7 @@ export async function recordFulfilment(
 }
 
 /**
- * The pharmacy's lines of these treatments; without treatments, all of its lines.
+ * The pharmacy's lines of these treatments; without treatments, its lines that are not held, or all if all are held.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
@@ -62,7 +66,10 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
   if (own.length === 0) {
     throw new Problem('order_not_found', 'The order has no line of this pharmacy.', { errors: noLine });
   }
-  if (!treatmentIds) return own;
+  if (!treatmentIds) {
+    const free = own.filter(({ holdAt }) => holdAt === null);
+    return free.length > 0 ? free : own;
+  }
   const errors = treatmentIds.flatMap((id, index): FieldError[] => {
     const isKnown = own.some(({ productId }) => productId === id);
     const detail = 'is not a line of this pharmacy in the order';
@@ -72,9 +79,13 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
   return own.filter(({ productId }) => treatmentIds.includes(productId));
 }
 
-/** @throws Problem invalid_state, whose errors point to the lines of the order as the caller sees it */
+/** A held line can only be cancelled. @throws Problem approval_ended, invalid_state, whose errors point to the lines */
 function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[], status: Status): void {
-  const refused = changed.filter((line) => !fulfilmentTransitions[line.status].includes(status));
+  const held = changed.filter(({ holdAt }) => holdAt !== null);
+  if (held.length > 0 && status !== 'cancelled') throw approvalEnded(lines, held);
+  const isRefused = (line: OrderLine): boolean =>
+    held.includes(line) ? line.status === 'cancelled' : !fulfilmentTransitions[line.status].includes(status);
+  const refused = changed.filter(isRefused);
   const [first] = refused;
   if (!first) return;
   const errors = refused.map((line): FieldError => {

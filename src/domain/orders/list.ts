@@ -8,32 +8,35 @@ import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import { withinBytes } from '../transactions/pageBytes.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
-import { ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
+import { applyElapsedHolds, ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
 
 type Filter = Input<'listOrders'>['query'];
 
 /**
  * The tenant's orders, the newest first; a client that is limited to clinics or pharmacies sees theirs only. A page begins at
- * the cursor in an index: that of one pharmacy's lines, if there is one.
+ * the cursor in an index: that of held lines or of one pharmacy's lines, if the filter has one.
  * @throws Problem cursor_invalid
  */
 export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
   const { tenantId } = context.caller;
   const pharmacies = pharmaciesOf(context, filter);
-  const [only, ...others] = pharmacies ?? [];
-  const ofOne = only !== undefined && others.length === 0;
-  const place = ofOne ? Prisma.sql`(line.ordered_at, line.order_id)` : Prisma.sql`("order".created_at, "order".id)`;
+  const ofPharmacies = pharmacies === null ? [] : [ofAny(pharmacies)];
+  const held = heldBy(context.now());
+  const ofLine = [...ofPharmacies, ...(filter.held ? [held] : [])];
+  const byLine = filter.held === true || pharmacies?.length === 1;
+  const place = byLine ? Prisma.sql`(line.ordered_at, line.order_id)` : Prisma.sql`("order".created_at, "order".id)`;
   const conditions = [
     ...matching(context, filter),
-    ...(pharmacies && !ofOne ? [anyOf(tenantId, pharmacies)] : []),
+    ...(byLine ? ofLine : ofLine.map((condition) => hasLine(tenantId, [condition]))),
+    ...(filter.held === false ? [Prisma.sql`NOT ${hasLine(tenantId, [...ofPharmacies, held])}`] : []),
     ...(filter.cursor === undefined ? [] : [beyond(place, filter.cursor)]),
   ];
-  const source = ofOne
+  const source = byLine
     ? Prisma.sql`DISTINCT ON (line.ordered_at, line.order_id) "order".id, "order".created_at AS "createdAt"
       FROM order_line AS line JOIN "order" ON "order".tenant_id = line.tenant_id AND "order".id = line.order_id
-      WHERE line.tenant_id = ${tenantId} AND line.pharmacy_id = ${only}::uuid AND `
+      WHERE line.tenant_id = ${tenantId} AND `
     : Prisma.sql`"order".id, "order".created_at AS "createdAt" FROM "order" WHERE `;
-  const order = ofOne
+  const order = byLine
     ? Prisma.sql`line.ordered_at DESC, line.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
   const page = Prisma.sql`
@@ -58,7 +61,7 @@ async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order
   if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
   const rows = await ordersWhere(db, context.caller.tenantId, Prisma.sql`id = ANY(${ids}::uuid[])`);
-  const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, order)]));
+  const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, applyElapsedHolds(order, context.now()))]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
@@ -80,9 +83,19 @@ function matching(context: Context, { status, clinicId, created_after }: Filter)
   ];
 }
 
-const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => Prisma.sql`
+const hasLine = (tenantId: string, conditions: readonly Prisma.Sql[]): Prisma.Sql => Prisma.sql`
   EXISTS (SELECT FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id = "order".id
-    AND line.pharmacy_id = ANY (${[...pharmacies]}::uuid[]))`;
+    AND ${Prisma.join([...conditions], ' AND ')})`;
+
+/** A comparison with one pharmacy, if there is one, so that an index can give the order of the list. */
+function ofAny(pharmacies: readonly string[]): Prisma.Sql {
+  const [only, ...others] = pharmacies;
+  if (only !== undefined && others.length === 0) return Prisma.sql`line.pharmacy_id = ${only}::uuid`;
+  return Prisma.sql`line.pharmacy_id = ANY (${[...pharmacies]}::uuid[])`;
+}
+
+/** Held lines, also those whose hold no sweep has recorded. Implies the condition of their index. */
+const heldBy = (now: Date): Prisma.Sql => Prisma.sql`(line.hold_at IS NOT NULL OR line.expires_at <= ${now})`;
 
 /** A row comparison, which lets the index scan start at the cursor. */
 function beyond(place: Prisma.Sql, cursor: string): Prisma.Sql {

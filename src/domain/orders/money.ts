@@ -1,4 +1,4 @@
-import { Prisma, type Order } from '../../../generated/prisma/client.js';
+import { Prisma, type Order, type OrderLine } from '../../../generated/prisma/client.js';
 
 /** The price of a treatment, frozen when the encounter is created (D-36), as exact decimals or decimal text. */
 interface PricedTreatment {
@@ -23,11 +23,64 @@ export function lineAmountsOf(treatment: PricedTreatment) {
   return { quantity: 1, unitPrice: treatment.price, shippingAmt, lineTotal: shippingAmt.plus(treatment.price) };
 }
 
+/** What is left to pay (R-57): a refund is not a debt, so nothing once the order was paid; and nothing for held lines. */
+export function balanceOf({
+  orderStatus,
+  grandTotal,
+  paidAmt,
+  heldAmt,
+}: Pick<Order, 'orderStatus' | 'grandTotal' | 'paidAmt' | 'heldAmt'>): Prisma.Decimal {
+  const wasPaid = orderStatus === 'paid' || orderStatus === 'refunded';
+  return wasPaid ? new Prisma.Decimal(0) : grandTotal.minus(paidAmt).minus(heldAmt);
+}
+
+/** An order with all of its lines. */
+interface OrderWithLines extends Order {
+  readonly lines: readonly OrderLine[];
+}
+
+/**
+ * A pending order after a payment, refund or hold: nothing is due for held lines, and it is `paid` when nothing is left to pay
+ * and a line is not held (R-192). Other orders stay.
+ */
+export function settled<O extends OrderWithLines>(order: O): O {
+  if (order.orderStatus !== 'pending') return order;
+  const due = order.grandTotal.minus(order.paidAmt);
+  const isFree = ({ holdAt }: OrderLine): boolean => holdAt === null;
+  const held = sum(order.lines.filter((line) => !isFree(line)).map(({ lineTotal }) => lineTotal));
+  const heldAmt = Prisma.Decimal.min(held, due);
+  return { ...order, heldAmt, orderStatus: heldAmt.equals(due) && order.lines.some(isFree) ? 'paid' : 'pending' };
+}
+
+/** The order with a hold on these lines: from the end of the approval, but not from a time in the future. */
+export function withHolds<O extends OrderWithLines>(
+  order: O,
+  lines: readonly OrderLine[],
+  holdReason: NonNullable<OrderLine['holdReason']>,
+  now: Date,
+): O {
+  const held = lines.map(({ id }) => id);
+  return settled({
+    ...order,
+    lines: order.lines.map((line) => {
+      if (!held.includes(line.id)) return line;
+      const holdAt = line.expiresAt !== null && line.expiresAt < now ? line.expiresAt : now;
+      return { ...line, holdReason, holdAt, expiresAt: null };
+    }),
+  });
+}
+
+/** The lines whose approval has run out although no sweep has recorded the hold (R-190). */
+export function dueLines({ lines }: Pick<OrderWithLines, 'lines'>, now: Date): OrderLine[] {
+  return lines.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
+}
+
 /** FREE_SHIPPING ignores the shipping amount. */
 function shippingOf({ shippingType, shippingAmount }: PricedTreatment): Prisma.Decimal {
   return new Prisma.Decimal(shippingType === 'FLAT_RATE' ? shippingAmount : 0);
 }
 
-function sum(amounts: readonly (Prisma.Decimal | string)[]): Prisma.Decimal {
+/** An exact sum. */
+export function sum(amounts: readonly (Prisma.Decimal | string)[]): Prisma.Decimal {
   return amounts.reduce<Prisma.Decimal>((total, amount) => total.plus(amount), new Prisma.Decimal(0));
 }

@@ -9,14 +9,14 @@ import {
   type Refund,
 } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
-import { amountsOf, lineAmountsOf } from './money.js';
+import { amountsOf, balanceOf, dueLines, lineAmountsOf, withHolds } from './money.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import { findRows, groupedBy } from '../transactions/rows.js';
-import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
+import { findRows, groupedBy, updateRows } from '../transactions/rows.js';
+import type { CallerContext, LookupContext, ReadContext, TransactionContext } from '../transactions/transaction.js';
 
 /** A stored order with its lines, payments and refunds: everything that its views and events show. */
 export interface OrderRecord extends Order {
@@ -73,8 +73,14 @@ async function insertOrder(
 ): Promise<OrderRecord> {
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db } = context;
-  const [tenant] = await db.of(tenantId).rows<{ currency: string }>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
   const approved = approvedTreatments(encounter);
+  const productIds = approved.map(({ treatment }) => treatment.productId);
+  const [found] = await db.of(tenantId).rows<{ currency: string; prescribed: string[] }>`
+    SELECT currency, ARRAY(SELECT product_id::text FROM product_rx
+      WHERE product_rx.tenant_id = ${tenantId} AND product_id = ANY(${productIds}::uuid[])) AS prescribed
+    FROM tenant WHERE id = ${tenantId}`;
+  if (!found) throw new Error('the tenant of an encounter is missing');
+  const { prescribed, currency } = found;
   const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
   const row = {
@@ -83,7 +89,7 @@ async function insertOrder(
     encounterId,
     clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
-    ...tenant,
+    currency,
     ...amounts,
     paidAmt: 0,
     createdAt: now,
@@ -91,12 +97,22 @@ async function insertOrder(
   };
   const orderId = row.id;
   const pending = { orderId, status: 'pending' as const, orderedAt: now, updatedAt: now };
-  const lines = approved.map((one, position) => ({ ...orderLine(context, one, position), ...pending }));
+  const lines = approved.map((one, position) => {
+    const expiresAt = prescribed.includes(one.treatment.productId) ? one.item.validUntil : null;
+    return { ...orderLine(context, one, position), ...pending, expiresAt };
+  });
   const [order] = await db.of(tenantId).rows<Order>`
     WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)})
     ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`;
   if (!order) throw new Error('an insertion returned no row');
-  const nothing = { carrier: null, trackingNumber: null, reason: null, shippedAt: null };
+  const nothing = {
+    carrier: null,
+    trackingNumber: null,
+    reason: null,
+    shippedAt: null,
+    holdReason: null,
+    holdAt: null,
+  };
   const stored = lines.map((line) => {
     return { ...line, ...nothing, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) };
   });
@@ -105,15 +121,25 @@ async function insertOrder(
 }
 
 /**
- * One order by its number in any case, with the lines that the caller may see.
- * @throws Problem order_not_found, also without a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31)
+ * One order by its number in any case, by the tenant's clock, with the lines that the caller may see.
+ * @throws Problem as {@link permittedOrder}
  */
-export async function getOrder(context: LookupContext, orderNo: string): Promise<OrderRecord> {
-  const order = await findOrder(context, context.caller.tenantId, orderNo);
-  const visible = order && ofPharmacies(context, order);
-  if (!visible || visible.lines.length === 0) throw new Problem('order_not_found');
+export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
+  const order = permittedOrder(context, await findOrder(context, context.caller.tenantId, orderNo));
+  return ofPharmacies(context, applyElapsedHolds(order, context.now()));
+}
+
+/** @throws Problem order_not_found, also without a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31) */
+export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: OrderRecord | undefined): OrderRecord {
+  if (!order || ofPharmacies(context, order).lines.length === 0) throw new Problem('order_not_found');
   if (!mayUseClinic(context, order.clinicId)) throw new Problem('clinic_not_permitted');
-  return visible;
+  return order;
+}
+
+/** The order with elapsed approvals applied. A sweep, or the next change of the order, records the hold (R-190). */
+export function applyElapsedHolds(order: OrderRecord, now: Date): OrderRecord {
+  const due = dueLines(order, now);
+  return due.length > 0 ? withHolds(order, due, 'expired', now) : order;
 }
 
 /** The order with the lines of the caller's pharmacies only, if the caller is limited to pharmacies. */
@@ -129,10 +155,14 @@ export async function lockOrder({ db }: TransactionContext, tenantId: string, or
     SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
 }
 
-/** Whether any pharmacy has shipped a line, also one that the caller cannot see. */
-export async function isShipped({ db }: TransactionContext, { tenantId, id }: OrderRecord): Promise<boolean> {
-  const where = Prisma.sql`order_id = ${id}::uuid AND shipped_at IS NOT NULL LIMIT 1`;
-  return (await findRows(db, tenantId, 'OrderLine', where)).length > 0;
+/** Makes an order final: its lines are not held by time any more. */
+export async function endOrder(
+  { db }: TransactionContext,
+  { tenantId, id }: OrderRecord,
+  change: Pick<Partial<Order>, 'orderStatus' | 'cancelReason' | 'updatedAt'>,
+): Promise<void> {
+  await updateRows(db, tenantId, 'Order', change, Prisma.sql`id = ${id}::uuid`);
+  await updateRows(db, tenantId, 'OrderLine', { expiresAt: null }, Prisma.sql`order_id = ${id}::uuid`);
 }
 
 /** Records an event of an order; amounts are decimal text with two places. */
@@ -141,13 +171,13 @@ export function recordOrderEvent(
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
   order: OrderRecord,
 ): void {
-  const { tenantId, encounter, grandTotal, paidAmt } = order;
+  const { tenantId, encounter, grandTotal } = order;
   recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
     order_no: order.orderNo,
     encounter_id: Number(encounter.encounterNo),
     order_status: order.orderStatus,
     grand_total: grandTotal.toFixed(2),
-    balance_amt: grandTotal.minus(paidAmt).toFixed(2),
+    balance_amt: balanceOf(order).toFixed(2),
   });
 }
 

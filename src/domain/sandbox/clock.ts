@@ -1,11 +1,18 @@
 import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { fieldProblem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../sweeps/encounterDeadlines.js';
+import { holdExpiredLines } from '../sweeps/orderHolds.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../sweeps/approvalNotices.js';
 import { inTransaction, lockSandbox } from '../transactions/transaction.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
-const sweeps = [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals];
+const sweeps = [
+  lapseDueClaims,
+  expireDueEncounters,
+  announceExpiringApprovals,
+  announceExpiredApprovals,
+  holdExpiredLines,
+];
 
 export interface SandboxTime {
   readonly now: Date;

@@ -8,6 +8,7 @@ import { insertDocument, storeFile, type StoredFile } from '../documents/upload.
 import { createEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import type { EncounterRequest } from '../encounters/draft.js';
 import { requestInformation } from '../reviews/information.js';
+import { revokeApprovals } from '../reviews/revocation.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import type { FixedOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
@@ -86,7 +87,7 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 /**
  * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating
  * their history at its times. One encounter waits for a live visit, one for a chart review, one is under review, one
- * waits for information, and one is completed and unpaid.
+ * waits for information; three are completed: one unpaid, one paid, and one with a held line.
  * @param tenantId a tenant that owns only API clients and reuses no approvals
  * @param file the result of {@link storeFixtureFile}
  */
@@ -146,6 +147,13 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const message = 'Which dose did you take last, and when?';
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
   await createPatient(at(patientAt), noahReed, { id: noah, isVerified: 'NOTVERIFIED' });
+  const held = await create(before(3 * DAY_MS), 100_132, { patientId: noah });
+  await approve(before(2 * DAY_MS), held, { id: idOf('f052'), orderSequence: 100_052n });
+  const part = { amount: '255.00', reference: 'RCPT-2039' };
+  await recordPayment(at(before(2 * DAY_MS)), 'ORD-100052', part, idOf('fa52'));
+  const [, ...items] = held.gfeItems;
+  const revocation = { reviewerRef, items, reason: 'The lab result arrived after the decision.' };
+  await revokeApprovals(at(before(DAY_MS)), held.encounterNo, revocation);
   // Consumers ignore events with known ids, so each reset creates new ids.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);

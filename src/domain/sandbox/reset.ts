@@ -99,8 +99,8 @@ export async function fillSandbox(context: TransactionContext, tenantId: string,
 }
 
 /**
- * Waits for the tenant's requests in progress and blocks new ones. Jobs lock the rows of encounters first; the reset
- * does, too, because the reverse order deadlocks.
+ * Waits for the tenant's requests in progress and blocks new ones. Jobs lock the rows of encounters or orders first; the
+ * reset does, too, because the reverse order deadlocks.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
   const { db } = context;
@@ -109,6 +109,7 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
+  await db.of(tenantId).run`SELECT FROM "order" WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   // Deliveries are created under the cursor's lock.
   await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
   await db.of(tenantId).run(lockingEndpoints(tenantId));

@@ -4,6 +4,8 @@ import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js'
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import { requestInformation } from '../reviews/information.js';
 import { lockEncounter } from '../encounters/transitions.js';
+import { balanceOf } from '../orders/money.js';
+import { getOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import { revokeApprovals } from '../reviews/revocation.js';
@@ -96,6 +98,7 @@ async function revoke(context: CallerContext, encounterNo: bigint): Promise<Enco
 async function paid(context: CallerContext, encounter: EncounterRecord): Promise<EncounterRecord> {
   const { order, encounterNo } = encounter;
   if (order?.orderStatus !== 'pending') return encounter;
-  await recordPayment(context, order.orderNo, { amount: order.grandTotal.minus(order.paidAmt).toFixed(2) });
+  const amount = balanceOf(await getOrder(context, order.orderNo)).toFixed(2);
+  await recordPayment(context, order.orderNo, { amount });
   return getEncounter(context, encounterNo);
 }

@@ -37,6 +37,8 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
       const ids = old.map(({ id }) => id);
       const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
+      // Changes of an order lock it before its parts.
+      await tenant.run`SELECT FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters} ORDER BY id FOR UPDATE`;
       for (const table of ORDER_PARTS) {
         await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND order_id IN (
           SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;

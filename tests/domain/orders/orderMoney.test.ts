@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { randomInt } from 'node:crypto';
 import { getOrder as readOrder } from '../../../src/domain/orders/orders.js';
+import { balanceOf } from '../../../src/domain/orders/money.js';
 import { recordPayment } from '../../../src/domain/orders/payments.js';
 import { refundPayment } from '../../../src/domain/orders/refunds.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
@@ -161,7 +162,6 @@ const codeOf = (error: unknown): string => (error instanceof Problem ? error.cod
 async function live(steps: readonly Step[]): Promise<void> {
   const { order_no } = await completedEncounter(harness, partner);
   const payments: { id: string; amount: number; refunded: number }[] = [];
-  let wasPaid = false;
   let status = 'pending';
   for (const { kind, cents, paymentIndex } of steps) {
     const paid = payments.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0);
@@ -183,9 +183,11 @@ async function live(steps: readonly Step[]): Promise<void> {
     if (kind === 'pay') payments.push({ id: order.payments.at(-1)?.id ?? '', amount: cents, refunded: 0 });
     else if (payment) payment.refunded += cents;
     const left = payments.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0);
-    wasPaid ||= left === TOTAL;
-    status = left === TOTAL ? 'paid' : left === 0 && wasPaid ? 'refunded' : 'pending';
-    expect([order.orderStatus, order.paidAmt.toFixed(2)]).toEqual([status, text(left)]);
+    if (left === TOTAL) status = 'paid';
+    else if (left === 0 && status === 'paid') status = 'refunded';
+    const balance = status === 'pending' ? TOTAL - left : 0;
+    const money = [order.paidAmt, balanceOf(order)].map((amount) => amount.toFixed(2));
+    expect([order.orderStatus, ...money]).toEqual([status, text(left), text(balance)]);
     expect(order.payments.map(({ refundedAmt }) => refundedAmt.toFixed(2)).sort()).toEqual(
       payments.map(({ refunded }) => text(refunded)).sort(),
     );

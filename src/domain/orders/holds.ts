@@ -1,0 +1,87 @@
+import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
+import { Problem, type FieldError } from '../../problem.js';
+import { recordEvent } from '../events/record.js';
+import { updateRows } from '../transactions/rows.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { dueLines, withHolds } from './money.js';
+import { findOrder, lockOrder, ordersWhere, permittedOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+
+type HoldReason = NonNullable<OrderLine['holdReason']>;
+
+/**
+ * An order with all of its lines, locked until commit, after recording the holds that are due.
+ * @throws Problem as {@link permittedOrder}
+ */
+export async function lockedOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
+  const { tenantId } = context.caller;
+  await lockOrder(context, tenantId, orderNo);
+  return recordElapsedHolds(context, permittedOrder(context, await findOrder(context, tenantId, orderNo)));
+}
+
+/** Holds the lines whose approval has run out (R-190). The order must be locked. @returns the order afterwards */
+export function recordElapsedHolds(context: TransactionContext, order: OrderRecord): Promise<OrderRecord> {
+  return hold(context, order, dueLines(order, context.now()), 'expired');
+}
+
+/**
+ * Holds the lines of these items that are not shipped, in every order that is not final (R-190). The caller locks the patient
+ * first; orders are locked by id, so that two calls cannot deadlock.
+ */
+export async function holdLines(
+  context: TransactionContext,
+  tenantId: string,
+  gfeItemIds: readonly string[],
+  reason: Exclude<HoldReason, 'expired'>,
+): Promise<void> {
+  const orders = await context.db.of(tenantId).rows<{ id: string }>`
+    SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND order_status IN ('pending', 'paid')
+      AND id IN (SELECT order_id FROM order_line WHERE tenant_id = ${tenantId} AND shipped_at IS NULL AND hold_at IS NULL
+        AND gfe_item_id = ANY(${[...gfeItemIds]}::uuid[]))
+    ORDER BY id FOR NO KEY UPDATE`;
+  if (orders.length === 0) return;
+  const locked = Prisma.sql`id = ANY(${orders.map(({ id }) => id)}::uuid[]) ORDER BY id`;
+  for (const stored of await ordersWhere(context.db, tenantId, locked)) {
+    const order = await recordElapsedHolds(context, stored);
+    const isHeldNow = ({ gfeItemId, shippedAt, holdAt }: OrderLine): boolean =>
+      gfeItemIds.includes(gfeItemId) && shippedAt === null && holdAt === null;
+    await hold(context, order, order.lines.filter(isHeldNow), reason);
+  }
+}
+
+/** Records order.held, and order.paid if nothing is left to pay. @returns the order afterwards */
+async function hold(
+  context: TransactionContext,
+  order: OrderRecord,
+  lines: readonly OrderLine[],
+  reason: HoldReason,
+): Promise<OrderRecord> {
+  if (lines.length === 0) return order;
+  const { tenantId, id, clinicId, orderNo, encounter } = order;
+  const now = context.now();
+  await context.db.of(tenantId).run`
+    UPDATE order_line SET hold_reason = ${reason}::hold_reason, hold_at = least(expires_at, ${now}), expires_at = NULL
+    WHERE tenant_id = ${tenantId} AND id = ANY(${lines.map((line) => line.id)}::uuid[])`;
+  const held = { ...withHolds(order, lines, reason, now), updatedAt: now };
+  const { heldAmt, orderStatus, updatedAt } = held;
+  await updateRows(context.db, tenantId, 'Order', { heldAmt, orderStatus, updatedAt }, Prisma.sql`id = ${id}::uuid`);
+  recordEvent(context, { tenantId, clinicId }, 'order.held', {
+    order_no: orderNo,
+    encounter_id: Number(encounter.encounterNo),
+    reason,
+    treatmentIds: lines.map(({ productId }) => productId),
+  });
+  if (orderStatus !== order.orderStatus) recordOrderEvent(context, 'order.paid', held);
+  return held;
+}
+
+/**
+ * A refusal because of holds (R-191).
+ * @param visible the lines of the order as the caller sees it
+ */
+export function approvalEnded(visible: readonly OrderLine[], held: readonly OrderLine[]): Problem {
+  const errors = held.map(({ id, holdReason }): FieldError => {
+    const pointer = `#/lines/${visible.findIndex((line) => line.id === id)}`;
+    return { pointer, code: 'approval_ended', detail: `is held: its approval is ${holdReason}` };
+  });
+  return new Problem('approval_ended', undefined, { errors });
+}
