@@ -8,6 +8,7 @@ import { blobPath, describeFile, documentRules, type DocumentType, type UploadRe
 import { linkDocument } from './links.js';
 import { visiblePatient } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
+import { countFacts } from '../patients/facts.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
@@ -118,6 +119,7 @@ async function keptIfInserted<T>(
   }
 }
 
+/** Inserts the row of a file of a locked patient. A clinical document is a new fact (R-50). */
 export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();
@@ -126,6 +128,7 @@ export async function insertDocument(context: CallerContext, file: StoredFile): 
     ${tenantInsertion(tenantId, 'document', [row])} RETURNING ${fieldsOf('Document', 'document')}`;
   if (!document) throw new Error('an insertion returned no row');
   const { id: documentId, patientId: user_id, docType } = file;
+  if (docType !== 'id-card') await countFacts(context, { tenantId, patientId: user_id });
   recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;
 }

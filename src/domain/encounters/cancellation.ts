@@ -2,6 +2,7 @@ import type { Caller } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
 import { changeEncounter, claimEnd, closeItems, expiry, numbersOf } from './transitions.js';
+import { countFacts } from '../patients/facts.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
@@ -28,6 +29,7 @@ export function cancelEncounter(
     set: { ...claimEnd, cancelReason: reason, cancelledAt: now },
     async effects(transaction, encounter) {
       const gfeItems = await closeItems(transaction, encounter, 'cancelled');
+      if (reason === 'clinically_inappropriate') await countFacts(transaction, encounter);
       recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });
       return { gfeItems };
     },

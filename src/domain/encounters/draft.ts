@@ -58,7 +58,14 @@ export async function draftEncounter(
   const found = requireFound(parts);
   const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
   const items = await gfeItems(context, body, found);
-  return { schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines), ...found };
+  return {
+    schedule,
+    faults: unusableParts(found, body, context.now()),
+    lines,
+    items,
+    amounts: amountsOf(lines),
+    ...found,
+  };
 }
 
 /** Freezes name, price, shipping, pharmacy and prescription for the estimate and a later order (D-36). */
@@ -84,21 +91,25 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
   };
 }
 
+/** Whether a request has documents or notes, which are new information (R-50). */
+export const hasNews = ({ documentIds = [], additionalNotes = '' }: EncounterRequest): boolean =>
+  documentIds.length > 0 || additionalNotes.trim() !== '';
+
 /** One item for each pair of category and subcategory, in the treatments' order. A reused approval approves it at once (R-50). */
 async function gfeItems(
   context: ReadContext,
-  { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,
+  body: EncounterRequest,
   { clinic, patient, treatments, reuseMonths }: FoundParts,
 ): Promise<DraftItem[]> {
-  const hasNewInformation = documentIds.length > 0 || additionalNotes.trim() !== '';
   const reused = await reusableApprovals(context, {
     clinicId: clinic.id,
     patientId: patient.id,
+    reviewState: patient.reviewState,
     treatments,
     reuseMonths,
-    hasNewInformation,
-    isLive: reviewType === 'synchronous',
-    isScheduled: scheduledDay !== undefined,
+    hasNewInformation: hasNews(body),
+    isLive: body.reviewType === 'synchronous',
+    isScheduled: body.scheduledDay !== undefined,
   });
   const keys = treatments.map(itemKey);
   const firsts = treatments.filter((treatment, index) => keys.indexOf(itemKey(treatment)) === index);

@@ -6,11 +6,12 @@ import {
   type GfeItem,
   type Order,
 } from '../../../generated/prisma/client.js';
-import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
+import { draftEncounter, hasNews, type EncounterDraft, type EncounterRequest } from './draft.js';
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
 import { requireRoom } from '../access/sandboxTenants.js';
 import { recordEvent } from '../events/record.js';
+import { factsCount } from '../patients/facts.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
@@ -32,7 +33,8 @@ export interface EncounterRecord extends Encounter {
  * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, the encounter is
  * completed at once and gets its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
- * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch, sandbox_full
+ * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
+ * treatment_not_permitted, document_patient_mismatch, sandbox_full
  */
 export async function createEncounter(
   context: CallerContext,
@@ -98,12 +100,13 @@ async function insertEncounter(
   const partInsertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)
     .map(([table, rows]) => tenantInsertion(tenantId, table, rows));
+  if (hasNews(body)) partInsertions.push(factsCount(tenantId, row.patientId));
   const insertion = tenantInsertion(tenantId, 'encounter', [row]);
   const reuses = draft.items.some(({ reusedFromEncounterId }) => reusedFromEncounterId !== null);
   if (reuses || fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
   else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
-  const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
+  const undecided = { ...unnotified, denialReason: null, factsVersion: null, revokedBy: null, revocationReason: null };
   return {
     tenantId,
     gfeNo: gfeNoOf(row.encounterNo),

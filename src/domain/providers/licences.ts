@@ -1,6 +1,23 @@
-import type { Encounter } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
+
+/**
+ * Whether the row of `tenant` requires no licence, or the provider is active and has a licence in force in the state that
+ * allows this type of review (R-107).
+ */
+export const isAccepted = (
+  reviewerRef: Prisma.Sql,
+  reviewType: Prisma.Sql,
+  state: string | null,
+  now: Date,
+): Prisma.Sql =>
+  Prisma.sql`(NOT tenant.require_licensed_provider OR EXISTS (
+    SELECT FROM provider JOIN provider_licence AS licence
+      ON licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
+    WHERE provider.tenant_id = tenant.id AND provider.reviewer_ref = ${reviewerRef} AND provider.is_active
+      AND licence.state = ${state} AND licence.expires_on >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
+      AND (licence.asynchronous_allowed OR ${reviewType} = 'synchronous')))`;
 
 /**
  * Requires a licensed provider, if the tenant does: an active one with a licence in force in the US state of the encounter,
@@ -15,12 +32,7 @@ export async function requireLicence(
 ): Promise<void> {
   const { tenantId } = caller;
   const [provider] = await db.of(tenantId).rows<{ isAccepted: boolean }>`
-    SELECT NOT tenant.require_licensed_provider OR EXISTS (
-      SELECT FROM provider JOIN provider_licence AS licence
-        ON licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-      WHERE provider.tenant_id = tenant.id AND provider.reviewer_ref = ${reviewerRef} AND provider.is_active
-        AND licence.state = ${reviewState} AND licence.expires_on >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
-        AND (licence.asynchronous_allowed OR ${reviewType} = 'synchronous')) AS "isAccepted"
+    SELECT ${isAccepted(Prisma.sql`${reviewerRef}`, Prisma.sql`${reviewType}::review_type`, reviewState, now)} AS "isAccepted"
     FROM tenant WHERE tenant.id = ${tenantId}`;
   if (provider?.isAccepted) return;
   throw new Problem(

@@ -14,6 +14,7 @@ import { actorOf } from './review.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
 import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
+import { countFacts } from '../patients/facts.js';
 import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
@@ -79,6 +80,7 @@ export async function provideInformation(
       async effects(transaction, informed) {
         const data = { providedAt: now, additionalNotes: additionalNotes ?? null };
         await updateRows(transaction.db, tenantId, 'EncounterInformation', data, isOpen);
+        await countFacts(transaction, informed);
         announce('encounter.information_provided')(transaction, informed);
         return { documents: await addDocuments(transaction, informed, documents) };
       },

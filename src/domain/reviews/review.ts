@@ -15,6 +15,7 @@ import {
 import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
+import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
@@ -110,6 +111,8 @@ export function actorOf(
   return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
+const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;
+
 const nothingElse = (): ChangedParts => ({});
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
@@ -132,7 +135,7 @@ function outcome(
       const order = isApproval ? await createOrder(context, { ...encounter, gfeItems }, fixedOrder) : null;
       if (!isApproval)
         recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
-      const denied = decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
+      const denied = decided.filter(isDenial).map(({ item }) => item);
       await supersedeApprovals(context, encounter, denied);
       return { gfeItems, order };
     },
@@ -142,13 +145,15 @@ function outcome(
 /** @returns all items of the encounter after the decisions */
 async function decideItems(
   context: TransactionContext,
-  { gfeItems }: EncounterRecord,
+  encounter: EncounterRecord,
   decided: readonly DecidedItem[],
 ): Promise<GfeItem[]> {
   const decidedAt = context.now();
-  const changes = new Map(decided.map(({ item, denialReason }) => [item.id, decision(item, denialReason, decidedAt)]));
+  // Its own denials do not end an approval of the same review.
+  const factsVersion = await countFacts(context, encounter, decided.filter(isDenial).length);
+  const changes = new Map(decided.map((one) => [one.item.id, decision(one, decidedAt, factsVersion)]));
   const items: GfeItem[] = [];
-  for (const item of gfeItems) {
+  for (const item of encounter.gfeItems) {
     const { tenantId, id } = item;
     const data = changes.get(id);
     items.push(
@@ -158,8 +163,8 @@ async function decideItems(
   return items;
 }
 
-function decision(item: GfeItem, denialReason: string | null, decidedAt: Date) {
+function decision({ item, denialReason }: DecidedItem, decidedAt: Date, factsVersion: bigint) {
   return denialReason === null
-    ? { status: 'approved' as const, decidedAt, validUntil: approvalEnd(item, decidedAt) }
+    ? { status: 'approved' as const, decidedAt, validUntil: approvalEnd(item, decidedAt), factsVersion }
     : { status: 'denied' as const, decidedAt, denialReason };
 }

@@ -7,6 +7,7 @@ import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter, itemsOf } from '../encounters/transitions.js';
+import { countFacts } from '../patients/facts.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -28,6 +29,7 @@ export function revokeApprovals(
       actor: 'provider',
       set: {},
       async effects(transaction, completed) {
+        await countFacts(transaction, completed);
         await revokeGiven(transaction, completed, named, revocation);
         return { gfeItems: await itemsOf(transaction.db, completed) };
       },

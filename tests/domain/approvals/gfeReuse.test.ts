@@ -89,12 +89,14 @@ describe('an approval in force', () => {
   });
 
   it('is chosen among several by the latest end, even if the review rule changes', async () => {
-    await review(await create());
-    await pass(10);
-    const middle = await review(await create({ additionalNotes: 'New medication' }));
+    const yearly = [await create(), await create()];
     await setRule('MONTHLY', true);
+    const monthly = await create();
+    await review(yearly[0]);
     await pass(1);
-    await review(await create({ additionalNotes: 'New medication' }));
+    const middle = await review(yearly[1]);
+    await pass(1);
+    await review(monthly);
     await setRule('WEEKLY', true);
     await pass(300);
     const [{ validUntil }] = middle.gfe_data;

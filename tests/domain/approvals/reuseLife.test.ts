@@ -128,10 +128,11 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
     } else if (each.what === 'cancel' && encounter?.state === 'open') {
       const reason = each.isInappropriate ? 'clinically_inappropriate' : 'other';
       await act((transaction) => cancelEncounter(transaction, number, { reason }, 'partner'));
-      end(encounter, 'cancelled', now, each.isInappropriate);
+      end(encounter, 'cancelled');
+      if (each.isInappropriate) life.facts += 1;
     } else if (each.what === 'expire' && encounter?.state === 'open') {
       await act((transaction) => expireEncounter(transaction, number));
-      end(encounter, 'expired', now);
+      end(encounter, 'expired');
     } else if (each.what === 'revoke' && encounter?.state === 'completed') {
       const items = encounter.items.filter((item) => shown(item, now) === 'approved').map(({ group }) => itemOf(group));
       if (items.length === 0) continue;
@@ -139,17 +140,18 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       revoke(life, encounter, now);
     } else if (each.what === 'upload') {
       documents.push(await insertDocumentRow(context, patientId, each.docType));
-      life.documents.push({ at: now, isClinical: each.docType !== 'id-card' });
+      life.documents += 1;
+      if (each.docType !== 'id-card') life.facts += 1;
     } else if (each.what === 'history') {
       const data = { medicalHistory: `at ${now}`, updatedAt: new Date(now) };
       await harness.domain.db.prisma.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
-      life.historyChanges.push(now);
+      life.facts += 1;
     } else if (each.what === 'wait') {
       // Open encounters expire before time passes.
       for (const [position, open] of life.encounters.entries()) {
         if (open.state !== 'open') continue;
         await act((transaction) => expireEncounter(transaction, numbers[position] ?? 0n));
-        end(open, 'expired', now);
+        end(open, 'expired');
       }
       now += each.days * day;
     }

@@ -1,5 +1,5 @@
 // A model of which approvals clear a new request, written from the rules (R-50, R-82, R-83) and not from the service's
-// code: it keeps every fact about a patient, and reuses an approval only if no fact contradicts it.
+// code: it counts the facts about a patient, and reuses an approval only if there was none since.
 
 export type Status = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired' | 'superseded' | 'revoked';
 
@@ -23,27 +23,28 @@ export interface Item {
   validUntil: number | null;
   /** Index of the encounter whose approval it reuses. */
   readonly reuses: number | null;
+  /** The number of facts when a provider approved it. */
+  facts: number | null;
 }
 
 export interface Encounter {
   readonly request: Request;
-  readonly createdAt: number;
+  /** Indexes of the patient's documents. */
   readonly documents: readonly number[];
   readonly items: readonly Item[];
   state: 'open' | 'completed' | 'denied' | 'cancelled' | 'expired';
-  cancelledAt: number | null;
-  isInappropriate: boolean;
 }
 
-/** The facts about one patient; a document is identified by its index. */
+/** One patient. */
 export interface Life {
   readonly encounters: Encounter[];
-  readonly documents: { readonly at: number; readonly isClinical: boolean }[];
-  readonly denials: { readonly at: number; readonly group: Group }[];
-  readonly historyChanges: number[];
+  /** The number of documents. */
+  documents: number;
+  /** The number of facts that are news for every earlier approval. */
+  facts: number;
 }
 
-export const newLife = (): Life => ({ encounters: [], documents: [], denials: [], historyChanges: [] });
+export const newLife = (): Life => ({ encounters: [], documents: 0, facts: 0 });
 
 const yearAfter = (time: number): number => {
   const date = new Date(time);
@@ -59,26 +60,26 @@ const isInForce = (item: Item, now: number): boolean => shown(item, now) === 'ap
 const isGiven = (item: Item): boolean => item.status === 'approved' && item.reuses === null;
 
 export function create(life: Life, request: Request, now: number): Encounter {
-  const document = life.documents.length - 1;
+  const document = life.documents - 1;
   const documents = request.hasDocument && document >= 0 ? [document] : [];
   const items = request.wanted.map((group): Item => {
     const approval = reusable(life, request, group, documents.length > 0, now);
     if (approval === null) {
-      return { group, status: 'pending_review', decidedAt: null, validUntil: null, reuses: null };
+      return { group, status: 'pending_review', decidedAt: null, validUntil: null, reuses: null, facts: null };
     }
     const { item, index } = approval;
-    return { group, status: 'approved', decidedAt: now, validUntil: item.validUntil, reuses: index };
+    return { group, status: 'approved', decidedAt: now, validUntil: item.validUntil, reuses: index, facts: null };
   });
   const state = items.every(({ status }) => status === 'approved') ? 'completed' : 'open';
-  const notCancelled = { cancelledAt: null, isInappropriate: false };
-  const encounter: Encounter = { request, createdAt: now, documents, items, state, ...notCancelled };
+  if (request.hasNotes || documents.length > 0) life.facts += 1;
+  const encounter: Encounter = { request, documents, items, state };
   life.encounters.push(encounter);
   return encounter;
 }
 
 type Reusable = Readonly<{ item: Item; index: number }>;
 
-/** Of the approvals that no fact contradicts, the one that ends last; with equal ends, the latest. */
+/** Of the approvals since which there was no fact, the one that ends last; with equal ends, the latest. */
 function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Reusable | null {
   const { isLive, isScheduled, hasNotes, clinic } = request;
   if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
@@ -88,7 +89,7 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
     const fits = (!isLive && !isScheduled) || encounter.request.isLive;
     const holds = isGiven(item) && isInForce(item, now) && now < yearAfter(item.decidedAt);
     if (!fits || !holds || encounter.request.clinic !== clinic) return [];
-    return isContradicted(life, group, item.decidedAt) ? [] : [{ item, index }];
+    return item.facts === life.facts ? [{ item, index }] : [];
   });
   const end = ({ item }: Reusable): number => item.validUntil ?? Infinity;
   const isAfter = (first: Reusable, second: Reusable): boolean =>
@@ -96,55 +97,31 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
   return candidates.reduce<Reusable | null>((last, each) => (last && isAfter(last, each) ? last : each), null);
 }
 
-/** Whether a later decision or document contradicts an approval of that time. */
-function isContradicted(
-  { encounters, documents, denials, historyChanges }: Life,
-  group: Group,
-  since: number,
-): boolean {
-  const about = encounters.flatMap((encounter) =>
-    encounter.items.filter((item) => item.group === group).map((item) => ({ encounter, item })),
-  );
-  return (
-    denials.some((denial) => denial.group === group && denial.at > since) ||
-    historyChanges.some((at) => at > since) ||
-    about.some(({ encounter }) => encounter.isInappropriate && (encounter.cancelledAt ?? 0) > since) ||
-    about.some(
-      ({ encounter: { request, documents: sent, createdAt }, item }) =>
-        createdAt > since && (request.hasNotes || sent.length > 0) && !isGiven(item),
-    ) ||
-    documents.some(
-      ({ at, isClinical }, document) =>
-        isClinical &&
-        at > since &&
-        !about.some(({ encounter, item }) => encounter.documents.includes(document) && isGiven(item)),
-    )
-  );
-}
-
 /** Decides the pending items; `approves` has one entry for each. */
 export function review(life: Life, encounter: Encounter, approves: readonly boolean[], now: number): void {
   const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
   const denied = new Set(waiting.filter((_, index) => !approves[index]).map(({ group }) => group));
+  const facts = (life.facts += denied.size);
   for (const item of waiting) {
     const isApproved = !denied.has(item.group);
     Object.assign(item, { status: isApproved ? 'approved' : 'denied', decidedAt: now });
-    if (isApproved) item.validUntil = item.group === 'once' ? null : yearAfter(now);
+    if (isApproved) Object.assign(item, { validUntil: item.group === 'once' ? null : yearAfter(now), facts });
   }
   encounter.state = encounter.items.some(({ status }) => status === 'approved') ? 'completed' : 'denied';
-  for (const group of denied) life.denials.push({ at: now, group });
   for (const item of life.encounters.flatMap(({ items }) => items)) {
     if (denied.has(item.group) && isInForce(item, now)) Object.assign(item, { status: 'superseded', validUntil: now });
   }
 }
 
-export function end(encounter: Encounter, state: 'cancelled' | 'expired', now: number, isInappropriate = false): void {
-  Object.assign(encounter, { state, ...(state === 'cancelled' ? { cancelledAt: now, isInappropriate } : {}) });
+export function end(encounter: Encounter, state: 'cancelled' | 'expired'): void {
+  encounter.state = state;
   for (const item of encounter.items) if (item.status === 'pending_review') item.status = state;
 }
 
 /** Revokes the approvals of an encounter that are in force, with all items that reuse them. */
-export function revoke({ encounters }: Life, encounter: Encounter, now: number): void {
+export function revoke(life: Life, encounter: Encounter, now: number): void {
+  const { encounters } = life;
+  life.facts += 1;
   const own = encounters.indexOf(encounter);
   for (const revoked of encounter.items.filter((item) => isInForce(item, now))) {
     const given = revoked.reuses ?? own;

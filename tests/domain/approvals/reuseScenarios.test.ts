@@ -1,10 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
 import { everyCase } from '../../support/everyCase.js';
 import {
   encounterBody,
   newClinic,
-  newDocument,
   newPartner,
   newProduct,
   type EncounterBody,
@@ -13,6 +13,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
+import { callerContext, insertDocumentRow } from '../../support/patientLives.js';
 import { askedEncounter, cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
 import { words } from '../../support/words.js';
 
@@ -75,11 +76,12 @@ async function informLater(): Promise<Encounter> {
   await approve();
   return (await post(`/encounters/${encounter_id}/information`, notes)).body;
 }
-const store = async (docType: string): Promise<string> => {
-  const id = await newDocument(harness, partner, body.patientId);
-  await harness.domain.db.prisma.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
-  return id;
-};
+async function inform(): Promise<void> {
+  const { encounter_id } = await askedEncounter(harness, partner, { ...body, ...otherTreatment });
+  await post(`/encounters/${encounter_id}/information`, notes);
+}
+const store = async (docType: string): Promise<string> =>
+  insertDocumentRow(await callerContext(harness, partner, harness.domain.now), body.patientId, docType);
 async function expire({ id }: Encounter): Promise<void> {
   const where = { tenantId: partner.tenantId, encounterId: id };
   const { db } = harness.domain;
@@ -88,17 +90,32 @@ async function expire({ id }: Encounter): Promise<void> {
     db.prisma.gfeItem.updateMany({ where, data: { status: 'expired' } }),
   ]);
 }
-const writeHistory = () =>
-  harness.domain.db.prisma.patient.updateMany({
-    where: { tenantId: partner.tenantId, id: body.patientId },
-    data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
-  });
+const patch = async (changes: object): Promise<void> => {
+  const { token } = partner;
+  const path = `PATCH /clients/${body.patientId}` as const;
+  expect((await call(harness, path, { token, json: changes })).status).toBe(200);
+};
+const writeHistory = () => patch({ medicalHistory: 'Myasthenia gravis' });
 
 /** A step with a request that refers to a new document. */
 const withDocument =
   (send: typeof approve, docType: string, changes: () => object = () => ({})) =>
   async (): Promise<Encounter> =>
     send({ ...changes(), documentIds: [await store(docType)] });
+
+/** Fields of a patient with another value: those that a decision rests on, and others. */
+const facts = {
+  firstName: 'Another',
+  lastName: 'Another',
+  dateOfBirth: '1971-01-01',
+  gender: 'other',
+  stateId: randomUUID(),
+  gfeStateId: randomUUID(),
+  medicalHistory: 'Myasthenia gravis',
+  notes: 'Pregnant',
+  insuranceInfo: 'None',
+};
+const noFacts = { phone: '5550100999', address: '1 Other Street', email: 'Other@example.com', metadata: { key: 'x' } };
 
 /** A name, the steps before the request, and the changes of the request if it has any. */
 type Case = [name: string, steps: (() => Promise<unknown>)[], request?: () => object];
@@ -123,8 +140,18 @@ const contradictions: readonly Case[] = [
   ['D: lab results', [approve, () => store('lab-results')]],
   ['D: intake forms', [approve, () => store('intake-forms')]],
   ['D: lab results of a denied request', [approve, withDocument(refuse, 'lab-results', () => elsewhere)]],
+  ['B: notes that were approved at another clinic', [approve, () => approve({ ...notes, ...elsewhere })]],
+  ['D: lab results of an approval at another clinic', [approve, withDocument(approve, 'lab-results', () => elsewhere)]],
   ['D: lab results of another treatment', [approve, withDocument(approve, 'lab-results', () => otherTreatment)]],
-  ['D: another medical history', [approve, writeHistory]],
+  ['D: a photo', [approve, () => store('photos')]],
+  ...Object.entries(facts).map(([field, value]): Case => [
+    `E: another ${field}`,
+    [approve, () => patch({ [field]: value })],
+  ]),
+  ['F: a denial of another item', [approve, () => refuse(otherTreatment)]],
+  ['F: another item, cancelled as inappropriate', [approve, () => cancel(otherTreatment, 'clinically_inappropriate')]],
+  ['F: a revocation of another item', [approve, async () => revoke(await approve(otherTreatment))]],
+  ['F: information about another item', [approve, inform]],
   ['a revocation', [async () => revoke(await approve())]],
   ['a revocation of an item that reuses it', [approve, async () => revoke(await create())]],
 ];
@@ -132,7 +159,6 @@ const contradictions: readonly Case[] = [
 const reuses: readonly Case[] = [
   ['A: after a new approval', [approve, () => refuse(notes), approve]],
   ['B: notes that were approved', [approve, () => approve(notes)]],
-  ['B: notes that were approved at another clinic', [approve, () => approve({ ...notes, ...elsewhere })]],
   ['B: information about an older, approved request', [async () => reviewed(harness, partner, await informLater())]],
   ['B: blank notes', [approve], () => ({ additionalNotes: ' \n\t', documentIds: [] })],
   ['B: a cancelled request without notes at another clinic', [approve, () => cancel(elsewhere, 'patient_request')]],
@@ -140,8 +166,13 @@ const reuses: readonly Case[] = [
   ['C: a synchronous approval for an asynchronous request', [() => approve(live)]],
   ['C: a synchronous approval for a planned treatment', [() => approve(live)], () => planned],
   ['D: an id card', [approve, () => store('id-card')]],
-  ['D: lab results of another approval', [approve, withDocument(approve, 'lab-results', () => elsewhere)]],
-  ['D: an unchanged medical history', [writeHistory, async () => harness.clock.advance(1), approve, writeHistory]],
+  ...Object.entries(noFacts).map(([field, value]): Case => [
+    `E: another ${field}`,
+    [approve, () => patch({ [field]: value })],
+  ]),
+  ['F: an approval of another item', [approve, () => approve(otherTreatment)]],
+  ['F: another item, cancelled for another reason', [approve, () => cancel(otherTreatment, 'duplicate')]],
+  ['E: an unchanged medical history', [writeHistory, approve, writeHistory]],
 ];
 
 const expectAfter = (cases: readonly Case[], expected: object): Promise<void> =>

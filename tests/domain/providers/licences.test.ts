@@ -1,3 +1,4 @@
+import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { isNpi } from '../../../src/domain/providers/importProviders.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { everyCase } from '../../support/everyCase.js';
@@ -39,6 +40,15 @@ async function newProvider(
   await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;
 }
+
+const moveClinics = (state: string) =>
+  harness.domain.db.prisma.clinicLocation.updateMany({ where: { tenantId: partner.tenantId }, data: { state } });
+
+const unknownState = () =>
+  harness.domain.db.prisma.clinicLocation.updateMany({
+    where: { tenantId: partner.tenantId },
+    data: { isPrimary: false },
+  });
 
 const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
   call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
@@ -97,6 +107,68 @@ it('listReviewQueue filters by US state', async () => {
   expect(texas).toContain(here.encounter_id);
   expect(arizona).toContain(elsewhere.encounter_id);
   expect([...texas, ...arizona].sort()).toEqual(all.toSorted());
+});
+
+it('createEncounter reuses an approval only if its provider could review the new encounter today', async () => {
+  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
+  const { tenantId } = partner;
+  const { db } = harness.domain;
+  const nothing = async (): Promise<void> => undefined;
+  const cases: [string, Partial<typeof valid>, object, (id: string) => Promise<unknown>, boolean][] = [
+    ['licensed', {}, {}, nothing, true],
+    [
+      'deactivated since',
+      {},
+      {},
+      (id) => db.prisma.provider.updateMany({ where: { tenantId, id }, data: { isActive: false } }),
+      false,
+    ],
+    [
+      'whose licence lapsed since',
+      {},
+      {},
+      (providerId) =>
+        db.prisma.providerLicence.updateMany({
+          where: { tenantId, providerId },
+          data: { expiresOn: new Date('2026-11-19') },
+        }),
+      false,
+    ],
+    ['who is not licensed in the state of the new clinic location', {}, {}, () => moveClinics('AZ'), false],
+    ['when the state is unknown', {}, {}, unknownState, false],
+    [
+      'when no licence is required',
+      {},
+      {},
+      async (id) => {
+        await db.prisma.provider.updateMany({ where: { tenantId, id }, data: { isActive: false } });
+        await setRequired(false);
+      },
+      true,
+    ],
+    [
+      'who may review live visits only, after a live visit',
+      { asynchronousAllowed: false },
+      { reviewType: 'synchronous' },
+      nothing,
+      true,
+    ],
+  ];
+  await everyCase(
+    cases,
+    ([name]) => name,
+    async ([, licence, changes, meanwhile, isReused]) => {
+      const reviewerRef = await newProvider(licence);
+      const { encounter_id, clinicId, patientId, treatmentIds } = await newEncounter(harness, partner, changes);
+      const { body } = await act(encounter_id, 'claim', { reviewerRef });
+      expect((await act(encounter_id, 'review', { ...reviewBody(body), reviewerRef })).status).toBe(200);
+      await meanwhile(reviewerRef);
+      const next = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
+      await moveClinics('TX');
+      await setRequired(true);
+      expect(next.status).toBe(isReused ? 'completed' : 'pending_review');
+    },
+  );
 });
 
 it('isNpi checks the check digit', () => {
