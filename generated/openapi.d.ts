@@ -3990,6 +3990,8 @@ export interface components {
             subcategoryId: string;
             /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
+            /** @description The treatments that the approval excepts; they are not ordered. */
+            declinedTreatmentIds: string[];
             /**
              * Format: date-time
              * @description When it was approved or denied, or reused an approval.
@@ -6024,6 +6026,13 @@ export interface components {
                  * @example Blood pressure is too high.
                  */
                 denialReason: string | null;
+                /** @description The treatments that the approval excepts. */
+                declinedTreatmentIds: string[];
+                /**
+                 * @description The provider's reasoning, or null.
+                 * @example No contraindication; the lower dose comes first.
+                 */
+                rationale: string | null;
                 /**
                  * @description Reason of the revocation; null unless the item is `revoked`.
                  * @example Contraindication in the chart was overlooked.
@@ -6065,6 +6074,10 @@ export interface components {
             decision: "approved" | "denied";
             /** @description Required with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
             reason?: string | null;
+            /** @description Treatments of the item that an approval excepts. They are not ordered, and the approval does not clear them later. To decline all treatments of an item, deny it. */
+            exceptTreatmentIds?: components["schemas"]["Uuid"][] | null;
+            /** @description The reasoning behind the decision, which later charts show to providers, never to partners. At most 2000 characters. */
+            rationale?: string | null;
         };
         /** @description The live visit. Required if `reviewType` is `synchronous`. */
         ReviewVisit: {

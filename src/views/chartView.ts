@@ -79,6 +79,8 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
       status: displayedStatus(item, now),
       validUntil: timestamp(item.validUntil),
       denialReason: item.denialReason,
+      declinedTreatmentIds: item.declinedTreatmentIds,
+      rationale: item.rationale,
       revocationReason: item.revocationReason,
     })),
   };

@@ -89,6 +89,7 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
     treatmentIds: treatmentIdsOf(treatments, item),
+    declinedTreatmentIds: item.declinedTreatmentIds,
     decidedAt: timestamp(item.decidedAt),
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,

@@ -10,7 +10,7 @@ interface ReuseQuestion {
   /** The US state whose licence the new encounter needs. */
   readonly reviewState: string | null;
   /** `rx` null = no prescription. */
-  readonly treatments: readonly (ItemIdentity & { readonly rx: object | null })[];
+  readonly treatments: readonly (ItemIdentity & { readonly id: string; readonly rx: object | null })[];
   /** Months during which the tenant reuses an approval; null = never. */
   readonly reuseMonths: number | null;
   /** Whether the request has documents or notes. */
@@ -64,6 +64,7 @@ function findApprovals(
         > ${now()}::timestamptz AT TIME ZONE 'UTC'
       AND (encounter.review_type = 'synchronous' OR NOT ${isLive || isScheduled})
       AND item.facts_version = patient.facts_version
+      AND NOT item.declined_treatment_ids && ${treatments.map(({ id }) => id)}::uuid[]
       AND ${isAccepted(Prisma.sql`encounter.reviewer_ref`, Prisma.sql`encounter.review_type`, reviewState, now())}
     ORDER BY item.valid_until ASC NULLS LAST, item.decided_at, item.id`;
 }

@@ -106,7 +106,15 @@ async function insertEncounter(
   if (reuses || fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
   else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
-  const undecided = { ...unnotified, denialReason: null, factsVersion: null, revokedBy: null, revocationReason: null };
+  const undecided = {
+    ...unnotified,
+    denialReason: null,
+    declinedTreatmentIds: [],
+    rationale: null,
+    factsVersion: null,
+    revokedBy: null,
+    revocationReason: null,
+  };
   return {
     tenantId,
     gfeNo: gfeNoOf(row.encounterNo),

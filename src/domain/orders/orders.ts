@@ -231,7 +231,7 @@ function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): Approve
   const approved = new Map(gfeItems.filter(({ status }) => status === 'approved').map((item) => [itemKey(item), item]));
   return treatments.flatMap((treatment) => {
     const item = approved.get(itemKey(treatment));
-    return item ? [{ treatment, item }] : [];
+    return item && !item.declinedTreatmentIds.includes(treatment.productId) ? [{ treatment, item }] : [];
   });
 }
 

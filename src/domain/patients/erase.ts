@@ -35,6 +35,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       { revocationReason: ERASED },
       Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
     );
+    await change('GfeItem', { rationale: null }, ofEncounters);
     const count = await change('Encounter', { additionalNotes: null, reviewNotes: null }, ofPatient);
     await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);

@@ -1,13 +1,14 @@
 import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies, Schemas } from '../../contract.js';
 import { fieldProblem, Problem, type FieldError } from '../../problem.js';
 import { instantOf } from '../transactions/instant.js';
 import { itemKey } from '../catalog/itemKey.js';
+import type { EncounterRecord } from '../encounters/encounters.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 
-/** An item with its new decision; `denialReason` null = approved. */
-export interface DecidedItem {
+/** An item with its new decision; `denialReason` null = approved, without the declined treatments (R-200). */
+export interface DecidedItem extends Pick<GfeItem, 'denialReason' | 'declinedTreatmentIds' | 'rationale'> {
   readonly item: GfeItem;
-  readonly denialReason: string | null;
 }
 
 /** When the provider met the patient. */
@@ -19,29 +20,49 @@ export interface Visit {
 /**
  * Pairs each undecided item with its decision.
  * @throws Problem decisions_incomplete with every fault: an item without a decision, a decision for an unknown or decided
- * item, a second decision for one item, a denial without a reason
+ * item, a second decision for one item, a denial without a reason, exceptions that leave nothing to approve
  */
 export function matchDecisions(
-  items: readonly GfeItem[],
-  decisions: readonly Schemas['ReviewDecision'][],
+  { gfeItems, treatments }: Pick<EncounterRecord, 'gfeItems' | 'treatments'>,
+  decisions: Bodies['SubmitReviewRequest']['decisions'],
 ): DecidedItem[] {
-  const pending = items.filter(({ status }) => status === 'pending_review');
+  const pending = gfeItems.filter(({ status }) => status === 'pending_review');
   const waiting = new Map(pending.map((item) => [itemKey(item), item]));
   const keys = decisions.map(itemKey);
-  const errors = decisions.flatMap(({ decision, reason }, index): FieldError[] => {
+  const errors = decisions.flatMap((one, index): FieldError[] => {
+    const { decision, reason } = one;
     const key = keys[index] ?? '';
     if (!waiting.has(key)) return [fault(`/${index}`, 'names no item that waits for a decision')];
     if (keys.indexOf(key) < index) return [fault(`/${index}`, 'decides an item a second time')];
-    return decision === 'denied' && reason === undefined ? [fault(`/${index}/reason`, 'is required for a denial')] : [];
+    if (decision === 'denied' && reason === undefined) return [fault(`/${index}/reason`, 'is required for a denial')];
+    const ofItem = treatments.filter((treatment) => itemKey(treatment) === key).map(({ productId }) => productId);
+    return exceptionErrors(one, ofItem).map(([place, detail]) => fault(`/${index}/exceptTreatmentIds${place}`, detail));
   });
   if ([...waiting.keys()].some((key) => !keys.includes(key))) {
     errors.push(fault('', 'leaves an item without a decision'));
   }
   if (errors.length > 0) throw new Problem('decisions_incomplete', undefined, { errors });
-  return decisions.flatMap(({ decision, reason = null }, index) => {
+  return decisions.flatMap(({ decision, reason = null, exceptTreatmentIds = [], rationale = null }, index) => {
     const item = waiting.get(keys[index] ?? '');
-    return item ? [{ item, denialReason: decision === 'denied' ? reason : null }] : [];
+    const declinedTreatmentIds = exceptTreatmentIds.map(canonicalUuid);
+    return item ? [{ item, denialReason: decision === 'denied' ? reason : null, declinedTreatmentIds, rationale }] : [];
   });
+}
+
+/** The faults of exceptions, as place and detail. @param ofItem the treatments of the item */
+function exceptionErrors(
+  { decision, exceptTreatmentIds = [] }: Bodies['SubmitReviewRequest']['decisions'][number],
+  ofItem: readonly string[],
+): (readonly [string, string])[] {
+  const ids = exceptTreatmentIds.map(canonicalUuid);
+  if (ids.length > 0 && decision === 'denied')
+    return [['', 'must be empty for a denial, which declines every treatment']];
+  const errors = ids.flatMap((id, index): (readonly [string, string])[] => {
+    if (!ofItem.includes(id)) return [[`/${index}`, 'is not a treatment of the item']];
+    return ids.indexOf(id) < index ? [[`/${index}`, 'must not repeat an earlier id']] : [];
+  });
+  const isEmpty = errors.length === 0 && ids.length === ofItem.length;
+  return isEmpty ? [['', 'leaves no treatment to approve: deny the item instead']] : errors;
 }
 
 /** The times of a visit as instants. @throws Problem validation_failed when the end is before the start */

@@ -91,7 +91,7 @@ export async function submitReview(
     nextState(encounter.status, 'approve', actor);
     await requireLicence(context, encounter, body.reviewerRef, now);
     requireVisit(encounter, visit, now);
-    const decided = matchDecisions(encounter.gfeItems, body.decisions);
+    const decided = matchDecisions(encounter, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
     const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
     return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
@@ -163,8 +163,8 @@ async function decideItems(
   return items;
 }
 
-function decision({ item, denialReason }: DecidedItem, decidedAt: Date, factsVersion: bigint) {
-  return denialReason === null
-    ? { status: 'approved' as const, decidedAt, validUntil: approvalEnd(item, decidedAt), factsVersion }
-    : { status: 'denied' as const, decidedAt, denialReason };
+function decision({ item, ...decided }: DecidedItem, decidedAt: Date, factsVersion: bigint) {
+  return decided.denialReason === null
+    ? { status: 'approved' as const, decidedAt, ...decided, validUntil: approvalEnd(item, decidedAt), factsVersion }
+    : { status: 'denied' as const, decidedAt, ...decided };
 }

@@ -66,9 +66,7 @@ export function jsonOf(
   parts: Readonly<Record<string, Prisma.Sql>> = {},
   fields: readonly string[] = Object.keys(Prisma[`${model}ScalarFieldEnum`]),
 ): Prisma.Sql {
-  const own = fields.map((field) =>
-    Prisma.raw(`'${field}', "${alias}"."${columnOf(field)}"`),
-  );
+  const own = fields.map((field) => Prisma.raw(`'${field}', "${alias}"."${columnOf(field)}"`));
   const others = Object.entries(parts).map(([name, part]) => Prisma.sql`${Prisma.raw(`'${name}'`)}, ${part}`);
   return Prisma.sql`json_build_object(${Prisma.join([...own, ...others])})`;
 }
