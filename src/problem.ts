@@ -7,6 +7,8 @@ export interface FieldError {
   readonly parameter?: string;
   readonly code: string;
   readonly detail: string;
+  /** Only with treatment_not_permitted. */
+  readonly reason?: 'minimum_age' | 'synchronous_only';
 }
 
 interface ProblemOptions {
@@ -157,6 +159,11 @@ export const problems = {
     'Treatment not available at this clinic',
     'See clinicAvailability of the product.',
   ),
+  treatment_not_permitted: conflict(
+    'Treatment not permitted',
+    'A rule of the treatment excludes this patient or this type of review; see reason of each error.',
+  ),
+  guardian_required: conflict('Guardian required', 'The patient is under 18: send guardian to updatePatient first.'),
   document_patient_mismatch: conflict(
     'Document of another patient',
     'Send documents of this encounter’s patient only.',

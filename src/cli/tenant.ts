@@ -6,13 +6,14 @@ import {
   configureTenant,
   createTenant,
   currencyCode,
+  findTenant,
   listTenants,
   setTenantActive,
   slugOf,
 } from '../domain/access/tenants.js';
 import { addCommand, addGroup } from './command.js';
 import { openStore, withDatabase } from './operator.js';
-import { assertUsage, fields, FOLLOW, print, table, yesNo } from './output.js';
+import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
@@ -31,17 +32,26 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
         .choices(['live', 'sandbox'])
         .default('live'),
     )
-    .action(async (name, { id = slugOf(name), mode, json }, command) => {
+    .addOption(
+      new Option('--require-licensed-provider <state>', `${LICENSED}; default: on if live`).choices(['on', 'off']),
+    )
+    .action(async (name, { id = slugOf(name), mode, requireLicensedProvider: required, json }, command) => {
       assertUsage(command, () => {
         assertName('tenant', name);
         assertTenantId(id);
       });
+      const wanted = { name, id, mode, requireLicensedProvider: required && required === 'on' };
       const created = await withDatabase(terminal, async (context) =>
-        mode === 'live'
-          ? createTenant(context, { name, id, mode })
-          : createSandbox(context, { name, id }, await openStore(terminal)),
+        mode === 'live' ? createTenant(context, wanted) : createSandbox(context, wanted, await openStore(terminal)),
       );
-      print(terminal, json, shown(created), fields({ id: created.id, name: created.name, mode: created.mode }));
+      print(terminal, json, shown(created), told(created));
+    });
+
+  addCommand(tenant, 'show', 'show the settings of a tenant', ['lakeside'])
+    .argument('<tenant>', 'its id or name')
+    .action(async (idOrName, { json }) => {
+      const found = await withDatabase(terminal, (context) => findTenant(context, idOrName));
+      print(terminal, json, shown(found), told(found));
     });
 
   addConfigure(tenant, terminal);
@@ -64,29 +74,21 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     .addOption(new Option('--gfe-reuse <state>', 'let a valid approval clear a treatment again').choices(['on', 'off']))
     .addOption(new Option('--gfe-reuse-months <months>', 'months for which an approval is valid').choices(REUSE_MONTHS))
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
+    .addOption(new Option('--minimum-age <years>', 'age for treatments that set none').argParser(wholeNumber(0, 120)))
     .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
-    .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, json }, command) => {
-      if ([gfeReuse, gfeReuseMonths, requireLicensedProvider, currency].every((setting) => setting === undefined)) {
-        command.error(
-          'error: nothing to change: give --gfe-reuse, --gfe-reuse-months, --require-licensed-provider or --currency',
-        );
-      }
-      assertUsage(command, () => currency && currencyCode(currency));
+    .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, json, ...others }, command) => {
       const settings = {
         gfeReuse: gfeReuse && gfeReuse === 'on',
         gfeReuseMonths: gfeReuseMonths === undefined ? undefined : Number(gfeReuseMonths),
         requireLicensedProvider: requireLicensedProvider && requireLicensedProvider === 'on',
-        currency,
+        ...others,
       };
+      if (Object.values(settings).every((setting) => setting === undefined)) {
+        command.error('error: nothing to change: give at least one of the options');
+      }
+      assertUsage(command, () => settings.currency && currencyCode(settings.currency));
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
-      const told = fields({
-        id: configured.id,
-        'gfe reuse': onOff(configured.gfeReuse),
-        'gfe reuse months': configured.gfeReuseMonths,
-        'licensed providers': onOff(configured.requireLicensedProvider),
-        currency: configured.currency,
-      });
-      print(terminal, json, shown(configured), told);
+      print(terminal, json, shown(configured), told(configured));
     });
 }
 
@@ -108,6 +110,22 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
 function shown(tenant: Tenant): object {
-  const { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, createdAt } = tenant;
-  return { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, createdAt };
+  const { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency } = tenant;
+  const settings = { gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency };
+  return { id, name, mode, isActive, ...settings, createdAt: tenant.createdAt };
+}
+
+/** Every setting, for people. */
+function told(tenant: Tenant): string {
+  return fields({
+    id: tenant.id,
+    name: tenant.name,
+    mode: tenant.mode,
+    active: yesNo(tenant.isActive),
+    'gfe reuse': onOff(tenant.gfeReuse),
+    'gfe reuse months': tenant.gfeReuseMonths,
+    'licensed providers': onOff(tenant.requireLicensedProvider),
+    'minimum age': tenant.minimumAge,
+    currency: tenant.currency,
+  });
 }

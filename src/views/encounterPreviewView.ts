@@ -11,7 +11,9 @@ export function encounterPreviewView(
   duplicates: readonly Duplicate[],
 ): Schemas['EncounterPreview'] {
   return {
-    problems: draft.faults.flat().map(({ code, pointer, detail }) => ({ code, pointer, detail })),
+    problems: draft.faults.flat().map(({ code, pointer, detail, reason }) => {
+      return { code, pointer, detail, ...(reason === undefined ? {} : { reason }) };
+    }),
     estimate: estimateView(draft.amounts),
     scheduledAt: timestamp(draft.schedule.scheduledAt),
     gfe_data: draft.items.map((item) => previewItemView(draft, item)),

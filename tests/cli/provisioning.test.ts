@@ -12,12 +12,13 @@ describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {
     const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
     const defaults = { isActive: true, gfeReuse: false, gfeReuseMonths: 12, requireLicensedProvider: false };
-    const settings = { ...defaults, currency: 'USD', createdAt: expect.any(String) };
+    const settings = { ...defaults, minimumAge: 0, currency: 'USD', createdAt: expect.any(String) };
     expect(created).toEqual({
       ...settings,
       ...{ id: 'zoe-s-clinics-inc', name: 'Zoë’s Clinics, Inc.', mode: 'sandbox' },
     });
-    const lakeside = { ...settings, id: 'lakeside-health', name: 'Lakeside Health', mode: 'live' };
+    const safe = { requireLicensedProvider: true, minimumAge: 18 };
+    const lakeside = { ...settings, id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', ...safe };
     expect(await json('tenant', 'list')).toEqual([lakeside, created]);
     expect((await run('tenant', 'list')).stdout).toMatch(
       /^ID +NAME +MODE +ACTIVE +GFE REUSE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +yes +off +USD +20/,
@@ -48,6 +49,22 @@ describe('tenant create', () => {
   ])('refuses %s in one line, with exit code 1', async (_fault, args) => {
     const refused = await run('tenant', 'create', ...args);
     expect(refused).toEqual(refusal(1, /^This name or id is already used by tenant.*\n$/));
+  });
+});
+
+describe('tenant show', () => {
+  it('prints every setting, which are safe in a new live tenant unless said otherwise', async () => {
+    const args = ['--require-licensed-provider', 'off'];
+    const relaxed = await json('tenant', 'create', 'Relaxed', ...args);
+    expect(await json('tenant', 'show', 'Relaxed')).toEqual(relaxed);
+    expect(relaxed).toMatchObject({ mode: 'live', requireLicensedProvider: false, minimumAge: 18 });
+    const { stdout } = await run('tenant', 'show', 'lakeside-health');
+    for (const line of [/gfe reuse +off/, /gfe reuse months +12/, /licensed providers +on/, /minimum age +18/]) {
+      expect(stdout).toMatch(line);
+    }
+    const changed = await json('tenant', 'configure', 'relaxed', '--minimum-age', '21');
+    expect(changed).toEqual({ ...relaxed, minimumAge: 21 });
+    expect(await json('tenant', 'show', 'relaxed')).toEqual(changed);
   });
 });
 

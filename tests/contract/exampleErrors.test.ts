@@ -1,3 +1,4 @@
+import { Prisma } from '../../generated/prisma/client.js';
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
@@ -141,8 +142,11 @@ const withTokenOf =
     return send(operation, { token: await tokenOnce(wanted, async () => makeToken?.(harness, partner)) });
   };
 
-const account = (accountIsActive: boolean) => () =>
-  harness.domain.db.prisma.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
+const jane = (data: object) => () =>
+  harness.domain.db.prisma.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data });
+const child = { dateOfBirth: new Date('2010-06-30') };
+const guarded = { ...child, guardian: { name: 'Ann Miller', relation: 'mother', phone: '5125550143' } };
+const adult = jane({ dateOfBirth: new Date('1990-06-30'), guardian: Prisma.DbNull });
 const licensed = (requireLicensedProvider: boolean) => () =>
   harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
 const zone = (timezone: string | null) => () =>
@@ -177,7 +181,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'listRequests internal_error': whileFailing((ask) => withAuditOfTexts(harness, ask), [operationOf('listRequests')]),
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
-
   rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),
   'issueToken temporarily_unavailable': (operation) => secondOfTwo(harness, () => send(operation)),
   'issueToken invalid_request': withBody({ client_secret: undefined }),
@@ -186,7 +189,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'issueToken invalid_client': withBody({ client_secret: 'wrong' }),
   // The refresh token of the example is unknown to the service.
   'issueToken invalid_grant': (operation) => send(operation, { body: exampleBody(operation, 'refresh_token') }),
-
   patient_email_taken: withBody({ email: cast.jane.email }),
   'updatePatient patient_email_taken': sending(() => ({
     query: { id: cast.noah.id },
@@ -204,16 +206,17 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
-
   clinic_not_found: withBody({ clinicId: cast.nobody }),
   patient_not_found: withBody({ patientId: cast.nobody }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
   'recordFulfilment treatment_not_found': withBody({ treatmentIds: [cast.nobody] }),
   document_not_found: withBody({ documentIds: [cast.nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
-  patient_inactive: whileChanged(account(false), account(true), withBody({})),
+  patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
   treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
+  treatment_not_permitted: whileChanged(jane(guarded), adult, withBody({ treatmentIds: [cast.products.semaglutide] })),
+  guardian_required: whileChanged(jane(child), adult, withBody({})),
   document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
   schedule_incomplete: withBody({ scheduledDay: undefined, scheduledTimeZone: undefined }),
   schedule_time_zone_unknown: withBody({ scheduledTimeZone: 'CDT+05:00' }),
@@ -223,7 +226,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
     zone('America/Chicago'),
     withBody({ scheduledTimeZone: undefined }),
   ),
-
   identifier_required: sending(() => ({ raw: '{}', headers: jsonType })),
   identifier_mismatch: withBody({ gfe_no: waiting.gfe_no }),
   'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
@@ -236,7 +238,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
   'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
-
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
     return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });

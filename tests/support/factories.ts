@@ -24,7 +24,10 @@ export interface Credentials {
 
 /** A new tenant with a client that holds every permission. */
 export async function newPartner(harness: Harness, mode: 'live' | 'sandbox' = 'live'): Promise<Partner> {
-  const { id } = await createTenant(harness.domain, { name: `Tenant ${next()}`, mode });
+  const { id } = await createTenant(harness.domain, {
+    ...{ name: `Tenant ${next()}`, mode },
+    requireLicensedProvider: false,
+  });
   return newClient(harness, id);
 }
 
@@ -132,6 +135,8 @@ export interface ProductChanges {
   readonly categoryId?: string;
   readonly subcategoryId?: string;
   readonly isRx?: boolean;
+  readonly minAge?: number;
+  readonly synchronousOnly?: boolean;
   readonly pharmacyId?: string;
   /** Allow-list (D-38): clinic and whether its entry is active. */
   readonly availability?: readonly { readonly clinicId: string; readonly isActive: boolean }[];

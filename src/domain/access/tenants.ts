@@ -9,6 +9,8 @@ export interface NewTenant {
   /** The `tenantId` of the API, a slug; default: derived from the name. */
   readonly id?: string | undefined;
   readonly mode: Caller['tenantMode'];
+  /** Default: on for a live tenant (R-107). */
+  readonly requireLicensedProvider?: boolean | undefined;
 }
 
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
@@ -17,7 +19,7 @@ const SLUG_LENGTH = 63;
 /** Creates a tenant (R-05). @throws Error if the name or the id is malformed or taken */
 export async function createTenant(
   context: QueryContext,
-  { name, id = slugOf(name), mode }: NewTenant,
+  { name, id = slugOf(name), mode, requireLicensedProvider = mode === 'live' }: NewTenant,
 ): Promise<Tenant> {
   assertName('tenant', name);
   assertTenantId(id);
@@ -28,7 +30,8 @@ export async function createTenant(
   }
   const now = context.now();
   try {
-    const row = { id, name, mode, createdAt: now, updatedAt: now };
+    const settings = { minimumAge: mode === 'live' ? 18 : 0, requireLicensedProvider };
+    const row = { id, name, mode, ...settings, createdAt: now, updatedAt: now };
     return tenantOf(await context.db.everyTenant.rows`${insertion('tenant', [row])} RETURNING ${columns}`);
   } catch (error) {
     if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} already exists.`, { cause: error });
@@ -44,6 +47,8 @@ interface TenantSettings {
   readonly gfeReuseMonths?: number | undefined;
   /** Whether claims and reviews require a licensed provider (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
+  /** The age in years for treatments that set none (R-221). */
+  readonly minimumAge?: number | undefined;
   /** ISO 4217 code in any case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;
 }
@@ -52,7 +57,7 @@ interface TenantSettings {
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
-  { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency }: TenantSettings,
+  { gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
@@ -63,6 +68,7 @@ export async function configureTenant(
       UPDATE tenant SET gfe_reuse = ${stays(gfeReuse, 'gfe_reuse')}, currency = ${stays(code, 'currency')},
         gfe_reuse_months = ${stays(gfeReuseMonths, 'gfe_reuse_months')},
         require_licensed_provider = ${stays(requireLicensedProvider, 'require_licensed_provider')},
+        minimum_age = ${stays(minimumAge, 'minimum_age')},
         updated_at = ${context.now()}
       WHERE id = ${id} RETURNING ${columns}`,
   );

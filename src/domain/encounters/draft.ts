@@ -58,7 +58,14 @@ export async function draftEncounter(
   const found = requireFound(parts);
   const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
   const items = await gfeItems(context, body, found);
-  return { schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines), ...found };
+  return {
+    schedule,
+    faults: unusableParts(found, body, context.now()),
+    lines,
+    items,
+    amounts: amountsOf(lines),
+    ...found,
+  };
 }
 
 /** Freezes name, price, shipping and pharmacy for the estimate and a later order (D-36). */

@@ -33,7 +33,8 @@ export interface EncounterRecord extends Encounter {
  * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, the encounter is
  * completed at once and gets its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
- * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch, sandbox_full
+ * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
+ * treatment_not_permitted, document_patient_mismatch, sandbox_full
  */
 export async function createEncounter(
   context: CallerContext,

@@ -1,4 +1,5 @@
 import { Prisma, type Category, type Product, type ProductOffer } from '../../../generated/prisma/client.js';
+import { Temporal } from 'temporal-polyfill';
 import type { Caller } from '../../context.js';
 import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
@@ -8,6 +9,9 @@ import { mayUseClinic } from '../access/visibility.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
+
+/** Younger patients need a guardian (R-220). */
+const ADULT_AGE = 18;
 
 /** A product with the columns that an encounter freezes, and the clinics where it is available. */
 export type Treatment = Pick<
@@ -19,6 +23,10 @@ export type Treatment = Pick<
   readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
   readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
   readonly rx: { readonly id: string } | null;
+  /** In years: the product's, else the category's, else the tenant's (R-221). */
+  readonly minAge: number;
+  /** Whether product or category says so. */
+  readonly synchronousOnly: boolean;
 };
 
 interface FoundDocument {
@@ -36,7 +44,14 @@ export interface FoundParts {
     readonly locations: readonly { readonly timezone: string | null }[];
   };
   /** `reviewState`: null if the patient names a state that is unknown (R-107). */
-  readonly patient: { readonly id: string; readonly accountIsActive: boolean; readonly reviewState: string | null };
+  readonly patient: {
+    readonly id: string;
+    readonly accountIsActive: boolean;
+    readonly reviewState: string | null;
+    /** YYYY-MM-DD. */
+    readonly dateOfBirth: string;
+    readonly hasGuardian: boolean;
+  };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];
   /** How many months the tenant reuses an approval; null = it does not reuse approvals. */
@@ -76,12 +91,15 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(body.clinicId)})
+    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(body.clinicId)},
+        'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
         AND ${visiblePatient(context.caller, 'client')} ${lock('NO KEY UPDATE')}) AS patient,
     (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
         'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name, 'categoryId', p.category_id,
-        'subcategoryId', p.subcategory_id, 'category', json_build_object('id', c.id, 'categoryName', c.category_name,
+        'subcategoryId', p.subcategory_id, 'synchronousOnly', p.synchronous_only OR c.synchronous_only,
+        'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
+        'category', json_build_object('id', c.id, 'categoryName', c.category_name,
           'reviewOften', c.review_often, 'reviewRecurring', c.review_recurring),
         'subcategory', json_build_object('id', s.id, 'subCategoryName', s.sub_category_name),
         'offer', (SELECT json_build_object('price', price::text, 'shippingType', shipping_type,
@@ -173,18 +191,51 @@ export function requireFound(parts: EncounterParts): FoundParts {
   ]);
 }
 
-/** Steps 6 to 10 of R-29: returns the faults of each step that fails. */
-export function unusableParts({ clinic, patient, treatments, documents }: FoundParts): readonly (readonly Fault[])[] {
+/** Steps 6 to 12 of R-29: returns the faults of each step that fails. */
+export function unusableParts(
+  { clinic, patient, treatments, documents }: FoundParts,
+  { reviewType }: Pick<Body, 'reviewType'>,
+  now: Date,
+): readonly (readonly Fault[])[] {
+  const age = ageOn(now, patient.dateOfBirth, clinic.locations[0]?.timezone ?? 'UTC');
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
   const steps: Fault[][] = [
     clinic.isActive ? [] : [fault('clinic_inactive', '#/clinicId')],
     patient.accountIsActive ? [] : [fault('patient_inactive', '#/patientId')],
+    age >= ADULT_AGE || patient.hasGuardian ? [] : [fault('guardian_required', '#/patientId')],
     faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
+    treatments.flatMap((treatment, index) => notPermitted(treatment, `#/treatmentIds/${index}`, age, reviewType)),
     foreignDocuments(documents, patient.id),
   ];
   return steps.filter((faults) => faults.length > 0);
+}
+
+/** Whole years from the birth date to the present day in the zone; someone born on 29 February ages on 1 March (D-251). */
+function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
+  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone).toPlainDate();
+  const birth = Temporal.PlainDate.from(dateOfBirth);
+  const hadBirthday = today.month > birth.month || (today.month === birth.month && today.day >= birth.day);
+  return today.year - birth.year - (hadBirthday ? 0 : 1);
+}
+
+/** The rules of a treatment that exclude the patient or the type of review (R-221). */
+function notPermitted(
+  { minAge, synchronousOnly }: Treatment,
+  pointer: string,
+  age: number,
+  reviewType: Body['reviewType'],
+): Fault[] {
+  const because = (reason: NonNullable<Fault['reason']>, detail: string): Fault => {
+    return { pointer, code: 'treatment_not_permitted', reason, detail };
+  };
+  return [
+    ...(age < minAge ? [because('minimum_age', `is for patients of at least ${minAge} years`)] : []),
+    ...(synchronousOnly && reviewType !== 'synchronous'
+      ? [because('synchronous_only', 'needs a synchronous review')]
+      : []),
+  ];
 }
 
 /** Faults for documents that do not exist, or that the caller may not see. */
@@ -204,6 +255,7 @@ export type Fault = FieldError & { readonly code: ProblemCode; readonly pointer:
 const details: Partial<Record<ProblemCode, string>> = {
   clinic_inactive: 'is inactive',
   patient_inactive: 'is inactive',
+  guardian_required: 'is under 18 and has no guardian',
   treatment_inactive: 'is inactive',
   treatment_unavailable_at_clinic: 'is not available at this clinic',
   document_patient_mismatch: 'belongs to another patient',

@@ -23,7 +23,10 @@ describe('a new catalog', () => {
     const injectables = [{ subCategoryName: 'Fillers' }, { subCategoryName: 'Neuromodulators' }];
     expect(categories).toMatchObject([
       { categoryName: 'Injectables', reviewOften: 'YEARLY', reviewRecurring: true, subcategories: injectables },
-      { categoryName: 'Weight', reviewOften: 'MONTHLY', subcategories: [{ subCategoryName: 'GLP-1' }] },
+      {
+        ...{ categoryName: 'Weight', reviewOften: 'MONTHLY', subcategories: [{ subCategoryName: 'GLP-1' }] },
+        ...{ minAge: 18, synchronousOnly: true },
+      },
     ]);
     const [botox, semaglutide] = products;
     const variants = [{ name: 'Half', sku: 'BTX-50', qty: 3, isActive: true }];
@@ -31,7 +34,16 @@ describe('a new catalog', () => {
     expect(botox).toMatchObject({ sku: 'BTX-100', name: 'Botox', description: 'One session', offer: offered });
     const group = { categoryId: categories[0]?.id, subcategoryId: categories[0]?.subcategories[1]?.id };
     expect(botox).toMatchObject({ ...group, pharmacyName: 'Lone Star', externalCode: 'X-1' });
-    const defaults = { isActive: true, isDeleted: false, metadata: null, imageUrl: null, rx: null, availability: [] };
+    const rules = { minAge: null, synchronousOnly: false };
+    const defaults = {
+      ...rules,
+      isActive: true,
+      isDeleted: false,
+      metadata: null,
+      imageUrl: null,
+      rx: null,
+      availability: [],
+    };
     expect(botox).toMatchObject({ ...defaults, createdBy: null, updatedBy: null });
     const { price, shippingAmount, vendorCost, cogs } = botox?.offer ?? {};
     const money = [botox?.unitPrice, price, shippingAmount, vendorCost, cogs, botox?.offer?.variants[0]?.price];

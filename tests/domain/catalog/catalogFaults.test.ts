@@ -62,6 +62,7 @@ const cases: Case[] = [
   ['a clinic twice, in another case', clinicTwice, '/clinics/1', repeats('legalName and email', '/clinics/0'), '{'],
   ...faultsIn('/categories/0', withCategory, [
     ['a category without subcategories', { subcategories: undefined }, '', /subcategories is missing/, '{'],
+    ['a fraction as age', { minAge: 17.5 }, '/minAge', /years from 0 to 120/, '17.5'],
     ['a review interval in small letters', { reviewOften: 'yearly' }, '/reviewOften', /word in capitals/, '"yearly"'],
   ]),
   ['a category twice', categoryTwice, '/categories/2', repeats('categoryName', '/categories/0'), '{'],
@@ -83,6 +84,8 @@ const cases: Case[] = [
     ['a description of 2001 characters', { description: 'a'.repeat(2001) }, '/description', /at most 2000/, '"aaa'],
     ['an image without an http URL', { imageUrl: 'ftp://x.example/a' }, '/imageUrl', /http or https/, '"ftp:'],
     ['a mistyped member', { descripton: 'x' }, '/descripton', /not a member/, '"descripton"'],
+    ['a negative age', { minAge: -1 }, '/minAge', /years from 0 to 120/, '-1'],
+    ['a text as flag', { synchronousOnly: 'yes' }, '/synchronousOnly', /must be boolean/, '"yes"'],
     ['a negative price', { unitPrice: '-1' }, '/unitPrice', money, '"-1"'],
     ['an unknown pharmacy', { pharmacy: 'None' }, '/pharmacy', /not a pharmacy/, '"None"'],
     ['an unknown category', { category: 'None' }, '/category', /not a category/, '"None"'],

@@ -59,7 +59,7 @@ export interface Sample {
 }
 
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };
-const monthly = { ...yearly, reviewOften: 'MONTHLY' };
+const monthly = { ...yearly, reviewOften: 'MONTHLY', minAge: 18, synchronousOnly: true };
 
 /** A catalog of two clinics and two products that uses every part of the format. */
 export const sample = (): Sample => ({

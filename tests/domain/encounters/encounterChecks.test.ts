@@ -73,6 +73,7 @@ describe('the order of the checks in createEncounter', () => {
     ['patient_inactive', 409, 'patient', withValue('patientId', inactivePatient)],
     ['treatment_inactive', 409, 'treatment', withTreatment(() => newProduct(harness, partner, inactive))],
     ['treatment_unavailable_at_clinic', 409, 'availability', withTreatment(newTreatmentElsewhere)],
+    ['treatment_not_permitted', 409, 'age', withTreatment(() => newProduct(harness, partner, { minAge: 100 }))],
     ['document_patient_mismatch', 409, 'documents', withValue('documentIds', async () => [await newForeignDocument()])],
   ];
 

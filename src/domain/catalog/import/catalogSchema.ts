@@ -20,6 +20,12 @@ const count = {
   maximum: 2_147_483_647,
   description: 'must be a whole number from 0 to 2147483647',
 } as const;
+const age = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 120,
+  description: 'must be a whole number of years from 0 to 120',
+} as const;
 const uuid = { type: 'string', format: 'uuid', maxLength: 36, description: 'must be a UUID of 36 characters' } as const;
 const timeZone = {
   type: 'string',
@@ -64,6 +70,9 @@ const clinic = element(['legalName', 'displayName', 'email', 'locations'], {
   locations: { ...list(location, 'name'), exactlyOne: 'isPrimary' },
 });
 
+/** Restrictions of a category or a product (R-221). */
+const permission = { minAge: orNull(age), synchronousOnly: flag(false) } as const;
+
 const category = element(['categoryName', 'reviewOften', 'reviewRecurring', 'subcategories'], {
   categoryName: name,
   reviewOften: {
@@ -73,6 +82,7 @@ const category = element(['categoryName', 'reviewOften', 'reviewRecurring', 'sub
     description: 'must be a word in capitals such as YEARLY or MONTHLY',
   },
   reviewRecurring: { type: 'boolean' },
+  ...permission,
   subcategories: list(element(['subCategoryName'], { subCategoryName: name }), 'subCategoryName'),
 });
 
@@ -139,6 +149,7 @@ const treatment = element(
       maxLength: 2000,
       description: 'must be an absolute http or https URL',
     }),
+    ...permission,
     productRx: orNull(productRx),
     productOffer,
     /** `clinic` is a legal name, an e-mail or an id. */
