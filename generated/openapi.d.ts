@@ -4021,6 +4021,8 @@ export interface components {
             total_shipping_amt: number;
             /** @description The sum of both. */
             grand_total: number;
+            /** @description ISO 4217 code, frozen with the price. */
+            currency: string;
         };
         /** @description A provider's question and the partner's answer. */
         InformationExchange: {
@@ -5846,6 +5848,58 @@ export interface components {
             /** @description As sent by the partner. */
             notes: string | null;
         };
+        /** @description A prescription as it was when the encounter was created. Later changes of the catalog do not touch it. */
+        Prescription: {
+            /** @description Number of the prescription in the tenant's catalog. */
+            rxNumber: string | null;
+            /** @description Type of the prescription. */
+            rxType: string | null;
+            /** @description Form of the drug, such as a vial. */
+            drugForm: string | null;
+            /** @description Strength of the drug. */
+            drugStrength: string | null;
+            /** @description How the patient takes it. */
+            directions: string | null;
+            /**
+             * Format: int32
+             * @description Prescribed quantity.
+             */
+            rxQty: number;
+            /**
+             * Format: int32
+             * @description Days that the quantity lasts.
+             */
+            daysSupply: number;
+            /**
+             * Format: int32
+             * @description How often it may be refilled.
+             */
+            refills: number;
+            /**
+             * @description Notes of the tenant.
+             * @example Keep refrigerated.
+             */
+            notes: string | null;
+            /**
+             * Format: uuid
+             * @description Unit of the quantity.
+             */
+            quantityUnitOfMeasureId: string;
+            /**
+             * Format: uuid
+             * @description DEA schedule of the drug.
+             */
+            deaScheduleId: string;
+            /** @description Whether the pharmacy must dispense as written. */
+            daw: string | null;
+            /**
+             * Format: uuid
+             * @description How the drug is kept cold.
+             */
+            refrigerationTypeId: string;
+            /** @description Copied from the catalog by an upgrade of the service, after the encounter was created. */
+            isDerived: boolean;
+        };
         ChartTreatment: {
             /**
              * Format: uuid
@@ -5862,37 +5916,8 @@ export interface components {
             sub_category_name: string;
             /** @description The pharmacy that delivers it. */
             pharmacyName: string;
-            /** @description The catalog's current prescription; null for a treatment without one. */
-            rx: {
-                /** @description Type of the prescription. */
-                rxType: string | null;
-                /** @description Form of the drug, such as a vial. */
-                drugForm: string | null;
-                /** @description Strength of the drug. */
-                drugStrength: string | null;
-                /** @description How the patient takes it. */
-                directions: string | null;
-                /**
-                 * Format: int32
-                 * @description Prescribed quantity.
-                 */
-                rxQty: number;
-                /**
-                 * Format: int32
-                 * @description Days that the quantity lasts.
-                 */
-                daysSupply: number;
-                /**
-                 * Format: int32
-                 * @description How often it may be refilled.
-                 */
-                refills: number;
-                /**
-                 * @description Notes of the tenant.
-                 * @example Keep refrigerated.
-                 */
-                notes: string | null;
-            } | null;
+            /** @description The prescription, frozen when the encounter was created; null for a treatment without one. */
+            rx: components["schemas"]["Prescription"] | null;
         };
         ChartDocument: {
             /**

@@ -50,10 +50,10 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
       SELECT ${id('client', 'n')}, :tenant, 'Jane', 'Miller', 'jane' || n || '@example.com', '1990-06-30', '5125550142',
         '+1', 'NOTVERIFIED', true, ${at}, ${at} FROM generate_series(0, :rows - 1) n`,
     `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-        total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at, completed_at)
+        total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at, completed_at)
       SELECT ${id('encounter', 'n')}, :tenant,
         (CASE WHEN n % 100 = 0 THEN 'pending_review' ELSE 'completed' END)::encounter_status, ${id('clinic', few)},
-        ${id('client', few)}, 'asynchronous', 'provider_network', 1, 0, 1, t, timestamptz '2100-01-01', t, t,
+        ${id('client', few)}, 'asynchronous', 'provider_network', 1, 0, 1, 'USD', t, timestamptz '2100-01-01', t, t,
         CASE WHEN n % 100 > 0 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t) AS at`,
     `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,

@@ -235,8 +235,8 @@ export const operations: readonly BenchOperation[] = [
            VALUES ($2, $5, 'createEncounter', $6, $7, $8)
          ), made AS (
            INSERT INTO encounter (id, tenant_id, clinic_id, patient_id, status, review_type, service_queue, sub_total,
-             total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at)
-           VALUES ($1, $2, $3, $4, 'pending_review', 'asynchronous', 'provider_network', 1, 1, 2,
+             total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at)
+           VALUES ($1, $2, $3, $4, 'pending_review', 'asynchronous', 'provider_network', 1, 1, 2, 'USD',
              now(), now() + interval '90 days', now(), now()) RETURNING *
          ), treatment AS (
            INSERT INTO encounter_treatment SELECT * FROM jsonb_populate_record(NULL::encounter_treatment,

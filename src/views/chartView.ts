@@ -1,12 +1,13 @@
-import type { Document } from '../../generated/prisma/client.js';
+import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
-import type { Chart, ChartTreatment, EarlierReview } from '../domain/reviews/chart.js';
+import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
 import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
+import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
 /** The provider's basis for a decision, by the tenant's clock; `links` are in the order of the documents. */
@@ -44,7 +45,7 @@ function patientView(patient: PatientRecord): Schemas['ChartPatient'] {
   };
 }
 
-function treatmentView({ rx, ...treatment }: ChartTreatment): Schemas['ChartTreatment'] {
+function treatmentView(treatment: EncounterTreatment): Schemas['ChartTreatment'] {
   return {
     treatmentId: treatment.productId,
     sku: treatment.sku,
@@ -52,16 +53,7 @@ function treatmentView({ rx, ...treatment }: ChartTreatment): Schemas['ChartTrea
     category_name: treatment.categoryName,
     sub_category_name: treatment.subCategoryName,
     pharmacyName: treatment.pharmacyName,
-    rx: rx && {
-      rxType: rx.rxType,
-      drugForm: rx.drugForm,
-      drugStrength: rx.drugStrength,
-      directions: rx.directions,
-      rxQty: rx.rxQty,
-      daysSupply: rx.daysSupply,
-      refills: rx.refills,
-      notes: rx.notes,
-    },
+    rx: prescriptionView(treatment),
   };
 }
 

@@ -14,7 +14,7 @@ export function encounterPreviewView(
     problems: draft.faults.flat().map(({ code, pointer, detail, reason }) => {
       return { code, pointer, detail, ...(reason === undefined ? {} : { reason }) };
     }),
-    estimate: estimateView(draft.amounts),
+    estimate: estimateView({ currency: draft.currency, ...draft.amounts }),
     scheduledAt: timestamp(draft.schedule.scheduledAt),
     gfe_data: draft.items.map((item) => previewItemView(draft, item)),
     duplicates: duplicates.map(duplicateView),

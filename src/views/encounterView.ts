@@ -56,12 +56,13 @@ function informationView(row: DetailedEncounter['information'][number]): Schemas
 
 /** The price if every treatment is approved, as numbers. */
 export function estimateView(
-  amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>,
+  amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'currency'>,
 ): Schemas['Estimate'] {
   return {
     sub_total: amountNumber(amounts.subTotal),
     total_shipping_amt: amountNumber(amounts.totalShippingAmt),
     grand_total: amountNumber(amounts.grandTotal),
+    currency: amounts.currency,
   };
 }
 

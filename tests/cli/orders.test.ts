@@ -19,7 +19,7 @@ describe('tenant configure', () => {
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
       ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
-      ...{ gfeReuseMonths: 12, requireLicensedProvider: false },
+      ...{ gfeReuseMonths: 12, requireLicensedProvider: false, minimumAge: 18 },
     };
     const configure = (...args: string[]) => json('tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
@@ -29,7 +29,12 @@ describe('tenant configure', () => {
     expect(await json('tenant', 'list')).toContainEqual(last);
     const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
     const text = await run('tenant', 'configure', tenantId, ...settings);
-    const stdout = `id                  ${tenantId}\ngfe reuse           on\ngfe reuse months    6\nlicensed providers  off\ncurrency            EUR\n`;
+    const rows = [
+      ...[`id                  ${tenantId}`, `name                ${name}`, 'mode                live'],
+      ...['active              yes', 'gfe reuse           on', 'gfe reuse months    6'],
+      ...['licensed providers  off', 'minimum age         18', 'currency            EUR', ''],
+    ];
+    const stdout = rows.join('\n');
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
 

@@ -36,7 +36,7 @@ describe('200', () => {
       const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
       return rest;
     });
-    const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554 };
+    const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' };
     const scheduledAt = '2027-01-05T18:00:00.000Z';
     expect(body).toEqual({ problems: [], estimate, scheduledAt, gfe_data, duplicates: [] });
     expect(body.estimate).toEqual(created.estimate);

@@ -68,9 +68,9 @@ export async function draftEncounter(
   };
 }
 
-/** Freezes name, price, shipping and pharmacy for the estimate and a later order (D-36). */
+/** Freezes name, price, shipping, pharmacy and prescription for the estimate and a later order (D-36). */
 function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
-  const { offer, category, subcategory } = treatment;
+  const { offer, category, subcategory, rx } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
   return {
     id: context.newId(),
@@ -87,6 +87,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
     categoryName: category.categoryName,
     subcategoryId: subcategory.id,
     subCategoryName: subcategory.subCategoryName,
+    rx,
   };
 }
 

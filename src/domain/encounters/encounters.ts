@@ -112,7 +112,7 @@ async function insertEncounter(
     gfeNo: gfeNoOf(row.encounterNo),
     ...row,
     ...unreviewed,
-    treatments: parts.encounter_treatment.map((line) => ({ tenantId, ...line })),
+    treatments: parts.encounter_treatment.map((line) => ({ tenantId, isRxDerived: false, ...line })),
     documents: parts.encounter_document.map((document) => ({ tenantId, ...document })),
     gfeItems: parts.gfe_item.map((item) => ({ tenantId, ...undecided, ...item })),
     order: null,
@@ -142,7 +142,7 @@ const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
 function newEncounter(
   context: CallerContext,
   body: EncounterRequest,
-  { clinic, patient, schedule, items, amounts, nextNumber }: EncounterDraft,
+  { clinic, patient, schedule, items, amounts, currency, nextNumber }: EncounterDraft,
   fixed: FixedEncounter | undefined,
 ) {
   const now = context.now();
@@ -166,6 +166,7 @@ function newEncounter(
     scheduledAt: schedule.scheduledAt,
     claimableFrom: claimableFrom(body.reviewType, schedule, now),
     ...amounts,
+    currency,
     completedAt: isDecided ? now : null,
     expiresAt: expiresAt(schedule, now),
     createdAt: now,

@@ -4,8 +4,8 @@ import type { Caller } from '../../context.js';
 import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { visiblePatient } from '../access/visibility.js';
-import { mayUseClinic } from '../access/visibility.js';
+import { mayUseClinic, visiblePatient } from '../access/visibility.js';
+import { prescription, type Prescription } from './prescription.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
@@ -22,7 +22,7 @@ export type Treatment = Pick<
   readonly subcategory: { readonly id: string; readonly subCategoryName: string };
   readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
   readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
-  readonly rx: { readonly id: string } | null;
+  readonly rx: Prescription | null;
   /** In years: the product's, else the category's, else the tenant's (R-221). */
   readonly minAge: number;
   /** Whether product or category says so. */
@@ -56,12 +56,14 @@ export interface FoundParts {
   readonly documents: readonly FoundDocument[];
   /** How many months the tenant reuses an approval; null = it does not reuse approvals. */
   readonly reuseMonths: number | null;
+  /** ISO 4217 code of the tenant. */
+  readonly currency: string;
   /** The number of an encounter that will be stored (R-14); null for a preview. */
   readonly nextNumber: bigint | null;
 }
 
 /** The records that the caller may see, in the order of the ids; undefined or null = not found. */
-interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> {
+interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'currency' | 'nextNumber'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
   readonly treatments: readonly (Treatment | undefined)[];
@@ -107,7 +109,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
           FROM product_offer AS o WHERE o.tenant_id = p.tenant_id AND o.product_id = p.id),
         'availability', (SELECT coalesce(json_agg(json_build_object('clinicId', clinic_id, 'isActive', is_active)), '[]')
           FROM clinic_availability AS a WHERE a.tenant_id = p.tenant_id AND a.product_id = p.id),
-        'rx', (SELECT json_build_object('id', id)
+        'rx', (SELECT ${prescription}
           FROM product_rx AS rx WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
       FROM (SELECT * FROM product
         WHERE tenant_id = ${tenantId} AND id = ANY(${treatmentIds}::uuid[]) AND NOT is_deleted ${lock('KEY SHARE')}) AS p
@@ -115,6 +117,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('KEY SHARE'))} AS documents,
     (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
+    (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency,
     ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
@@ -124,6 +127,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
     treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
     documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
     reuseMonths: row.reuseMonths,
+    currency: row.currency,
     nextNumber: row.nextNumber,
   };
 }

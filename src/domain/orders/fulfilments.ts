@@ -97,11 +97,13 @@ function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[]
 
 async function havePrescription(
   { db }: CallerContext,
-  { tenantId }: OrderRecord,
+  { tenantId, encounterId }: OrderRecord,
   lines: readonly OrderLine[],
 ): Promise<boolean> {
-  const where = Prisma.sql`product_id = ANY(${lines.map(({ productId }) => productId)}::uuid[]) LIMIT 1`;
-  return (await findRows(db, tenantId, 'ProductRx', where)).length > 0;
+  const productIds = lines.map(({ productId }) => productId);
+  const where = Prisma.sql`encounter_id = ${encounterId}::uuid AND product_id = ANY(${productIds}::uuid[])
+    AND rx IS NOT NULL LIMIT 1`;
+  return (await findRows(db, tenantId, 'EncounterTreatment', where)).length > 0;
 }
 
 const noLine = [

@@ -74,13 +74,6 @@ async function insertOrder(
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db } = context;
   const approved = approvedTreatments(encounter);
-  const productIds = approved.map(({ treatment }) => treatment.productId);
-  const [found] = await db.of(tenantId).rows<{ currency: string; prescribed: string[] }>`
-    SELECT currency, ARRAY(SELECT product_id::text FROM product_rx
-      WHERE product_rx.tenant_id = ${tenantId} AND product_id = ANY(${productIds}::uuid[])) AS prescribed
-    FROM tenant WHERE id = ${tenantId}`;
-  if (!found) throw new Error('the tenant of an encounter is missing');
-  const { prescribed, currency } = found;
   const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
   const row = {
@@ -89,7 +82,7 @@ async function insertOrder(
     encounterId,
     clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
-    currency,
+    currency: encounter.currency,
     ...amounts,
     paidAmt: 0,
     createdAt: now,
@@ -98,7 +91,7 @@ async function insertOrder(
   const orderId = row.id;
   const pending = { orderId, status: 'pending' as const, orderedAt: now, updatedAt: now };
   const lines = approved.map((one, position) => {
-    const expiresAt = prescribed.includes(one.treatment.productId) ? one.item.validUntil : null;
+    const expiresAt = one.treatment.rx === null ? null : one.item.validUntil;
     return { ...orderLine(context, one, position), ...pending, expiresAt };
   });
   const [order] = await db.of(tenantId).rows<Order>`

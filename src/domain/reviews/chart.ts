@@ -5,7 +5,6 @@ import {
   type EncounterAddendum,
   type EncounterTreatment,
   type GfeItem,
-  type ProductRx,
 } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
@@ -19,8 +18,6 @@ import { applyElapsedTime } from '../encounters/transitions.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 
-/** A treatment with its prescription. */
-export type ChartTreatment = EncounterTreatment & { readonly rx: ProductRx | null };
 /** An earlier review of the patient with the items that it decided. */
 export type EarlierReview = Encounter & {
   readonly gfeItems: readonly GfeItem[];
@@ -31,7 +28,7 @@ export type EarlierReview = Encounter & {
 export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
-  readonly treatments: readonly ChartTreatment[];
+  readonly treatments: readonly EncounterTreatment[];
   readonly documents: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
   /** Whether older reviews are left out. */
@@ -64,22 +61,16 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
   return {
     encounter,
     patient: await getPatient(context, patientId),
-    treatments: await chartTreatments(db, encounter),
+    treatments: await findRows(
+      db,
+      encounter.tenantId,
+      'EncounterTreatment',
+      Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
+    ),
     documents: await includedDocuments(db, encounter),
     ...(await latestReviews(db, encounter)),
     duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
   };
-}
-
-async function chartTreatments(db: Queries, { tenantId, id }: DetailedEncounter): Promise<ChartTreatment[]> {
-  const where = Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`;
-  const treatments = await findRows(db, tenantId, 'EncounterTreatment', where);
-  const products = treatments.map(({ productId }) => productId);
-  const prescribed = await findRows(db, tenantId, 'ProductRx', Prisma.sql`product_id = ANY(${products}::uuid[])`);
-  return treatments.map((treatment) => ({
-    rx: prescribed.find(({ productId }) => productId === treatment.productId) ?? null,
-    ...treatment,
-  }));
 }
 
 async function includedDocuments(db: Queries, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {

@@ -18,17 +18,6 @@ export function requireSameChart(chart: Chart, version: string): void {
   if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
 }
 
-const prescribed = [
-  'rxType',
-  'drugForm',
-  'drugStrength',
-  'directions',
-  'rxQty',
-  'daysSupply',
-  'refills',
-  'notes',
-] as const;
-
 const digest = (facts: unknown): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 
@@ -51,6 +40,7 @@ function partsOf({ encounter, patient, treatments, documents, earlierReviews }: 
         addenda.map((addendum) => addendum.text),
       ]),
     ],
-    treatments: treatments.map(({ productId, rx }) => [productId, rx && prescribed.map((field) => rx[field])]),
+    // Their prescriptions are frozen.
+    treatments: treatments.map(({ productId }) => productId),
   };
 }

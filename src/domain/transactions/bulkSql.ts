@@ -64,8 +64,9 @@ export function jsonOf(
   model: Prisma.ModelName,
   alias: string,
   parts: Readonly<Record<string, Prisma.Sql>> = {},
+  fields: readonly string[] = Object.keys(Prisma[`${model}ScalarFieldEnum`]),
 ): Prisma.Sql {
-  const own = Object.keys(Prisma[`${model}ScalarFieldEnum`]).map((field) =>
+  const own = fields.map((field) =>
     Prisma.raw(`'${field}', "${alias}"."${columnOf(field)}"`),
   );
   const others = Object.entries(parts).map(([name, part]) => Prisma.sql`${Prisma.raw(`'${name}'`)}, ${part}`);

@@ -74,7 +74,7 @@ describe('the estimate of createEncounter', () => {
     const semaglutide = await newProduct(harness, partner, { price: '299.00', ...free, isRx: true });
     await harness.domain.db.prisma.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
     const { id, estimate } = await newEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
-    expect(estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554 });
+    expect(estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' });
     const where = { tenantId, productId: { in: [botox, semaglutide] } };
     const offers = await harness.domain.db.prisma.productOffer.findMany({ where });
     expect(offers.map(({ qty }) => qty)).toEqual([10, 10]);
@@ -95,7 +95,7 @@ describe('the estimate of createEncounter', () => {
         const flatRates = lines.filter((line) => line.shippingType === 'FLAT_RATE');
         const shipping = sum(flatRates.map((line) => line.shippingAmount));
         const [sub_total, total_shipping_amt, grand_total] = [subTotal, shipping, subTotal + shipping].map(inUnits);
-        expect(estimate).toEqual({ sub_total, total_shipping_amt, grand_total });
+        expect(estimate).toEqual({ sub_total, total_shipping_amt, grand_total, currency: 'USD' });
         expect((await read(encounter_id)).estimate).toEqual(estimate);
       }),
       { numRuns: 40 },

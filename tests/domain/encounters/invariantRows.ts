@@ -73,6 +73,7 @@ export const encounterRow = (id: string, status: Status, changes: Record<string,
   insert('encounter', {
     ...keyOf(id),
     ...record,
+    currency: text('USD'),
     status: text(status),
     clinic_id: text(clinic),
     patient_id: text(patient),
@@ -117,6 +118,8 @@ export const orderRow = (encounter: string, changes: Record<string, string> = {}
     paid_amt: '0',
     ...changes,
   });
+const itemOf = (encounter: string, tenant = text('a')): string =>
+  `(SELECT id FROM gfe_item WHERE tenant_id = ${tenant} AND encounter_id = '${encounter}' LIMIT 1)`;
 export const lineRow = (order: string, changes: Record<string, string> = {}): string =>
   insert('order_line', {
     ...keyOf(),
@@ -132,6 +135,10 @@ export const lineRow = (order: string, changes: Record<string, string> = {}): st
     line_total: '1',
     pharmacy_id: text(pharmacy),
     pharmacy_name: text('x'),
+    gfe_item_id: itemOf(order, changes['tenant_id']),
+    status: text('pending'),
+    ordered_at: at,
+    updated_at: at,
     ...changes,
   });
 

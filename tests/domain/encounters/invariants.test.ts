@@ -96,8 +96,9 @@ describe('a constraint on one row', () => {
     ['gfe_item_reuse', ['pending_review', 'denied'], 'reused_from_encounter_id = encounter_id'],
     ['gfe_item_tenant_id_reused_from_encounter_id_fkey', ['completed'], `reused_from_encounter_id = '${clinic}'`],
     ['order_money', ['completed'], 'grand_total = 2'],
-    ['order_money', ['completed'], 'paid_amt = 1.01'],
-    ['order_paid', ['completed'], `order_status = 'paid'`],
+    ['order_held', ['completed'], 'paid_amt = 1.01'],
+    ['order_held', ['completed'], 'held_amt = 1.01'],
+    ['order_held', ['completed'], 'held_amt = -1'],
     ['order_paid', ['completed'], 'paid_amt = 1'],
     ['order_line_quantity', ['completed'], 'quantity = 2'],
     ['order_line_money', ['completed'], 'line_total = 1.01'],
@@ -277,6 +278,7 @@ describe('two tenants', () => {
       const [id, own] = [v7(), { tenant_id: `'${tenant}'` }];
       return [
         encounterRow(id, 'completed', { encounter_no: `${encounterNo}`, ...own }),
+        itemRow(id, { ...itemColumnsOf.completed, ...own }),
         orderRow(id, { order_sequence: `${number}`, ...own }),
         lineRow(id, own),
       ];

@@ -132,7 +132,7 @@ it('the money of an order is exact to the cent for every cart, every decision an
 it('an order of free treatments is created as paid (scenario D)', async () => {
   const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
   const { order_no: orderNo, estimate } = await completedEncounter(harness, partner, { ...body, treatmentIds: [free] });
-  expect(estimate).toEqual({ sub_total: 0, total_shipping_amt: 0, grand_total: 0 });
+  expect(estimate).toEqual({ sub_total: 0, total_shipping_amt: 0, grand_total: 0, currency: 'USD' });
   const amounts = { grand_total: '0.00', paid_amt: '0.00', balance_amt: '0.00' };
   const { body: order } = await getOrder(harness, partner, orderNo);
   expect(order).toMatchObject({ order_status: 'paid', ...amounts, payments: [] });

@@ -1,0 +1,30 @@
+import type { EncounterTreatment, ProductRx } from '../../../generated/prisma/client.js';
+import { jsonOf } from '../transactions/bulkSql.js';
+
+/** The columns of the catalog that a prescription states; the rest is the catalog's bookkeeping. */
+const stated = [
+  'rxNumber',
+  'rxType',
+  'drugForm',
+  'drugStrength',
+  'directions',
+  'rxQty',
+  'quantityUnitOfMeasureId',
+  'daysSupply',
+  'refills',
+  'deaScheduleId',
+  'daw',
+  'refrigerationTypeId',
+  'notes',
+] as const satisfies readonly (keyof ProductRx)[];
+
+/** A prescription as an encounter freezes it (R-30). */
+export type Prescription = Pick<ProductRx, (typeof stated)[number]>;
+
+/** The prescription of the row `rx` of `product_rx`, as JSON. */
+export const prescription = jsonOf('ProductRx', 'rx', {}, stated);
+
+/** The frozen prescription of a treatment; null = it needs none. */
+export function prescriptionOf({ rx }: Pick<EncounterTreatment, 'rx'>): Prescription | null {
+  return rx as Prescription | null;
+}

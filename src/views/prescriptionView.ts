@@ -1,0 +1,9 @@
+import type { EncounterTreatment } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import { prescriptionOf } from '../domain/encounters/prescription.js';
+
+/** The frozen prescription of a treatment; null = it needs none. */
+export function prescriptionView(treatment: EncounterTreatment): Schemas['Prescription'] | null {
+  const prescription = prescriptionOf(treatment);
+  return prescription && { ...prescription, isDerived: treatment.isRxDerived };
+}
