@@ -6097,7 +6097,7 @@ export interface components {
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /** @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored. */
-            chartVersion?: components["schemas"]["ChartVersion"];
+            chartVersion?: string | null;
             /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];

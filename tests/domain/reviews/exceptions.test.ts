@@ -67,9 +67,11 @@ it.each([
 it('reuses an approval with exceptions only without the excepted treatments, and shows its rationale in later charts', async () => {
   const patientId = await newPatient(harness, partner);
   const decide = () => ({ ...except, exceptTreatmentIds: [declined] });
-  await reviewed(harness, partner, await newEncounter(harness, partner, { patientId, ...both() }), decide);
-  expect((await newEncounter(harness, partner, { patientId, treatmentIds: [kept] })).status).toBe('completed');
-  const waiting = await newEncounter(harness, partner, { patientId, ...both() });
+  const first = await newEncounter(harness, partner, { patientId, ...both() });
+  await reviewed(harness, partner, first, decide);
+  const again = { patientId, clinicId: first.clinicId };
+  expect((await newEncounter(harness, partner, { ...again, treatmentIds: [kept] })).status).toBe('completed');
+  const waiting = await newEncounter(harness, partner, { ...again, ...both() });
   expect(waiting.status).toBe('pending_review');
   await claim(harness, partner, waiting);
   const path = `GET /encounters/${waiting.encounter_id}/chart?reviewerRef=${reviewer}`;
