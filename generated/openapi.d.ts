@@ -94,6 +94,7 @@ export interface paths {
          * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
          *     `application/merge-patch+json`. Null clears an optional field. While `isActive` is false the patient gets no new
          *     encounters (409 `patient_inactive`); open ones stay.
+         *     A change of name or birth date makes a `VERIFIED` patient `NOTVERIFIED`.
          */
         patch: operations["updatePatient"];
         trace?: never;
@@ -723,7 +724,8 @@ export interface paths {
          * Simulate an identity verification
          * @description Simulates the identity verification of a patient in a sandbox tenant. `INVITED` invites a patient who is
          *     `NOTVERIFIED`, or repeats the invitation of one who is `INVITED`. `VERIFIED` verifies; `NOTVERIFIED` lets the
-         *     verification of an invited patient fail. A verified patient stays verified.
+         *     verification of an invited patient fail. A verified patient stays verified until its name or birth date
+         *     changes.
          */
         post: operations["simulateVerification"];
         delete?: never;
