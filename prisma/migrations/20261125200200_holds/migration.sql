@@ -6,7 +6,7 @@ ALTER TABLE "order_line"
   ADD COLUMN "hold_at" TIMESTAMPTZ(3),
   ADD COLUMN "expires_at" TIMESTAMPTZ(3),
   ADD CONSTRAINT "order_line_hold" CHECK (("hold_reason" IS NULL) = ("hold_at" IS NULL)
-    AND ("hold_at" IS NULL OR "shipped_at" IS NULL AND "expires_at" IS NULL)) NOT VALID;
+    AND ("hold_at" IS NULL OR "status" NOT IN ('shipped', 'delivered') AND "expires_at" IS NULL)) NOT VALID;
 ALTER TABLE "order" ADD COLUMN "held_amt" DECIMAL(14,2) NOT NULL DEFAULT 0;
 -- A refund is not a debt (R-58), so only a pending order says how much of it is paid.
 ALTER TABLE "order" DROP CONSTRAINT "order_paid",

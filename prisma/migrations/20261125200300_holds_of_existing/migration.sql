@@ -8,7 +8,7 @@ UPDATE "order_line" AS line SET
   "expires_at" = CASE WHEN item.status = 'approved' THEN item.valid_until END
 FROM "order", "gfe_item" AS item
 WHERE "order".tenant_id = line.tenant_id AND "order".id = line.order_id AND "order".order_status IN ('pending', 'paid')
-  AND item.tenant_id = line.tenant_id AND item.id = line.gfe_item_id AND line.shipped_at IS NULL
+  AND item.tenant_id = line.tenant_id AND item.id = line.gfe_item_id AND line.status NOT IN ('shipped', 'delivered')
   AND (item.status IN ('superseded', 'revoked') OR item.status = 'approved' AND line.status = 'pending' AND EXISTS (
     SELECT FROM product_rx WHERE product_rx.tenant_id = line.tenant_id AND product_rx.product_id = line.product_id));
 UPDATE "order" SET "held_amt" = least(held.total, "grand_total" - "paid_amt"),

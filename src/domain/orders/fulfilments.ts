@@ -5,7 +5,7 @@ import { recordEvent } from '../events/record.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { approvalEnded, lockedOrder } from './holds.js';
+import { approvalEnded, holdReturned, lockedOrder } from './holds.js';
 import { getOrder, ofPharmacies, type OrderRecord } from './orders.js';
 
 type Status = OrderLine['status'];
@@ -22,7 +22,7 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 
 /**
  * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
- * are kept.
+ * are kept. A line that comes back is held if its approval has ended meanwhile (R-190).
  * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
  * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state
  */
@@ -31,7 +31,8 @@ export async function recordFulfilment(
   orderNo: string,
   { pharmacyId, treatmentIds, status, ...details }: Bodies['RecordFulfilmentRequest'],
 ): Promise<OrderRecord> {
-  const order = ofPharmacies(context, await lockedOrder(context, orderNo));
+  const whole = await lockedOrder(context, orderNo);
+  const order = ofPharmacies(context, whole);
   const { tenantId, orderStatus, clinicId } = order;
   const lines = namedLines(order, canonicalUuid(pharmacyId), treatmentIds?.map(canonicalUuid));
   const isLeaving = status === 'accepted' || status === 'shipped';
@@ -54,6 +55,7 @@ export async function recordFulfilment(
     fulfilment_status: status,
     treatmentIds: lines.map(({ productId }) => productId),
   });
+  if (status === 'exception' && orderStatus !== 'refunded') await holdReturned(context, whole, lines);
   return getOrder(context, orderNo);
 }
 

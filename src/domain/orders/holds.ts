@@ -24,7 +24,7 @@ export function recordElapsedHolds(context: TransactionContext, order: OrderReco
 }
 
 /**
- * Holds the lines of these items that are not shipped, in every order that is not final (R-190). The caller locks the patient
+ * Holds the lines of these items that have not left, in every order that is not final (R-190). The caller locks the patient
  * first; orders are locked by id, so that two calls cannot deadlock.
  */
 export async function holdLines(
@@ -35,16 +35,42 @@ export async function holdLines(
 ): Promise<void> {
   const orders = await context.db.of(tenantId).rows<{ id: string }>`
     SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND order_status IN ('pending', 'paid')
-      AND id IN (SELECT order_id FROM order_line WHERE tenant_id = ${tenantId} AND shipped_at IS NULL AND hold_at IS NULL
+      AND id IN (SELECT order_id FROM order_line WHERE tenant_id = ${tenantId}
         AND gfe_item_id = ANY(${[...gfeItemIds]}::uuid[]))
     ORDER BY id FOR NO KEY UPDATE`;
   if (orders.length === 0) return;
   const locked = Prisma.sql`id = ANY(${orders.map(({ id }) => id)}::uuid[]) ORDER BY id`;
   for (const stored of await ordersWhere(context.db, tenantId, locked)) {
     const order = await recordElapsedHolds(context, stored);
-    const isHeldNow = ({ gfeItemId, shippedAt, holdAt }: OrderLine): boolean =>
-      gfeItemIds.includes(gfeItemId) && shippedAt === null && holdAt === null;
+    const isHeldNow = ({ gfeItemId, status, holdAt }: OrderLine): boolean =>
+      gfeItemIds.includes(gfeItemId) && status !== 'shipped' && status !== 'delivered' && holdAt === null;
     await hold(context, order, order.lines.filter(isHeldNow), reason);
+  }
+}
+
+/**
+ * Holds those of these lines whose approval was revoked or denied after they were shipped, because they came back (R-190).
+ * The order must be locked.
+ */
+export async function holdReturned(
+  context: TransactionContext,
+  order: OrderRecord,
+  lines: readonly OrderLine[],
+): Promise<void> {
+  const { tenantId, encounter } = order;
+  const items = await context.db.of(tenantId).rows<{ id: string; reason: 'revoked' | 'superseded' }>`
+    SELECT id, CASE status WHEN 'revoked' THEN 'revoked' ELSE 'superseded' END AS reason FROM gfe_item AS item
+    WHERE tenant_id = ${tenantId} AND id = ANY(${lines.map(({ gfeItemId }) => gfeItemId)}::uuid[])
+      AND (status IN ('revoked', 'superseded') OR EXISTS (
+        SELECT FROM encounter JOIN gfe_item AS later ON later.tenant_id = ${tenantId} AND later.encounter_id = encounter.id
+        WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${encounter.patientId}::uuid
+          AND later.category_id = item.category_id AND later.subcategory_id = item.subcategory_id
+          AND later.status = 'denied' AND later.decided_at > item.decided_at))`;
+  let current = order;
+  for (const reason of ['revoked', 'superseded'] as const) {
+    const ended = items.filter((item) => item.reason === reason).map(({ id }) => id);
+    const returned = lines.filter(({ gfeItemId }) => ended.includes(gfeItemId));
+    current = await hold(context, current, returned, reason);
   }
 }
 

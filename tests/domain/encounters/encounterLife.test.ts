@@ -7,7 +7,7 @@ import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/reviews/review.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { Problem } from '../../../src/problem.js';
-import { columnsOf } from '../../support/copies.js';
+import { copyTenant } from '../../support/copies.js';
 import { newEncounter, newPartner, newProduct } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { oncePerName } from '../../support/oncePerName.js';
@@ -59,27 +59,6 @@ async function newTemplate(kind: (typeof kinds)[number]): Promise<Template> {
 }
 
 const copied = 'tenant api_client clinic client category subcategory product encounter encounter_treatment gfe_item';
-
-/**
- * Creates copies of the tenant, one per life, so that lives cannot affect each other. All tenants share the same ids, as
- * sandbox fixtures do.
- */
-async function copyTenant({ tenantId }: Template, prefix: string, from: number): Promise<void> {
-  const copy = `'${prefix}-' || n`;
-  const statements = copied.split(' ').map(async (table) => {
-    const changed: Readonly<Record<string, string>> = {
-      ...{ tenant_id: copy, client_id: copy, created_by_api_client_id: 'NULL' },
-      ...(table === 'tenant' ? { id: copy, name: copy } : {}),
-      ...(table === 'api_client' ? { id: 'gen_random_uuid()' } : {}),
-    };
-    const columns = await columnsOf(pool, table);
-    return `INSERT INTO ${table} (${columns.join()}) SELECT ${columns.map((name) => changed[name] ?? name).join()}
-      FROM ${table}, generate_series(${from}, ${from + batch - 1}) AS n
-      WHERE ${table === 'tenant' ? 'id' : 'tenant_id'} = '${tenantId}'`;
-  });
-  // One query of several statements is one transaction.
-  await pool.query((await Promise.all(statements)).join('; '));
-}
 
 /** The stored state of a tenant's only encounter. */
 async function stored(tenantId: string): Promise<Snapshot & { readonly encounterNo: bigint }> {
@@ -204,7 +183,7 @@ const live = (lane: number, numRuns: number): Promise<void> => {
       const template = await templates(kind, () => newTemplate(kind));
       const number = used[kind];
       used[kind] += 1;
-      if (number % batch === 0) await copyTenant(template, `${kind}-${lane}`, number);
+      if (number % batch === 0) await copyTenant(pool, template.tenantId, copied, `${kind}-${lane}`, number, batch);
       await liveOnce(`${kind}-${lane}-${number}`, template, actions);
     }),
     { numRuns, examples: rare },
