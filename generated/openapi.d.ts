@@ -990,8 +990,9 @@ export interface paths {
         /**
          * Add to a review
          * @description Adds a note to a finished review (`completed` or `denied`); the decisions do not change. Any provider of the
-         *     reviewing system may add one; `reviewerRef` identifies the provider. Providers read the note in later charts of
-         *     the patient; the partner sees only when it was added.
+         *     reviewing system may add one; `reviewerRef` identifies the provider, who needs a licence as for a review if your
+         *     tenant requires licences. Providers read the note in later charts of the patient; the partner sees only when it was
+         *     added.
          */
         post: operations["addAddendum"];
         delete?: never;
@@ -1014,7 +1015,8 @@ export interface paths {
          * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
          *     and `gfe.revoked` is emitted for each. An approval is one decision: it is also revoked wherever it is reused. The
          *     encounter stays `completed` and its order does not change; the operator decides about an unpaid order.
-         *     `reviewerRef` may name another provider than the reviewer.
+         *     `reviewerRef` may name another provider than the reviewer; the provider needs a licence as for a review if your tenant
+         *     requires licences.
          */
         post: operations["revokeApprovals"];
         delete?: never;
@@ -6957,7 +6959,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter has no finished review or already 100 addenda, or the same request is still in progress */
+        /** @description The encounter has no finished review or already 100 addenda, the provider is not licensed for it, or the same request is still in progress */
         AddAddendumConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6972,7 +6974,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not completed, an item is not approved, or the same request is still in progress */
+        /** @description The encounter is not completed, the provider is not licensed for it, an item is not approved, or the same request is still in progress */
         RevokeApprovalsConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];

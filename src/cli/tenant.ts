@@ -17,7 +17,7 @@ import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from '.
 import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
-const LICENSED = 'require a licence for claims and reviews (see provider import)';
+const LICENSED = 'require a licence for claims, reviews, addenda and revocations (see provider import)';
 /** A year is the limit of R-50. */
 const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 

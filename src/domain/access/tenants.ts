@@ -45,7 +45,7 @@ interface TenantSettings {
   readonly gfeReuse?: boolean | undefined;
   /** Months, 1 to 12, during which an approval may be reused after its decision. */
   readonly gfeReuseMonths?: number | undefined;
-  /** Whether claims and reviews require a licensed provider. */
+  /** Whether claims, reviews, addenda and revocations require a licensed provider. */
   readonly requireLicensedProvider?: boolean | undefined;
   /** The age in years for treatments that set none. */
   readonly minimumAge?: number | undefined;

@@ -8,20 +8,22 @@ import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter, itemsOf } from '../encounters/transitions.js';
 import { countFacts } from '../patients/facts.js';
+import { requireLicence } from '../providers/licences.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
  * Revokes approvals of a completed encounter wherever they are reused. The encounter and its order stay (R-83).
  * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is no longer approved;
- * validation_failed when an item is not one of the encounter's, or is named twice
+ * provider_not_licensed (R-107); validation_failed when an item is not one of the encounter's, or is named twice
  */
 export function revokeApprovals(
   context: CallerContext,
   encounterNo: bigint,
   { items, ...revocation }: Bodies['RevokeApprovalsRequest'],
 ): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, (encounter, now) => {
+  return changeEncounter(context, encounterNo, async (encounter, now) => {
     nextState(encounter.status, 'revoke', 'provider');
+    await requireLicence(context, encounter, revocation.reviewerRef, now);
     const named = namedItems(encounter, items);
     requireApproved(named, now);
     return {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { isNpi } from '../../../src/domain/providers/importProviders.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
@@ -22,6 +23,7 @@ afterAll(() => harness.close());
 const setRequired = (requireLicensedProvider: boolean) =>
   harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
 
+type Body = Answer['body'];
 const valid = { state: 'TX', expiresOn: '2026-11-20', asynchronousAllowed: true };
 
 /** A provider with one licence, valid by default. */
@@ -40,15 +42,6 @@ async function newProvider(
   await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;
 }
-
-const moveClinics = (state: string) =>
-  harness.domain.db.prisma.clinicLocation.updateMany({ where: { tenantId: partner.tenantId }, data: { state } });
-
-const unknownState = () =>
-  harness.domain.db.prisma.clinicLocation.updateMany({
-    where: { tenantId: partner.tenantId },
-    data: { isPrimary: false },
-  });
 
 const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
   call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
@@ -109,66 +102,114 @@ it('listReviewQueue filters by US state', async () => {
   expect([...texas, ...arizona].sort()).toEqual(all.toSorted());
 });
 
-it('createEncounter reuses an approval only if its provider could review the new encounter today', async () => {
-  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
-  const { tenantId } = partner;
-  const { db } = harness.domain;
-  const nothing = async (): Promise<void> => undefined;
-  const cases: [string, Partial<typeof valid>, object, (id: string) => Promise<unknown>, boolean][] = [
-    ['licensed', {}, {}, nothing, true],
-    [
-      'deactivated since',
-      {},
-      {},
-      (id) => db.prisma.provider.updateMany({ where: { tenantId, id }, data: { isActive: false } }),
-      false,
-    ],
-    [
-      'whose licence lapsed since',
-      {},
-      {},
-      (providerId) =>
-        db.prisma.providerLicence.updateMany({
-          where: { tenantId, providerId },
-          data: { expiresOn: new Date('2026-11-19') },
-        }),
-      false,
-    ],
-    ['who is not licensed in the state of the new clinic location', {}, {}, () => moveClinics('AZ'), false],
-    ['when the state is unknown', {}, {}, unknownState, false],
-    [
-      'when no licence is required',
-      {},
-      {},
-      async (id) => {
-        await db.prisma.provider.updateMany({ where: { tenantId, id }, data: { isActive: false } });
-        await setRequired(false);
-      },
-      true,
-    ],
-    [
-      'who may review live visits only, after a live visit',
-      { asynchronousAllowed: false },
-      { reviewType: 'synchronous' },
-      nothing,
-      true,
-    ],
-  ];
-  await everyCase(
-    cases,
-    ([name]) => name,
-    async ([, licence, changes, meanwhile, isReused]) => {
-      const reviewerRef = await newProvider(licence);
-      const { encounter_id, clinicId, patientId, treatmentIds } = await newEncounter(harness, partner, changes);
-      const { body } = await act(encounter_id, 'claim', { reviewerRef });
-      expect((await act(encounter_id, 'review', { ...reviewBody(body), reviewerRef })).status).toBe(200);
-      await meanwhile(reviewerRef);
+const actions = {
+  claim: (reviewerRef: string, encounter: Body) => act(encounter.encounter_id, 'claim', { reviewerRef }),
+  review: (reviewerRef: string, encounter: Body) =>
+    act(encounter.encounter_id, 'review', { ...reviewBody(encounter), reviewerRef }),
+  addendum: (reviewerRef: string, encounter: Body) =>
+    act(encounter.encounter_id, 'addenda', { reviewerRef, text: 'The lab result arrived.' }),
+  revoke: (reviewerRef: string, { encounter_id, gfe_data }: Body) => {
+    const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
+    return act(encounter_id, 'revoke', { reviewerRef, items, reason: 'The chart was wrong.' });
+  },
+};
+type Action = keyof typeof actions;
+
+/** An encounter that is ready for the action, by the provider; until then no licence is required. */
+async function readyFor(action: Action | 'reuse', reviewerRef: string, changes: object): Promise<Body> {
+  await setRequired(false);
+  let encounter = await newEncounter(harness, partner, changes);
+  const before: Action[] = action === 'claim' ? [] : action === 'review' ? ['claim'] : ['claim', 'review'];
+  for (const step of before) encounter = (await actions[step](reviewerRef, encounter)).body;
+  await setRequired(true);
+  return encounter;
+}
+
+const state = async (code: 'AZ' | 'TX') =>
+  (await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code } })).id;
+const unknown = async () => randomUUID();
+/** A move is news (R-210), so nothing is reused after it, whatever the licence. */
+const moveTo =
+  (code: 'AZ') =>
+  async (id: string): Promise<unknown> =>
+    harness.domain.db.prisma.patient.updateMany({
+      where: { tenantId: partner.tenantId, id },
+      data: { gfeStateId: await state(code) },
+    });
+const stay = async (): Promise<unknown> => undefined;
+const inTexas = () => state('TX');
+
+const everyAction = ['claim', 'review', 'addendum', 'revoke', 'reuse'] as const;
+/** Provider, state of the patient, what happens before the action, and the actions that are accepted. */
+const providers: [
+  string,
+  Parameters<typeof newProvider>,
+  () => Promise<string>,
+  (patientId: string) => Promise<unknown>,
+  readonly (typeof everyAction)[number][],
+][] = [
+  ['licensed in the state', [], inTexas, stay, everyAction],
+  ['of a patient whose state is unknown', [], unknown, stay, []],
+  [
+    'licensed in the old state of a patient who moved',
+    [],
+    inTexas,
+    moveTo('AZ'),
+    ['claim', 'review', 'addendum', 'revoke'],
+  ],
+  ['licensed in the new state of a patient who moved', [{ state: 'AZ' }], inTexas, moveTo('AZ'), []],
+  ['who is deactivated', [{}, false], inTexas, stay, []],
+  ['whose licence lapsed', [{ expiresOn: '2026-11-19' }], inTexas, stay, []],
+  ['licensed in another state', [{ state: 'AZ' }], inTexas, stay, []],
+  ['who may not review asynchronously', [{ asynchronousAllowed: false }], inTexas, stay, []],
+];
+
+describe('where licences are required', () => {
+  beforeAll(() => configureTenant(harness.domain, partner.tenantId, { gfeReuse: true }));
+
+  it.each(
+    providers.flatMap(([provider, licence, home, meanwhile, accepted]) =>
+      everyAction.map((action) => {
+        const effect = accepted.includes(action) ? 'accepted' : action === 'reuse' ? 'left to a review' : 'refused';
+        return [action, provider, effect, { licence, home, meanwhile, isAccepted: accepted.includes(action) }] as const;
+      }),
+    ),
+  )('%s by a provider %s is %s', async (action, _provider, _effect, { licence, home, meanwhile, isAccepted }) => {
+    const reviewerRef = await newProvider(...licence);
+    const patientId = await newPatient(harness, partner, { gfeStateId: await home() });
+    const encounter = await readyFor(action, reviewerRef, { patientId });
+    await meanwhile(patientId);
+    if (action === 'reuse') {
+      const { clinicId, treatmentIds } = encounter;
       const next = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-      await moveClinics('TX');
-      await setRequired(true);
-      expect(next.status).toBe(isReused ? 'completed' : 'pending_review');
-    },
-  );
+      expect(next.status).toBe(isAccepted ? 'completed' : 'pending_review');
+      return;
+    }
+    const stored = async () =>
+      (await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body;
+    const before = await stored();
+    const { status, body } = await actions[action](reviewerRef, encounter);
+    expect([status, body.code]).toEqual(isAccepted ? [200, undefined] : [409, 'provider_not_licensed']);
+    if (isAccepted) expect(await stored()).not.toEqual(before);
+    else expect(await stored()).toEqual(before);
+  });
+});
+
+it.each([
+  ['by a provider who is not licensed, when no licence is required', { state: 'AZ' }, {}, false],
+  [
+    'by a provider for live visits only, after a live visit',
+    { asynchronousAllowed: false },
+    { reviewType: 'synchronous' },
+    true,
+  ],
+])('createEncounter reuses an approval %s', async (_approval, licence, changes, isRequired) => {
+  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
+  const { clinicId, patientId, treatmentIds } = await readyFor('reuse', await newProvider(licence), changes);
+  await setRequired(isRequired);
+  const next = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
+  await setRequired(true);
+  expect(next.status).toBe('completed');
 });
 
 it('isNpi checks the check digit', () => {
