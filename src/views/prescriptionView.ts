@@ -1,6 +1,6 @@
 import type { EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { prescriptionOf } from '../domain/encounters/prescription.js';
+import { prescriptionOf } from '../domain/catalog/prescription.js';
 
 /** The frozen prescription of a treatment; null = it needs none. */
 export function prescriptionView(treatment: EncounterTreatment): Schemas['Prescription'] | null {

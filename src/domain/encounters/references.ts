@@ -5,7 +5,7 @@ import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic, visiblePatient } from '../access/visibility.js';
-import { prescription, type Prescription } from './prescription.js';
+import { prescription, type Prescription } from '../catalog/prescription.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
