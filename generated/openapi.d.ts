@@ -94,6 +94,7 @@ export interface paths {
          * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
          *     `application/merge-patch+json`. Null clears an optional field. While `isActive` is false the patient gets no new
          *     encounters (409 `patient_inactive`); open ones stay.
+         *     A change of name or birth date makes a `VERIFIED` patient `NOTVERIFIED`.
          */
         patch: operations["updatePatient"];
         trace?: never;
@@ -744,7 +745,8 @@ export interface paths {
          * Simulate an identity verification
          * @description Simulates the identity verification of a patient in a sandbox tenant. `INVITED` invites a patient who is
          *     `NOTVERIFIED`, or repeats the invitation of one who is `INVITED`. `VERIFIED` verifies; `NOTVERIFIED` lets the
-         *     verification of an invited patient fail. A verified patient stays verified.
+         *     verification of an invited patient fail. A verified patient stays verified until its name or birth date
+         *     changes.
          */
         post: operations["simulateVerification"];
         delete?: never;
@@ -2904,7 +2906,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "approval_ended" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -2957,6 +2959,8 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
+            /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
+            changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
             /** @description Only with the code `invalid_state`: the current status of the encounter, order or item. */
             current_status?: string;
         };
@@ -5965,6 +5969,11 @@ export interface components {
              */
             leaseSeconds?: number | null;
         };
+        /**
+         * @description The version of the chart that was read; send it as it is. It changes with the patient, documents, notes, information, decisions and treatments that the chart shows.
+         * @example 0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab
+         */
+        ChartVersion: string;
         ChartPatient: {
             /**
              * Format: uuid
@@ -6151,6 +6160,7 @@ export interface components {
             }[];
         };
         Chart: {
+            chartVersion: components["schemas"]["ChartVersion"];
             /** @description The encounter under review. */
             encounter: components["schemas"]["Encounter"];
             /** @description The patient. */
@@ -6194,6 +6204,8 @@ export interface components {
         } | null;
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored. */
+            chartVersion?: components["schemas"]["ChartVersion"];
             /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];

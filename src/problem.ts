@@ -15,7 +15,7 @@ interface ProblemOptions {
   readonly errors?: readonly FieldError[];
   readonly cause?: unknown;
   /** Further members of the body, such as `existing_user_id` (D-44) and `current_status`. */
-  readonly extra?: Readonly<Record<string, string>>;
+  readonly extra?: Readonly<Record<string, string | readonly string[]>>;
   /** The permissions that a token would need, for the challenge of RFC 6750 §3. */
   readonly scope?: string;
 }
@@ -24,7 +24,7 @@ interface ProblemOptions {
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];
-  readonly extra: Readonly<Record<string, string>>;
+  readonly extra: Readonly<Record<string, string | readonly string[]>>;
   readonly scope: string | undefined;
 
   constructor(code: ProblemCode, detail?: string, options: ProblemOptions = {}) {
@@ -170,6 +170,10 @@ export const problems = {
   ),
   invalid_state: conflict('Not possible in this status', 'The current status does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has claimed this encounter.'),
+  chart_changed: conflict(
+    'Chart changed',
+    'The chart has changed since it was read; see changed. Read it again, then decide.',
+  ),
   provider_not_licensed: conflict(
     'Provider not licensed',
     'Your tenant requires an active provider with a valid licence in the state of this encounter.',

@@ -2,6 +2,7 @@ import type { Document, EncounterTreatment } from '../../generated/prisma/client
 import type { Schemas } from '../contract.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
+import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
@@ -12,6 +13,7 @@ import { timestamp } from './values.js';
 /** The provider's basis for a decision, by the tenant's clock; `links` are in the order of the documents. */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   return {
+    chartVersion: chartVersion(chart),
     encounter: encounterDetailsView(chart.encounter, now),
     patient: patientView(chart.patient),
     treatments: chart.treatments.map(treatmentView),

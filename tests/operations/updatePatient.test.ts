@@ -1,3 +1,5 @@
+import { recordVerification } from '../../src/domain/patients/verification.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { newClient, newEncounter, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
 import { openHarness } from '../support/openHarness.js';
@@ -96,6 +98,31 @@ describe('200', () => {
     expect((await create()).status).toBe(201);
     expect(await updates()).toEqual([['isActive'], ['isActive']]);
   });
+});
+
+describe('a verified patient', () => {
+  const changes = [
+    ['NOTVERIFIED', 'firstName', 'Agnes'],
+    ['NOTVERIFIED', 'lastName', 'Adler'],
+    ['NOTVERIFIED', 'dateOfBirth', '1991-02-03'],
+    ['VERIFIED', 'phone', '54321'],
+  ];
+  it.each(changes)(
+    'is %s after updatePatient changes %s, with an event for each change',
+    async (status, field, value) => {
+      await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
+      expect((await patch({ [field]: value })).body).toMatchObject({ isVerified: status });
+      const result = status === 'VERIFIED' ? 'verified' : null;
+      expect(await read()).toMatchObject({ isVerified: status, verifierResultMessage: result });
+      const events = await eventsUpTo(harness, partner, 'patient.created');
+      const ofPatient = events.filter(({ type, data }) => type !== 'patient.created' && data.user_id === id);
+      expect(ofPatient.map(({ type, data }) => [type, data.changed ?? data.isVerified])).toEqual([
+        ['patient.verification_updated', 'VERIFIED'],
+        ['patient.updated', [field]],
+        ...(status === 'VERIFIED' ? [] : [['patient.verification_updated', status]]),
+      ]);
+    },
+  );
 });
 
 describe('400', () => {

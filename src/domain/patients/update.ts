@@ -8,6 +8,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { checkMetadata, mergedPatch } from './metadata.js';
 import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
+import { identityColumns, unverified } from './verification.js';
 
 type Patch = Schemas['PatientPatch'];
 
@@ -24,7 +25,7 @@ const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? rena
 
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
- * first, because approvals depend on its history (R-50).
+ * first, because approvals depend on its history (R-50). Another name or birth date ends a verification (R-122).
  * @throws Problem patient_not_found, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
 export async function updatePatient(context: CallerContext, id: string, patch: Patch): Promise<Patient> {
@@ -38,7 +39,10 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   const changes = wanted.filter(({ column, value }) => !isDeepStrictEqual(value, patient[column]));
   if (changes.length === 0) return patient;
   const { tenantId } = patient;
-  const data = { ...Object.fromEntries(changes.map(({ column, value }) => [column, value])), updatedAt: now };
+  const isUnverified =
+    patient.isVerified === 'VERIFIED' && changes.some(({ column }) => identityColumns.includes(column));
+  const values = Object.fromEntries(changes.map(({ column, value }) => [column, value]));
+  const data = { ...values, ...(isUnverified ? unverified : {}), updatedAt: now };
   const { db } = context;
   // A savepoint, because the existing patient is looked up after a violation.
   await db
@@ -49,6 +53,10 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
     });
   const changed = changes.map(({ field }) => field);
   recordEvent(context, { tenantId, clinicId: null }, 'patient.updated', { user_id: patient.id, changed });
+  if (isUnverified) {
+    const verification = { user_id: patient.id, isVerified: unverified.isVerified };
+    recordEvent(context, { tenantId, clinicId: null }, 'patient.verification_updated', verification);
+  }
   return getPatient(context, id);
 }
 

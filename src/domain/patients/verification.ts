@@ -7,7 +7,17 @@ import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
 
-/** The allowed transitions. A verified patient stays verified. */
+/** The columns that a verification confirms. */
+export const identityColumns: readonly (keyof Patient)[] = ['firstName', 'lastName', 'dateOfBirth'];
+
+/** Columns of a patient whose verified name or birth date changed: the result was another identity's. */
+export const unverified = {
+  isVerified: 'NOTVERIFIED',
+  verifierResultMessage: null,
+  verifierResponsePayload: null,
+} satisfies Partial<Patient>;
+
+/** The allowed results of a verification. */
 const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
   NOTVERIFIED: ['INVITED', 'VERIFIED'],
   INVITED: ['INVITED', 'VERIFIED', 'NOTVERIFIED'],

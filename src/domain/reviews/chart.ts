@@ -11,10 +11,11 @@ import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import type { DetailedEncounter } from '../encounters/lookup.js';
-import { actorOf } from './review.js';
+import { actorOf } from './reviewer.js';
 import { nextState } from '../encounters/states.js';
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
+import type { ReadContext } from '../transactions/transaction.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 
 /** An earlier review of the patient with the items that it decided. */
@@ -49,24 +50,27 @@ export async function openChart(
   const current = applyElapsedTime(encounter, context.now());
   // Reading the chart needs the same right as deciding.
   nextState(current.status, 'approve', actorOf(context, current, reviewer));
+  return context.db.snapshot((db) => readChart({ ...context, db }, encounter));
+}
+
+/** Reads the chart in a snapshot, or under the lock of the patient. */
+export async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
+  const { db } = context;
   const { patientId, gfeItems } = encounter;
-  return context.db.snapshot(async (db) => {
-    const inside = { ...context, db };
-    const others = await findDuplicates(inside, patientId, gfeItems, null);
-    return {
-      encounter,
-      patient: await getPatient(inside, patientId),
-      treatments: await findRows(
-        db,
-        encounter.tenantId,
-        'EncounterTreatment',
-        Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
-      ),
-      documents: await includedDocuments(db, encounter),
-      ...(await latestReviews(db, encounter)),
-      duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
-    };
-  });
+  const others = await findDuplicates(context, patientId, gfeItems, null);
+  return {
+    encounter,
+    patient: await getPatient(context, patientId),
+    treatments: await findRows(
+      db,
+      encounter.tenantId,
+      'EncounterTreatment',
+      Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
+    ),
+    documents: await includedDocuments(db, encounter),
+    ...(await latestReviews(db, encounter)),
+    duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
+  };
 }
 
 async function includedDocuments(db: Queries, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {

@@ -1,7 +1,8 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { nextState, type EncounterActor } from '../encounters/states.js';
+import { showEncounter } from '../encounters/lookup.js';
+import { nextState } from '../encounters/states.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   announce,
@@ -18,17 +19,15 @@ import { supersedeApprovals } from '../approvals/endings.js';
 import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
+import { readChart } from './chart.js';
+import { requireSameChart } from './chartVersion.js';
+import { actorOf, type Reviewer } from './reviewer.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** The default lease of a claim. */
 const LEASE_SECONDS = 3_600;
-
-/** The provider of a request, by the reviewing system's own reference. */
-interface Reviewer {
-  readonly reviewerRef: string;
-}
 
 /**
  * Claims an encounter for one provider until its lease ends; the holder's lease is renewed (R-39).
@@ -76,7 +75,7 @@ export function releaseEncounter(
  * Decides every undecided item. With at least one approved item, newly or by reuse, the encounter is completed and gets its
  * order; otherwise it is denied (R-42).
  * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
- * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete
+ * claimed_by_other; provider_not_licensed; chart_changed; visit_required; decisions_incomplete
  */
 export async function submitReview(
   context: CallerContext,
@@ -90,25 +89,15 @@ export async function submitReview(
     // Approval and denial are open to the same actors. Check the right to decide before the decisions.
     nextState(encounter.status, 'approve', actor);
     await requireLicence(context, encounter, body.reviewerRef, now);
+    if (body.chartVersion !== undefined) {
+      requireSameChart(await readChart(context, await showEncounter(context, encounterNo)), body.chartVersion);
+    }
     requireVisit(encounter, visit, now);
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
     const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
     return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
   });
-}
-
-/**
- * The actor that a reviewer is. References are compared exactly as sent, and belong to the API client that sends them: the
- * same reference from another client is another provider (R-39).
- */
-export function actorOf(
-  { caller }: Pick<CallerContext, 'caller'>,
-  encounter: Pick<EncounterRecord, 'claimedById' | 'reviewerRef'>,
-  { reviewerRef }: Reviewer,
-): EncounterActor {
-  const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;
-  return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
 const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;

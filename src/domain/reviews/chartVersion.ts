@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import type { Chart } from './chart.js';
+
+/** A part of a chart whose change makes another version. */
+type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
+
+/** The version of a chart: one digest for each part, so that a later comparison can name the parts that changed. */
+export const chartVersion = (chart: Chart): string => Object.values(partsOf(chart)).map(digest).join('.');
+
+/** @throws Problem chart_changed with the parts, if the chart has another version than the one that was read */
+export function requireSameChart(chart: Chart, version: string): void {
+  const read = version.split('.');
+  const changed = Object.entries(partsOf(chart)).flatMap(([part, facts], index) =>
+    digest(facts) === read[index] ? [] : [part as ChartPart],
+  );
+  if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
+}
+
+const digest = (facts: unknown): string =>
+  createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
+
+/** What the parts consist of. Nothing in it changes by time alone: an approval that runs out is no change of the chart. */
+function partsOf({ encounter, patient, treatments, documents, earlierReviews }: Chart): Record<ChartPart, unknown> {
+  const { firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian } = patient;
+  const { medicalHistory, notes, insuranceInfo } = patient;
+  return {
+    patient: [firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian, insuranceInfo],
+    medicalHistory,
+    notes: [notes, encounter.additionalNotes],
+    documents: documents.map(({ id }) => id),
+    information: encounter.information,
+    decisions: [
+      encounter.gfeItems.map(({ status }) => status),
+      earlierReviews.map(({ id, reviewNotes, gfeItems, addenda }) => [
+        id,
+        reviewNotes,
+        gfeItems.map((item) => [item.status, item.denialReason, item.revocationReason]),
+        addenda.map((addendum) => addendum.text),
+      ]),
+    ],
+    // Their prescriptions are frozen.
+    treatments: treatments.map(({ productId }) => productId),
+  };
+}

@@ -1,0 +1,106 @@
+import { everyCase } from '../../support/everyCase.js';
+import {
+  encounterBody,
+  newDocument,
+  newEncounter,
+  newPartner,
+  newProduct,
+  type EncounterBody,
+  type Partner,
+} from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { claim, completedEncounter, deny, reviewBody, reviewed, reviewer } from '../../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+let body: EncounterBody;
+/** A finished review of the same patient, and the one under review. */
+let earlier: Answer['body'];
+let encounter: Answer['body'];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const post = (path: string, json: object): Promise<Answer> =>
+  call(harness, `POST ${path}`, { token: partner.token, json });
+const read = async (path: string): Promise<Answer['body']> =>
+  (await call(harness, `GET ${path}`, { token: partner.token })).body;
+const patch = (json: object) => (): Promise<Answer> =>
+  call(harness, `PATCH /clients/${body.patientId}`, { token: partner.token, json });
+const versionOf = async (): Promise<string> =>
+  (await read(`/encounters/${encounter.encounter_id}/chart?reviewerRef=${reviewer}`)).chartVersion;
+const submit = (chartVersion: string): Promise<Answer> =>
+  post(`/encounters/${encounter.encounter_id}/review`, { ...reviewBody(encounter), chartVersion });
+
+async function answerQuestion(): Promise<void> {
+  const documentIds = [await newDocument(harness, partner, body.patientId)];
+  const { encounter_id } = encounter;
+  const path = `/encounters/${encounter_id}` as const;
+  await post(`${path}/request-information`, { reviewerRef: reviewer, message: 'Which medication?' });
+  await post(`${path}/information`, { additionalNotes: 'Aspirin', documentIds });
+  encounter = await claim(harness, partner, encounter);
+}
+async function denyElsewhere(): Promise<void> {
+  const treatmentIds = [await newProduct(harness, partner)];
+  await reviewed(harness, partner, await newEncounter(harness, partner, { ...body, treatmentIds }), deny);
+}
+const revokeElsewhere = (): Promise<Answer> => {
+  const items = earlier.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
+    categoryId,
+    subcategoryId,
+  }));
+  return post(`/encounters/${earlier.encounter_id}/revoke`, { reviewerRef: reviewer, reason: 'Overlooked.', items });
+};
+const addendum = (): Promise<Answer> =>
+  post(`/encounters/${earlier.encounter_id}/addenda`, { reviewerRef: reviewer, text: 'Allergic to latex' });
+
+const changes: readonly [name: string, change: () => Promise<unknown>, changed: string[]][] = [
+  ['another name', patch({ lastName: 'Another' }), ['patient']],
+  ['another birth date', patch({ dateOfBirth: '1971-01-01' }), ['patient']],
+  ['another insurance', patch({ insuranceInfo: 'None' }), ['patient']],
+  ['another medical history', patch({ medicalHistory: 'Pregnant' }), ['medicalHistory']],
+  ['other notes', patch({ notes: 'Pregnant' }), ['notes']],
+  ['information and a document of the partner', answerQuestion, ['documents', 'information']],
+  ['a denial elsewhere', denyElsewhere, ['decisions']],
+  ['a revocation elsewhere', revokeElsewhere, ['decisions']],
+  ['an addendum elsewhere', addendum, ['decisions']],
+];
+
+it('submitReview answers chart_changed with the changed parts, stores nothing and keeps the claim', async () => {
+  await everyCase(
+    changes,
+    ([name]) => name,
+    async ([, change, changed]) => {
+      body = await encounterBody(harness, partner);
+      earlier = await completedEncounter(harness, partner, body);
+      encounter = await claim(harness, partner, await newEncounter(harness, partner, body));
+      const version = await versionOf();
+      await change();
+      const before = await read(`/encounters/${encounter.encounter_id}`);
+      const refused = await submit(version);
+      expect(refused).toMatchObject({ status: 409, body: { code: 'chart_changed', changed } });
+      expect(await read(`/encounters/${encounter.encounter_id}`)).toEqual(before);
+      expect(before).toMatchObject({ status: 'in_review', reviewerRef: reviewer });
+      expect(await submit(await versionOf())).toMatchObject({ status: 200, body: { status: 'completed' } });
+    },
+  );
+}, 60_000);
+
+it('submitReview accepts the version of a chart that has not changed, even if contact data did', async () => {
+  encounter = await claim(
+    harness,
+    partner,
+    await newEncounter(harness, partner, (body = await encounterBody(harness, partner))),
+  );
+  const version = await versionOf();
+  await patch({ phone: '5550100999', address: '1 Other Street' })();
+  expect((await submit(version)).status).toBe(200);
+});
+
+it('submitReview refuses a chartVersion that is not one', async () => {
+  encounter = await claim(harness, partner, await newEncounter(harness, partner));
+  expect(await submit('yesterday')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+});
