@@ -474,6 +474,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orders/{order_no}/dispensing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve what a pharmacy needs to dispense an order
+         * @description Returns the patient, the address of delivery, and the lines of your pharmacies that are not held, each with its frozen
+         *     prescription and its prescriber. The audit records each request as a read of the patient.
+         */
+        get: operations["getDispensing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events": {
         parameters: {
             query?: never;
@@ -4588,6 +4609,156 @@ export interface components {
              */
             reason?: string | null;
         };
+        /** @description Address of the patient. A property is null if it is unknown. */
+        ShipTo: {
+            /** @description Name of the recipient. */
+            name: string;
+            /** @description Street and number. */
+            address1: string | null;
+            /** @description Apartment, floor or similar. */
+            address2: string | null;
+            /** @description Null, because a patient has only a `cityId`, which the service cannot resolve. */
+            city: string | null;
+            /** @description Two-letter code of the state. */
+            state: string | null;
+            /** @description Postal code. */
+            postal: string | null;
+            /** @description ISO 3166 code of the country, two letters. */
+            country: string | null;
+            /** @description Phone number of the patient with its dialing code. */
+            phone: string;
+        };
+        /** @description A prescription as it was when the encounter was created. Later changes of the catalog do not touch it. */
+        Prescription: {
+            /** @description Number of the prescription in the tenant's catalog. */
+            rxNumber: string | null;
+            /** @description Type of the prescription. */
+            rxType: string | null;
+            /** @description Form of the drug, such as a vial. */
+            drugForm: string | null;
+            /** @description Strength of the drug. */
+            drugStrength: string | null;
+            /** @description How the patient takes it. */
+            directions: string | null;
+            /**
+             * Format: int32
+             * @description Prescribed quantity.
+             */
+            rxQty: number;
+            /**
+             * Format: int32
+             * @description Days that the quantity lasts.
+             */
+            daysSupply: number;
+            /**
+             * Format: int32
+             * @description How often it may be refilled.
+             */
+            refills: number;
+            /**
+             * @description Notes of the tenant.
+             * @example Keep refrigerated.
+             */
+            notes: string | null;
+            /**
+             * Format: uuid
+             * @description Unit of the quantity.
+             */
+            quantityUnitOfMeasureId: string;
+            /**
+             * Format: uuid
+             * @description DEA schedule of the drug.
+             */
+            deaScheduleId: string;
+            /** @description Whether the pharmacy must dispense as written. */
+            daw: string | null;
+            /**
+             * Format: uuid
+             * @description How the drug is kept cold.
+             */
+            refrigerationTypeId: string;
+            /** @description Copied from the catalog by an upgrade of the service, after the encounter was created. */
+            isDerived: boolean;
+        };
+        DispensingLine: {
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
+            treatmentId: string;
+            /** @description Stock keeping unit. */
+            sku: string;
+            /** @description Name of the product. */
+            name: string;
+            /**
+             * Format: int32
+             * @description Always 1.
+             */
+            quantity: number;
+            /**
+             * Format: uuid
+             * @description The pharmacy that delivers the line.
+             */
+            pharmacyId: string;
+            fulfilment: components["schemas"]["Fulfilment"];
+            /** @description The prescription, frozen when the encounter was created; null for a treatment without one. */
+            prescription: components["schemas"]["Prescription"] | null;
+            /** @description The provider who approved. For a reused approval, the provider of the original encounter. */
+            prescriber: {
+                /** @description The provider, as an id of the reviewing system. */
+                reviewerRef: string;
+                /** @description Name; null for a provider whom the operator has not registered. */
+                name: string | null;
+                /** @description National provider identifier; null for a provider whom the operator has not registered. */
+                npi: string | null;
+                /**
+                 * @description State and number of the licences in the US state of the review; null if none is registered.
+                 * @example TX 4711
+                 */
+                licence: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description Time of the approval.
+             */
+            approvedAt: string;
+            /**
+             * Format: date-time
+             * @description End of the approval; null if it is unlimited.
+             */
+            validUntil: string | null;
+        };
+        Dispensing: {
+            /** @description Number of the order. */
+            order_no: string;
+            /** @description Status of the order. */
+            order_status: "pending" | "paid" | "cancelled" | "refunded";
+            /** @description The present data of the patient. */
+            patient: {
+                /**
+                 * Format: uuid
+                 * @description Id of the patient.
+                 */
+                user_id: string;
+                /** @description First and last name. */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description The date at midnight UTC.
+                 */
+                dateOfBirth: string;
+                /** @description Null if unknown. */
+                sex: "male" | "female" | "other" | null;
+                /** @description Phone number, digits only. */
+                phone: string;
+                /** @description Dialing code of `phone`. */
+                countryCode: string;
+                guardian: components["schemas"]["Guardian"];
+            };
+            shipTo: components["schemas"]["ShipTo"];
+            /** @description The lines of your pharmacies that are not held. */
+            lines: components["schemas"]["DispensingLine"][];
+        };
         /**
          * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
@@ -5854,58 +6025,6 @@ export interface components {
             /** @description As sent by the partner. */
             notes: string | null;
         };
-        /** @description A prescription as it was when the encounter was created. Later changes of the catalog do not touch it. */
-        Prescription: {
-            /** @description Number of the prescription in the tenant's catalog. */
-            rxNumber: string | null;
-            /** @description Type of the prescription. */
-            rxType: string | null;
-            /** @description Form of the drug, such as a vial. */
-            drugForm: string | null;
-            /** @description Strength of the drug. */
-            drugStrength: string | null;
-            /** @description How the patient takes it. */
-            directions: string | null;
-            /**
-             * Format: int32
-             * @description Prescribed quantity.
-             */
-            rxQty: number;
-            /**
-             * Format: int32
-             * @description Days that the quantity lasts.
-             */
-            daysSupply: number;
-            /**
-             * Format: int32
-             * @description How often it may be refilled.
-             */
-            refills: number;
-            /**
-             * @description Notes of the tenant.
-             * @example Keep refrigerated.
-             */
-            notes: string | null;
-            /**
-             * Format: uuid
-             * @description Unit of the quantity.
-             */
-            quantityUnitOfMeasureId: string;
-            /**
-             * Format: uuid
-             * @description DEA schedule of the drug.
-             */
-            deaScheduleId: string;
-            /** @description Whether the pharmacy must dispense as written. */
-            daw: string | null;
-            /**
-             * Format: uuid
-             * @description How the drug is kept cold.
-             */
-            refrigerationTypeId: string;
-            /** @description Copied from the catalog by an upgrade of the service, after the encounter was created. */
-            isDerived: boolean;
-        };
         ChartTreatment: {
             /**
              * Format: uuid
@@ -6701,6 +6820,20 @@ export interface components {
         };
         /** @description The lines are held, or the current status of a line or of the order does not allow this */
         RecordFulfilmentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Every line that you may see is held */
+        DispensingConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -8669,6 +8802,51 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    getDispensing: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @example ORD-100051
+                 */
+                order_no: components["parameters"]["PaidOrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines to dispense */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dispensing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            409: components["responses"]["DispensingConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listEvents: {
         parameters: {
             query: {
@@ -10162,4 +10340,4 @@ export interface operations {
     };
 }
 
-export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'write:fulfilment' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';
+export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'write:fulfilment' | 'read:dispensing' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';

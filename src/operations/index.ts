@@ -12,6 +12,7 @@ export { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata
 export { getCertificate } from './getCertificate.js';
 export { getChart } from './getChart.js';
 export { getClock } from './getClock.js';
+export { getDispensing } from './getDispensing.js';
 export { getEncounter } from './getEncounter.js';
 export { getEncounterStatus } from './getEncounterStatus.js';
 export { getJwks } from './getJwks.js';

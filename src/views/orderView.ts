@@ -47,7 +47,13 @@ function lineView(line: OrderLine): Schemas['OrderLine'] {
   };
 }
 
-function fulfilmentView({ status, carrier, trackingNumber, reason, updatedAt }: OrderLine): Schemas['Fulfilment'] {
+export function fulfilmentView({
+  status,
+  carrier,
+  trackingNumber,
+  reason,
+  updatedAt,
+}: OrderLine): Schemas['Fulfilment'] {
   return { status, carrier, trackingNumber, reason, updatedAt: updatedAt.toISOString() };
 }
 

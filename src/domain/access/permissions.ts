@@ -15,6 +15,7 @@ export const permissions = [
   'admin:webhook',
   'read:audit',
   'write:fulfilment',
+  'read:dispensing',
   'review:encounter',
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
@@ -36,7 +37,7 @@ export const presets = {
   ],
   provider: ['review:encounter', 'read:encounter'],
   billing: ['read:order', 'write:order'],
-  pharmacy: ['read:order', 'write:fulfilment'],
+  pharmacy: ['read:order', 'write:fulfilment', 'read:dispensing'],
 } as const satisfies Record<string, readonly Permission[]>;
 
 export type Preset = keyof typeof presets;

@@ -1,6 +1,7 @@
 import type { Encounter } from '../../../generated/prisma/client.js';
 import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
+import type { CallerContext } from '../transactions/transaction.js';
 
 /** `claimant` is the provider that holds the claim, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -73,4 +74,22 @@ type Deadlines = Pick<Encounter, 'status' | 'leaseExpiresAt' | 'expiresAt'>;
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
   if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
   return 'expire' in encounterTransitions[status] && now >= expiresAt ? 'expire' : null;
+}
+
+/** The provider of a request, by the reviewing system's own reference. */
+export interface Reviewer {
+  readonly reviewerRef: string;
+}
+
+/**
+ * The actor that a reviewer is. References are compared exactly as sent, and belong to the API client that sends them: the
+ * same reference from another client is another provider (R-39).
+ */
+export function actorOf(
+  { caller }: Pick<CallerContext, 'caller'>,
+  encounter: Pick<Encounter, 'claimedById' | 'reviewerRef'>,
+  { reviewerRef }: Reviewer,
+): EncounterActor {
+  const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;
+  return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }

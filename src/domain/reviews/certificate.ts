@@ -1,4 +1,4 @@
-import type { GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
@@ -29,6 +29,24 @@ export interface Certificate {
   readonly items: readonly CertifiedItem[];
 }
 
+/**
+ * Each `item` with the item that was decided (`given`, another one if it reuses an approval), the `encounter` of that decision
+ * and its `provider`, if one is registered.
+ */
+export const itemsWithDecisions = Prisma.sql`gfe_item AS item
+    JOIN encounter ON encounter.tenant_id = item.tenant_id
+      AND encounter.id = coalesce(item.reused_from_encounter_id, item.encounter_id)
+    JOIN gfe_item AS given ON given.tenant_id = encounter.tenant_id AND given.encounter_id = encounter.id
+      AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
+    LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref`;
+
+/** The licences of the `provider` in the state of the `encounter` as one text; null without one. */
+export const licence = Prisma.sql`(
+        SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
+        FROM provider_licence AS licence
+        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
+          AND licence.state = encounter.review_state)`;
+
 /** The certificate of a completed encounter. @throws Problem invalid_state */
 export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
   const { id, status, gfeNo } = encounter;
@@ -47,17 +65,8 @@ export async function certify({ db, caller }: LookupContext, encounter: ShownEnc
     SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
       item.valid_until AS "validUntil", item.denial_reason AS "denialReason", item.revocation_reason AS "revocationReason",
       encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt", encounter.reviewer_ref AS "reviewerRef",
-      provider.name AS "providerName", (
-        SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
-        FROM provider_licence AS licence
-        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-          AND licence.state = encounter.review_state) AS licence
-    FROM gfe_item AS item
-    JOIN encounter ON encounter.tenant_id = item.tenant_id
-      AND encounter.id = coalesce(item.reused_from_encounter_id, item.encounter_id)
-    JOIN gfe_item AS given ON given.tenant_id = encounter.tenant_id AND given.encounter_id = encounter.id
-      AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
-    LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref
+      provider.name AS "providerName", ${licence} AS licence
+    FROM ${itemsWithDecisions}
     WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
     ORDER BY item.position`;
   return { gfeNo, ...place, items };

@@ -11,7 +11,7 @@ import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import type { DetailedEncounter } from '../encounters/lookup.js';
-import { actorOf } from './reviewer.js';
+import { actorOf } from '../encounters/states.js';
 import { nextState } from '../encounters/states.js';
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';

@@ -10,7 +10,7 @@ import {
   refuseRepeatedIds,
   type FoundDocuments,
 } from '../encounters/references.js';
-import { actorOf } from './reviewer.js';
+import { actorOf } from '../encounters/states.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
 import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';

@@ -21,7 +21,7 @@ import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
 import { readChart } from './chart.js';
 import { requireSameChart } from './chartVersion.js';
-import { actorOf, type Reviewer } from './reviewer.js';
+import { actorOf, type Reviewer } from '../encounters/states.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';

@@ -1,0 +1,66 @@
+import { Prisma, type EncounterTreatment, type OrderLine } from '../../../generated/prisma/client.js';
+import { approvalEnded } from '../orders/holds.js';
+import type { OrderRecord } from '../orders/orders.js';
+import { getPatient, type PatientRecord } from '../patients/patients.js';
+import { findRows } from '../transactions/rows.js';
+import type { LookupContext } from '../transactions/transaction.js';
+import { itemsWithDecisions, licence } from './certificate.js';
+
+/** The decision that a line rests on, and its provider. */
+interface Prescribed {
+  readonly itemId: string;
+  readonly reviewerRef: string;
+  /** Null if the provider is not registered. */
+  readonly name: string | null;
+  readonly npi: string | null;
+  /** In the state of the review. */
+  readonly licence: string | null;
+  readonly approvedAt: Date;
+  readonly validUntil: Date | null;
+}
+
+/** The lines of an order that a pharmacy may dispense (R-202). */
+export interface Dispensing {
+  readonly order: OrderRecord;
+  readonly patient: PatientRecord;
+  /** ISO 3166 code of the patient's country. */
+  readonly country: string | null;
+  readonly lines: readonly {
+    readonly line: OrderLine;
+    readonly treatment: EncounterTreatment;
+    readonly prescribed: Prescribed;
+  }[];
+}
+
+/**
+ * What a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
+ * @param order with the lines of the caller's pharmacies
+ * @throws Problem approval_ended if all of them are held
+ */
+export async function dispense(context: LookupContext, order: OrderRecord): Promise<Dispensing> {
+  const { db } = context;
+  const { tenantId, encounterId, encounter } = order;
+  const free = order.lines.filter(({ holdAt }) => holdAt === null);
+  if (free.length === 0) throw approvalEnded(order.lines, order.lines);
+  const ofEncounter = Prisma.sql`encounter_id = ${encounterId}::uuid`;
+  const patient = await getPatient(context, encounter.patientId);
+  const [treatments, decisions, [place]] = await Promise.all([
+    findRows(db, tenantId, 'EncounterTreatment', ofEncounter),
+    db.of(tenantId).rows<Prescribed>`
+      SELECT item.id AS "itemId", encounter.reviewer_ref AS "reviewerRef", provider.name, provider.npi, ${licence} AS licence,
+        given.decided_at AS "approvedAt", item.valid_until AS "validUntil"
+      FROM ${itemsWithDecisions}
+      WHERE item.tenant_id = ${tenantId} AND item.encounter_id = ${encounterId}::uuid`,
+    db.of(tenantId).rows<{ readonly country: string | null }>`
+      SELECT (SELECT country_code FROM ref_state WHERE country_id = coalesce(client.country_id, state.country_id) LIMIT 1) AS country
+      FROM client LEFT JOIN ref_state AS state ON state.id = client.state_id
+      WHERE client.tenant_id = ${tenantId} AND client.id = ${patient.id}::uuid`,
+  ]);
+  const lines = free.map((line) => {
+    const treatment = treatments.find(({ productId }) => productId === line.productId);
+    const prescribed = decisions.find(({ itemId }) => itemId === line.gfeItemId);
+    if (!treatment || !prescribed) throw new Error('the treatment or the decision of an order line is missing');
+    return { line, treatment, prescribed };
+  });
+  return { order, patient, country: place?.country ?? null, lines };
+}

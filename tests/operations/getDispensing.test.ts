@@ -1,0 +1,157 @@
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import {
+  newCategory,
+  newClient,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  newToken,
+} from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter, reviewer } from '../support/reviews.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { tenantId } = partner;
+const { db, newId, now } = harness.domain;
+
+const get = (orderNo: string, token = partner.token): Promise<Answer> =>
+  call(harness, `GET /orders/${orderNo}/dispensing`, { token });
+
+/** A token of a client of the preset "pharmacy", limited to this pharmacy. */
+async function pharmacyToken(pharmacyId: string): Promise<string> {
+  const client = await createApiClient(harness.domain, {
+    tenant: tenantId,
+    preset: 'pharmacy',
+    pharmacies: [pharmacyId],
+  });
+  return newToken(harness, client);
+}
+
+/** An order with a line of each pharmacy; the first is a prescription. */
+async function orderOfTwo(pharmacies: readonly [string, string], changes: object = {}) {
+  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
+  const treatmentIds = await Promise.all(
+    groups.map((group, index) =>
+      newProduct(harness, partner, { ...group, pharmacyId: pharmacies[index] as string, isRx: index === 0 }),
+    ),
+  );
+  return completedEncounter(harness, partner, { treatmentIds, ...changes });
+}
+
+/** Revokes the approval of the first item. */
+function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
+  const [{ categoryId, subcategoryId }] = gfe_data;
+  const json = { reviewerRef: reviewer, reason: 'Lab result.', items: [{ categoryId, subcategoryId }] };
+  return call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
+}
+
+const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
+beforeAll(async () => {
+  await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
+  const licence = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
+  for (const [state, number] of [
+    ['TX', '4711'],
+    ['AZ', '42'],
+  ] as const) {
+    await db.prisma.providerLicence.create({ data: { id: newId(), ...licence, state, number } });
+  }
+});
+
+describe('200', () => {
+  it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
+    const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
+    const { id: stateId, countryId } = await db.prisma.refState.findFirstOrThrow({
+      where: { code: 'TX', countryCode: 'US' },
+    });
+    const address = { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
+    const patientId = await newPatient(harness, partner, { guardian, gender: 'female', ...address });
+    const own = newId();
+    const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
+    const { status, headers, body } = await get(order_no, await pharmacyToken(own));
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+    const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
+    expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', countryCode: '+1', guardian });
+    const place = { address1: '1100 Barton Springs Road', address2: null, city: null, state: 'TX', postal: '78704' };
+    expect(body.shipTo).toEqual({ name: 'Jane Miller', ...place, country: 'US', phone: '+15125550142' });
+    expect(body.lines).toHaveLength(1);
+    expect(body.lines[0]).toMatchObject({
+      ...{ treatmentId: treatmentIds[0], pharmacyId: own, quantity: 1, fulfilment: { status: 'pending' } },
+      prescription: { refills: 2, daysSupply: 30, isDerived: false },
+      prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', licence: 'TX 4711' },
+      ...{ approvedAt: gfe_data[0].decidedAt, validUntil: gfe_data[0].validUntil },
+    });
+  });
+
+  it('leaves out held lines, and returns null instead of a prescription that a treatment does not need', async () => {
+    const { order_no, encounter_id, gfe_data, treatmentIds } = await orderOfTwo([newId(), newId()]);
+    await revoke({ encounter_id, gfe_data });
+    const { lines } = (await get(order_no)).body;
+    expect(lines).toMatchObject([{ treatmentId: treatmentIds[1], prescription: null }]);
+  });
+
+  it('names the provider of the original encounter for a reused approval, and nulls for an unregistered one', async () => {
+    await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+    const { patientId, clinicId, treatmentIds } = await newEncounter(harness, partner);
+    const again = { patientId, clinicId, treatmentIds };
+    const first = await newEncounter(harness, partner, again);
+    const claimed = { token: partner.token, json: { reviewerRef: 'NPI-2' } };
+    await call(harness, `POST /encounters/${first.encounter_id}/claim`, claimed);
+    const [{ categoryId, subcategoryId }] = first.gfe_data;
+    const json = { reviewerRef: 'NPI-2', decisions: [{ categoryId, subcategoryId, decision: 'approved' }] };
+    const original = (await call(harness, `POST /encounters/${first.encounter_id}/review`, { ...claimed, json })).body;
+    harness.clock.advance(60);
+    const reused = await newEncounter(harness, partner, again);
+    expect([original.status, reused.status]).toEqual(['completed', 'completed']);
+    const { approvedAt, prescriber } = (await get(reused.order_no)).body.lines[0];
+    expect(prescriber).toEqual({ reviewerRef: 'NPI-2', name: null, npi: null, licence: null });
+    expect(approvedAt).toBe(original.gfe_data[0].decidedAt);
+    await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  });
+
+  it.each(['200', '409'])('is audited as a read of the patient, also if the answer is %s', async (status) => {
+    const encounter = await completedEncounter(harness, partner);
+    if (status === '409') await revoke(encounter);
+    expect((await get(encounter.order_no)).status).toBe(Number(status));
+    const where = { tenantId, operationId: 'getDispensing', patientId: encounter.patientId };
+    expect(await db.prisma.auditEvent.findMany({ where })).toMatchObject([{ status: Number(status) }]);
+  });
+});
+
+describe('400', () => {
+  it('refuses a malformed order number', async () => {
+    expectProblem(await get('100045'), 400, 'validation_failed', [{ parameter: 'order_no', code: 'pattern' }]);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that may only read orders', async () => {
+    const { order_no } = await completedEncounter(harness, partner);
+    const { token } = await newClient(harness, tenantId, ['read:order', 'write:order', 'write:fulfilment']);
+    expectProblem(await get(order_no, token), 403, 'insufficient_permission');
+  });
+});
+
+describe('404', () => {
+  it("answers order_not_found without a line of the caller's pharmacies", async () => {
+    const { order_no } = await completedEncounter(harness, partner);
+    expectProblem(await get(order_no, await pharmacyToken(newId())), 404, 'order_not_found');
+  });
+});
+
+describe('409', () => {
+  it("answers approval_ended if all lines of the caller's pharmacies are held, at once after the end of the approval", async () => {
+    const own = newId();
+    const { order_no, gfe_data } = await orderOfTwo([own, newId()]);
+    const start = harness.clock.now;
+    harness.clock.now = new Date(gfe_data[0].validUntil);
+    const token = await pharmacyToken(own);
+    const fault = { pointer: '#/lines/0', code: 'approval_ended' };
+    expectProblem(await get(order_no, token), 409, 'approval_ended', [fault]);
+    expect((await get(order_no, await newToken(harness, partner))).body.lines).toHaveLength(1);
+    harness.clock.now = start;
+  });
+});
