@@ -58,7 +58,6 @@ afterAll(async () => {
   await clamd.close();
   await harness.close();
 });
-
 /** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,

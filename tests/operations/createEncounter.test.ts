@@ -33,7 +33,7 @@ describe('201', () => {
       gfe_data: [{
         category_name: treatment?.categoryName, sub_category_name: treatment?.subCategoryName, status: 'pending_review',
         categoryId: treatment?.categoryId, subcategoryId: treatment?.subcategoryId, treatmentIds: valid.treatmentIds,
-        decidedAt: null, validUntil: null, denialReason: null, reusedFromEncounterId: null,
+        decidedAt: null, validUntil: null, declinedTreatmentIds: [], denialReason: null, reusedFromEncounterId: null,
         revocationReason: null,
       }],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255, currency: 'USD' },

@@ -119,6 +119,17 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       expect(await eventsOf(partner)).toMatchObject({ 'gfe.expired': 2 });
     },
   },
+  'hold-expired-lines': {
+    guarantee: 'holds the prescriptions of an expired approval once, with one event',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
+      const { gfe_data } = await completedEncounter(harness, partner, { treatmentIds });
+      expect(await run(after(gfe_data[0].validUntil, -1))).toEqual({ together: 0, again: 0 });
+      expect(await run(after(gfe_data[0].validUntil, 0))).toEqual({ together: 1, again: 0 });
+      expect(await eventsOf(partner)).toMatchObject({ 'order.held': 1 });
+    },
+  },
   'purge-idempotency-keys': {
     guarantee: 'removes idempotency keys after 24 hours of real time, and keeps younger ones',
     async check(run) {
