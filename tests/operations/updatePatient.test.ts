@@ -100,7 +100,7 @@ describe('200', () => {
   });
 });
 
-describe('a verified patient', () => {
+describe('200 for a verified patient', () => {
   const changes = [
     ['NOTVERIFIED', 'firstName', 'Agnes'],
     ['NOTVERIFIED', 'lastName', 'Adler'],

@@ -125,7 +125,12 @@ async function race(tenantId: string, { event, hold, refusal, act }: Rival, isRi
     const { pharmacyId } = template.order.lines[0];
     return send(`/orders/${numbers.order_no}/fulfilments`, { pharmacyId, status: 'shipped' });
   };
-  const acts = [() => act(send, numbers), ship];
+  // A shipment takes fewer statements: where the rival starts first, one more request precedes the shipment.
+  const late = async (): Promise<Answer> => {
+    await getOrder(harness, { token }, numbers.order_no);
+    return ship();
+  };
+  const acts = [() => act(send, numbers), isRivalFirst ? late : ship];
   const answers = await Promise.all((isRivalFirst ? acts : acts.toReversed()).map(async (start) => start()));
   const [ended, shipped] = isRivalFirst ? answers : answers.toReversed();
   const types = await eventTypesOf(tenantId);
