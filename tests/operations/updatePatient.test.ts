@@ -100,7 +100,7 @@ describe('200', () => {
   });
 });
 
-describe('200 for a verified patient', () => {
+describe.each(['VERIFIED'])('a patient who is %s', () => {
   const changes = [
     ['NOTVERIFIED', 'firstName', 'Agnes'],
     ['NOTVERIFIED', 'lastName', 'Adler'],
