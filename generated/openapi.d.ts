@@ -4280,7 +4280,10 @@ export interface components {
             pointer: string;
             /** @description The rule in words, without the submitted value. */
             detail: string;
-            /** @description Only with the code `treatment_not_permitted`: the patient is too young, or the treatment needs a synchronous review. */
+            /**
+             * @description Only with the code `treatment_not_permitted`: the patient is too young, or the treatment needs a synchronous review.
+             * @example minimum_age
+             */
             reason?: "minimum_age" | "synchronous_only";
         };
         /** @description An item as it would be at creation. */
@@ -4586,7 +4589,12 @@ export interface components {
         RecordFulfilmentRequest: {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
-            /** @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines. */
+            /**
+             * @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines.
+             * @example [
+             *       "3f6e0c1a-58d2-4b8e-9a37-0d1f2e3c4b5a"
+             *     ]
+             */
             treatmentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * @description The pharmacy's progress.
@@ -4617,7 +4625,10 @@ export interface components {
             address1: string | null;
             /** @description Apartment, floor or similar. */
             address2: string | null;
-            /** @description Null, because a patient has only a `cityId`, which the service cannot resolve. */
+            /**
+             * @description Null, because a patient has only a `cityId`, which the service cannot resolve.
+             * @example Austin
+             */
             city: string | null;
             /** @description Two-letter code of the state. */
             state: string | null;
@@ -4707,9 +4718,15 @@ export interface components {
             prescriber: {
                 /** @description The provider, as an id of the reviewing system. */
                 reviewerRef: string;
-                /** @description Name; null for a provider whom the operator has not registered. */
+                /**
+                 * @description Name; null for a provider whom the operator has not registered.
+                 * @example Dr. Ana Ruiz
+                 */
                 name: string | null;
-                /** @description National provider identifier; null for a provider whom the operator has not registered. */
+                /**
+                 * @description National provider identifier; null for a provider whom the operator has not registered.
+                 * @example 1234567893
+                 */
                 npi: string | null;
                 /**
                  * @description State and number of the licences in the US state of the review; null if none is registered.
@@ -6205,9 +6222,17 @@ export interface components {
             decision: "approved" | "denied";
             /** @description Required with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
             reason?: string | null;
-            /** @description Treatments of the item that an approval excepts. They are not ordered, and the approval does not clear them later. To decline all treatments of an item, deny it. */
+            /**
+             * @description Treatments of the item that an approval excepts. They are not ordered, and the approval does not clear them later. To decline all treatments of an item, deny it.
+             * @example [
+             *       "3f6e0c1a-58d2-4b8e-9a37-0d1f2e3c4b5a"
+             *     ]
+             */
             exceptTreatmentIds?: components["schemas"]["Uuid"][] | null;
-            /** @description The reasoning behind the decision, which later charts show to providers, never to partners. At most 2000 characters. */
+            /**
+             * @description The reasoning behind the decision, which later charts show to providers, never to partners. At most 2000 characters.
+             * @example The blood pressure of 2 May is normal, so the higher dose is safe.
+             */
             rationale?: string | null;
         };
         /** @description The live visit. Required if `reviewType` is `synchronous`. */
@@ -6219,7 +6244,10 @@ export interface components {
         } | null;
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored. */
+            /**
+             * @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored.
+             * @example 0a1b2c3d4e5f.1a1b2c3d4e5f.2a1b2c3d4e5f.3a1b2c3d4e5f.4a1b2c3d4e5f.5a1b2c3d4e5f.6a1b2c3d4e5f
+             */
             chartVersion?: string | null;
             /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
