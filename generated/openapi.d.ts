@@ -270,9 +270,10 @@ export interface paths {
         };
         /**
          * Retrieve the certificate of an encounter
-         * @description Returns a PDF of one page with accessible text, which a clinic can show an inspector: clinic, patient, the GFE
-         *     number, and each item with its decision, provider, date and validity. It marks items that are no longer in force.
-         *     It is rendered for each request, so it shows the present state.
+         * @description Returns a PDF with accessible text, which a clinic can show an inspector: clinic, the GFE number, and each item with its
+         *     decision, provider, date, validity and excepted treatments. It marks items that are no longer in force. Name, birth date
+         *     and guardian of the patient are those at the review; a line says if the name or the birth date has changed since. Times
+         *     are in UTC and in the clinic's time zone. It is rendered for each request, so it shows the present state.
          */
         get: operations["getCertificate"];
         put?: never;

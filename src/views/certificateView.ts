@@ -1,39 +1,63 @@
-import type { PdfPage } from '../adapters/pdf/pdfRenderer.js';
+import { Temporal } from 'temporal-polyfill';
+import type { PdfDocument } from '../adapters/pdf/pdfRenderer.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
+import { guardianView } from './patientView.js';
 
-/** The page of the certificate; approvals expire by the tenant's clock. */
-export function certificateView({ gfeNo, items, ...certificate }: Certificate, now: Date): PdfPage {
+/** A time as text. */
+type Clock = (time: Date | null) => string;
+
+/** The pages of the certificate (R-223); approvals expire by the tenant's clock. */
+export function certificateView(certificate: Certificate, now: Date): PdfDocument {
+  const { gfeNo, clinicName, clinicAddress, timeZone, items } = certificate;
   const title = `Good Faith Estimate ${gfeNo}`;
+  const clock = clockOf(timeZone);
   return {
     title,
     createdAt: now,
     lines: [
       { tag: 'H1', size: 16, isBold: true, text: title },
-      paragraph(9, `As of ${now.toISOString().slice(0, 16).replace('T', ' ')} UTC`),
-      paragraph(11, [certificate.clinicName, certificate.clinicAddress].filter(Boolean).join(', ')),
-      paragraph(11, `Patient: ${certificate.patientName}, born ${certificate.dateOfBirth}`),
+      paragraph(9, `As of ${clock(now)}${timeZone === null ? '' : `. Local time of the clinic: ${timeZone}`}`),
+      paragraph(11, [clinicName, clinicAddress].filter(Boolean).join(', ')),
+      ...patientLines(certificate),
       { tag: 'H2', size: 12, isBold: true, text: 'Decisions' },
-      ...items.flatMap((item) => {
-        const decision = decisionOf(item, now);
-        const remark = decision.isOver ? 'NO LONGER IN FORCE – ' : '';
-        return [
-          paragraph(9, `${remark}${item.categoryName}: ${item.subCategoryName}`, true),
-          paragraph(7, `${decision.text}. ${basisOf(item)}`),
-        ];
-      }),
+      ...items.flatMap((item) => itemLines(item, now, clock)),
     ],
   };
 }
 
 const paragraph = (size: number, text: string, isBold = false) => ({ tag: 'P' as const, size, isBold, text });
 
-function decisionOf(item: CertifiedItem, now: Date): { readonly text: string; readonly isOver: boolean } {
-  const end = dayOf(item.validUntil);
-  const over = (how: string) => ({ text: `${how} on ${String(end)}`, isOver: true });
+function patientLines({ identity, isIdentityChanged }: Certificate) {
+  const { firstName, lastName, dateOfBirth } = identity;
+  const guardian = guardianView(identity.guardian);
+  return [
+    paragraph(11, `Patient: ${firstName} ${lastName}, born ${dateOfBirth}`),
+    ...(guardian ? [paragraph(11, `Guardian: ${guardian.name} (${guardian.relation})`)] : []),
+    ...(isIdentityChanged
+      ? [paragraph(11, "The patient's name or birth date has changed since the review.", true)]
+      : []),
+  ];
+}
+
+function itemLines(item: CertifiedItem, now: Date, clock: Clock) {
+  const decision = decisionOf(item, now, clock);
+  const remark = decision.isOver ? 'NO LONGER IN FORCE – ' : '';
+  const declined = item.declinedTreatments.join('; ');
+  return [
+    paragraph(9, `${remark}${item.categoryName}: ${item.subCategoryName}`, true),
+    paragraph(8, decision.text),
+    paragraph(8, basisOf(item, clock)),
+    ...(declined ? [paragraph(8, `Not approved: ${declined}`)] : []),
+  ];
+}
+
+function decisionOf(item: CertifiedItem, now: Date, clock: Clock): { readonly text: string; readonly isOver: boolean } {
+  const end = clock(item.validUntil);
+  const over = (how: string) => ({ text: `${how} on ${end}`, isOver: true });
   switch (displayedStatus(item, now)) {
     case 'approved':
-      return { text: end === null ? 'Approved, valid without end' : `Approved, valid until ${end}`, isOver: false };
+      return { text: item.validUntil ? `Approved, valid until ${end}` : 'Approved, valid without end', isOver: false };
     case 'expired':
       return over('Expired');
     case 'superseded':
@@ -45,10 +69,21 @@ function decisionOf(item: CertifiedItem, now: Date): { readonly text: string; re
   }
 }
 
-function basisOf({ gfeNo, decidedAt, reviewerRef, providerName, licence }: CertifiedItem): string {
+function basisOf({ gfeNo, decidedAt, reviewerRef, providerName, licence }: CertifiedItem, clock: Clock): string {
   const provider = [providerName, reviewerRef && `reference ${reviewerRef}`, licence && `licence ${licence}`];
   const by = provider.filter(Boolean).join(', ') || 'an unnamed provider';
-  return `Decided by ${by} on ${String(dayOf(decidedAt))} (${gfeNo})`;
+  return `Decided by ${by} on ${clock(decidedAt)} (${gfeNo})`;
 }
 
-const dayOf = (time: Date | null): string | null => time && `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+/** UTC and, if the clinic has a time zone, its local time. */
+function clockOf(timeZone: string | null): Clock {
+  const minute = (time: Date, zone: string): string => {
+    const local = Temporal.Instant.fromEpochMilliseconds(time.getTime()).toZonedDateTimeISO(zone).toPlainDateTime();
+    return local.toString({ smallestUnit: 'minute' }).replace('T', ' ');
+  };
+  return (time) => {
+    if (!time) return 'an unknown day';
+    const local = timeZone === null ? '' : ` (${minute(time, timeZone)} local time)`;
+    return `${minute(time, 'UTC')} UTC${local}`;
+  };
+}

@@ -1,5 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { newEncounter, newPartner, newPatient, newToken } from '../support/factories.js';
+import {
+  newCategory,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  newToken,
+} from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
@@ -16,7 +24,7 @@ const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>
 const hasReader = spawnSync('pdftotext', ['-v']).status === 0;
 const canRead = isThere(hasReader, 'what a certificate says', packages('poppler-utils'));
 
-/** The text of the page. */
+/** The text of the pages. */
 async function textOf(encounterNo: number, token = partner.token): Promise<string> {
   const url = `${harness.baseUrl}/encounters/${encounterNo}/certificate`;
   const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
@@ -25,7 +33,7 @@ async function textOf(encounterNo: number, token = partner.token): Promise<strin
 }
 
 describe('200', () => {
-  it('returns a tagged PDF of one page', async () => {
+  it('returns a tagged PDF', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     const { status, headers, text } = await get(encounter_id);
     const shown = [status, headers.get('Content-Type'), headers.get('Cache-Control')];
@@ -36,7 +44,7 @@ describe('200', () => {
   });
 
   const reads = canRead ? it : it.skip;
-  reads('shows patient, decisions and provider, and marks approvals that are no longer in force', async () => {
+  reads('shows patient, decisions and provider', async () => {
     const { db, newId, now } = harness.domain;
     const times = { createdAt: now(), updatedAt: now() };
     const provider = { id: newId(), tenantId: partner.tenantId, reviewerRef: reviewer, npi: '1234567893' };
@@ -49,6 +57,11 @@ describe('200', () => {
     const review = [gfe_data[0].category_name, 'Approved', 'Ada Lane', reviewer];
     for (const part of [`Good Faith Estimate ${gfe_no}`, ...person, ...review]) expect(text).toContain(part);
     expect(text).not.toContain('NO LONGER');
+  });
+
+  reads('marks approvals that a denial, time or a revocation has ended', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const { encounter_id, patientId } = encounter;
     const again = { patientId, treatmentIds: encounter.treatmentIds };
     await reviewed(harness, partner, await newEncounter(harness, partner, again), deny);
     expect(await textOf(encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Superseded by a later denial/);
@@ -58,6 +71,91 @@ describe('200', () => {
     const expired = await textOf(other.encounter_id, await newToken(harness, partner));
     expect(expired).toMatch(/NO LONGER IN FORCE[^]*Expired on/);
     harness.clock.now = start;
+    const revoked = await completedEncounter(harness, partner);
+    const items = revoked.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
+      categoryId,
+      subcategoryId,
+    }));
+    const json = { reviewerRef: reviewer, items, reason: 'Overlooked.' };
+    await call(harness, `POST /encounters/${revoked.encounter_id}/revoke`, { token: partner.token, json });
+    expect(await textOf(revoked.encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Revoked on/);
+  });
+
+  const changed = "The patient's name or birth date has changed since the review.";
+  const guardian = { name: 'Rosa Miller', relation: 'mother', phone: '5125550143' };
+  const update = (patientId: string, json: object) =>
+    call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json });
+
+  reads(
+    'shows name, birth date and guardian at the review, and says that name or birth date have changed',
+    async () => {
+      const patientId = await newPatient(harness, partner, { guardian });
+      const { encounter_id } = await completedEncounter(harness, partner, { patientId });
+      const identity = ['Jane Miller, born 1990-06-30', 'Guardian: Rosa Miller (mother)'];
+      await update(patientId, { guardian: { ...guardian, name: 'Ann Smith' }, notes: 'Moved.' });
+      const before = await textOf(encounter_id);
+      for (const part of identity) expect(before).toContain(part);
+      expect(before).not.toContain('has changed');
+      await update(patientId, { lastName: 'Smith' });
+      const after = await textOf(encounter_id);
+      for (const part of [...identity, changed]) expect(after).toContain(part);
+      expect(after).not.toContain('Smith');
+      await update(patientId, { lastName: 'Miller', dateOfBirth: '1990-06-29' });
+      expect(await textOf(encounter_id)).toContain(changed);
+    },
+  );
+
+  reads('shows the identity of the reused review when the patient is renamed after the reuse', async () => {
+    const { tenant } = harness.domain.db.prisma;
+    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: true } });
+    const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
+    const reused = await newEncounter(harness, partner, { patientId, clinicId, treatmentIds });
+    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: false } });
+    expect(reused.status).toBe('completed');
+    await update(patientId, { firstName: 'Janet' });
+    const text = await textOf(reused.encounter_id);
+    for (const part of ['Jane Miller', changed]) expect(text).toContain(part);
+    expect(text).not.toContain('Janet');
+  });
+
+  reads('names the treatments that an approval excepts', async () => {
+    const group = await newCategory(harness, partner);
+    const names = ['Botox 50 units', 'Botox 100 units'];
+    const products = names.map((name) => newProduct(harness, partner, { ...group, name }));
+    const [kept, declined] = await Promise.all(products);
+    const encounter = await newEncounter(harness, partner, { treatmentIds: [kept, declined] });
+    const except = () => ({ decision: 'approved', exceptTreatmentIds: [declined] });
+    const { encounter_id } = await reviewed(harness, partner, encounter, except);
+    expect(await textOf(encounter_id)).toMatch(/^Not approved: Botox 100 units$/m);
+  });
+
+  it.each([
+    ['Pacific/Kiritimati', 14],
+    ['Pacific/Pago_Pago', -11],
+  ])('shows times in UTC and in the zone of the clinic, such as %s', async (timezone, offset) => {
+    if (!canRead) return;
+    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone }] });
+    const { encounter_id, gfe_data } = await completedEncounter(harness, partner, { clinicId });
+    const minute = (time: number) => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
+    const decided = Date.parse(gfe_data[0].decidedAt);
+    const text = (await textOf(encounter_id)).replace(/\s+/g, ' ');
+    expect(text).toContain(`on ${minute(decided)} UTC (${minute(decided + offset * 3_600_000)} local time)`);
+    expect(text).toContain(`Local time of the clinic: ${timezone}`);
+  });
+
+  reads('wraps long texts and continues on numbered pages, and shows a name on one line', async () => {
+    const lastName = `${'x'.repeat(90)}\nApproved`;
+    const patientId = await newPatient(harness, partner, { lastName });
+    const products = Array.from({ length: 20 }, () => newProduct(harness, partner));
+    const treatmentIds = await Promise.all(products);
+    const { encounter_id, gfe_no } = await completedEncounter(harness, partner, { patientId, treatmentIds });
+    const text = await textOf(encounter_id);
+    const pages = text.split('\f').filter((page) => page !== '');
+    expect(pages.length).toBeGreaterThan(1);
+    pages.forEach((page, index) => expect(page).toContain(`${gfe_no}, page ${index + 1} of ${pages.length}`));
+    expect(text.replace(/\s+/g, '')).toContain(`Jane${'x'.repeat(90)}Approved,born`);
+    expect(text.match(/^Approved/gm)).toHaveLength(20);
+    expect((await get(encounter_id)).text.match(/\/Type \/Page\b/g)).toHaveLength(pages.length);
   });
 });
 

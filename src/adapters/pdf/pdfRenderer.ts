@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 
-/** One line of text, cut off if too long. */
+/** A paragraph; white space counts as one space. */
 interface PdfLine {
   readonly tag: 'H1' | 'H2' | 'P';
   /** In points. */
@@ -10,14 +10,14 @@ interface PdfLine {
   readonly isBold: boolean;
 }
 
-/** A document of one page, tagged for screen readers. */
-export interface PdfPage {
+/** A document, tagged for screen readers. */
+export interface PdfDocument {
   readonly title: string;
   readonly createdAt: Date;
   readonly lines: readonly PdfLine[];
 }
 
-export type PdfRenderer = (page: PdfPage) => Promise<Uint8Array>;
+export type PdfRenderer = (document: PdfDocument) => Promise<Uint8Array>;
 
 /**
  * Renders pages in a thread: a page takes 40 ms of CPU, which would block the event loop. The thread starts with the

@@ -21,8 +21,10 @@ try {
 }
 
 const MARGIN = 54;
-/** Between lines, in lines: an encounter has at most 20 items, and two lines of each fit on the page. */
+/** Between paragraphs, in lines. */
 const GAP = 0.4;
+/** A bold paragraph with less space than this below it goes to the next page, with the text that it introduces. */
+const KEPT_TOGETHER = 60;
 
 parentPort.on('message', ({ page, port }) => {
   render(page).then(
@@ -31,9 +33,9 @@ parentPort.on('message', ({ page, port }) => {
   );
 });
 
-/** @param {import('./pdfRenderer.ts').PdfPage} page */
+/** @param {import('./pdfRenderer.ts').PdfDocument} content */
 async function render({ title, createdAt, lines }) {
-  const page = new PDFDocument({
+  const pdf = new PDFDocument({
     size: 'LETTER',
     margin: MARGIN,
     pdfVersion: '1.7',
@@ -41,17 +43,35 @@ async function render({ title, createdAt, lines }) {
     lang: 'en-US',
     displayTitle: true,
     info: { Title: title, CreationDate: createdAt },
+    bufferPages: true,
   });
-  const document = page.struct('Document');
-  page.addStructure(document);
+  const root = pdf.struct('Document');
+  pdf.addStructure(root);
   for (const { tag, size, text, isBold } of lines) {
-    const line = () => {
+    if (isBold && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
+    const paragraph = () => {
       const font = isBold ? fonts.bold : fonts.regular;
-      page.font(font).fontSize(size).text(text, { height: size, ellipsis: true }).moveDown(GAP);
+      // A line break or a control character in a name must not look like another paragraph.
+      const oneParagraph = text.replace(/[\s\p{Cc}]+/gu, ' ');
+      pdf.font(font).fontSize(size).text(oneParagraph).moveDown(GAP);
     };
-    document.add(page.struct(tag, {}, [line]));
+    root.add(pdf.struct(tag, {}, [paragraph]));
   }
-  document.end();
-  page.end();
-  return Buffer.concat(await page.toArray());
+  root.end();
+  numberPages(pdf, title);
+  pdf.end();
+  return Buffer.concat(await pdf.toArray());
+}
+
+/** Numbers the pages in their margins, outside of the text that screen readers read. */
+function numberPages(pdf, title) {
+  const { count } = pdf.bufferedPageRange();
+  pdf.font(fonts.regular).fontSize(8);
+  for (let index = 0; index < count; index += 1) {
+    pdf.switchToPage(index);
+    pdf.markContent('Artifact', { type: 'Pagination' });
+    const y = pdf.page.maxY() + MARGIN / 3;
+    pdf.text(`${title}, page ${index + 1} of ${count}`, MARGIN, y, { lineBreak: false });
+    pdf.endMarkedContent();
+  }
 }

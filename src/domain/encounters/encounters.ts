@@ -139,6 +139,7 @@ const unreviewed = {
   visitStartedAt: null,
   visitEndedAt: null,
   reviewNotes: null,
+  reviewedIdentity: null,
   cancelledAt: null,
   cancelReason: null,
   version: 1,

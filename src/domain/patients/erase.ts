@@ -36,7 +36,8 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
     );
     await change('GfeItem', { rationale: null }, ofEncounters);
-    const count = await change('Encounter', { additionalNotes: null, reviewNotes: null }, ofPatient);
+    const texts = { additionalNotes: null, reviewNotes: null, reviewedIdentity: null };
+    const count = await change('Encounter', texts, ofPatient);
     await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);
     await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);

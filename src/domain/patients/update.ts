@@ -40,7 +40,7 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   if (changes.length === 0) return patient;
   const { tenantId } = patient;
   const isUnverified =
-    patient.isVerified === 'VERIFIED' && changes.some(({ column }) => identityColumns.includes(column));
+    patient.isVerified === 'VERIFIED' && changes.some(({ column }) => identityColumns.some((one) => one === column));
   const values = Object.fromEntries(changes.map(({ column, value }) => [column, value]));
   const data = { ...values, ...(isUnverified ? unverified : {}), updatedAt: now };
   const { db } = context;

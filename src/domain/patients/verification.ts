@@ -8,7 +8,7 @@ import type { TransactionContext } from '../transactions/transaction.js';
 export type Verification = Patient['isVerified'];
 
 /** The columns that a verification confirms. */
-export const identityColumns: readonly (keyof Patient)[] = ['firstName', 'lastName', 'dateOfBirth'];
+export const identityColumns = ['firstName', 'lastName', 'dateOfBirth'] as const satisfies readonly (keyof Patient)[];
 
 /** Columns of a patient whose verified name or birth date changed: the result was another identity's. */
 export const unverified = {

@@ -1,13 +1,14 @@
-import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type GfeItem, type Patient } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
+import { getPatient } from '../patients/patients.js';
+import { identityColumns } from '../patients/verification.js';
 
 /** An item with its decision, or the decision that it reuses. */
-export type CertifiedItem = Pick<
-  GfeItem,
-  'categoryName' | 'subCategoryName' | 'status' | 'validUntil' | 'denialReason' | 'revocationReason'
-> & {
+export type CertifiedItem = Pick<GfeItem, 'categoryName' | 'subCategoryName' | 'status' | 'validUntil'> & {
+  /** The names of the treatments that the approval excepts (R-200). */
+  readonly declinedTreatments: readonly string[];
   /** The encounter of the decision. */
   readonly gfeNo: string;
   readonly decidedAt: Date | null;
@@ -18,14 +19,20 @@ export type CertifiedItem = Pick<
   readonly licence: string | null;
 };
 
+/** Whom a review concerned: the patient's name, birth date (YYYY-MM-DD) and guardian at that time (R-223). */
+export type Identity = Pick<Patient, 'firstName' | 'lastName' | 'guardian'> & { readonly dateOfBirth: string };
+
 /** The content of a certificate, which a clinic shows to inspectors (R-108). */
 export interface Certificate {
   readonly gfeNo: string;
   readonly clinicName: string;
   /** The primary location on one line; null if there is none. */
   readonly clinicAddress: string | null;
-  readonly patientName: string;
-  readonly dateOfBirth: string;
+  /** Of the primary location. */
+  readonly timeZone: string | null;
+  readonly identity: Identity;
+  /** Whether name or birth date differ from the present ones. */
+  readonly isIdentityChanged: boolean;
   readonly items: readonly CertifiedItem[];
 }
 
@@ -47,27 +54,40 @@ export const licence = Prisma.sql`(
         WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
           AND licence.state = encounter.review_state)`;
 
+/** The present identity of a patient, which a review freezes (R-223). @throws Problem patient_not_found */
+export async function identityOf(context: LookupContext, patientId: string): Promise<Identity> {
+  const { firstName, lastName, dateOfBirth, guardian } = await getPatient(context, patientId);
+  return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
+}
+
 /** The certificate of a completed encounter. @throws Problem invalid_state */
-export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
-  const { id, status, gfeNo } = encounter;
+export async function certify(context: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
+  const { db, caller } = context;
+  const { id, status, gfeNo, clinicId, patientId } = encounter;
   if (status !== 'completed') throw invalidState(status);
-  const [place] = await db.of(caller.tenantId).rows<Omit<Certificate, 'gfeNo' | 'items'>>`
+  const [place] = await db.of(caller.tenantId).rows<Pick<Certificate, 'clinicName' | 'clinicAddress' | 'timeZone'>>`
     SELECT clinic.legal_name AS "clinicName", concat_ws(', ', place.address1, place.address2, place.city,
-        place.state || ' ' || place.postal) AS "clinicAddress",
-      patient.first_name || ' ' || patient.last_name AS "patientName", patient.date_of_birth::text AS "dateOfBirth"
-    FROM encounter
-    JOIN clinic ON clinic.tenant_id = encounter.tenant_id AND clinic.id = encounter.clinic_id
-    JOIN client AS patient ON patient.tenant_id = encounter.tenant_id AND patient.id = encounter.patient_id
+        place.state || ' ' || place.postal) AS "clinicAddress", place.timezone AS "timeZone"
+    FROM clinic
     LEFT JOIN clinic_location AS place ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
-    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.id = ${id}::uuid`;
-  if (!place) throw new Error('the clinic or the patient of an encounter is missing');
-  const items = await db.of(caller.tenantId).rows<CertifiedItem>`
+    WHERE clinic.tenant_id = ${caller.tenantId} AND clinic.id = ${clinicId}::uuid`;
+  if (!place) throw new Error('the clinic of an encounter is missing');
+  const items = await db.of(caller.tenantId).rows<CertifiedItem & { readonly reviewedIdentity: Identity | null }>`
     SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
-      item.valid_until AS "validUntil", item.denial_reason AS "denialReason", item.revocation_reason AS "revocationReason",
-      encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt", encounter.reviewer_ref AS "reviewerRef",
-      provider.name AS "providerName", ${licence} AS licence
+      item.valid_until AS "validUntil", encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt",
+      encounter.reviewer_ref AS "reviewerRef", provider.name AS "providerName", ${licence} AS licence,
+      encounter.reviewed_identity AS "reviewedIdentity",
+      ARRAY(SELECT treatment.name FROM encounter_treatment AS treatment
+        WHERE treatment.tenant_id = item.tenant_id AND treatment.encounter_id = item.encounter_id
+          AND treatment.product_id = ANY (item.declined_treatment_ids)
+        ORDER BY treatment.position) AS "declinedTreatments"
     FROM ${itemsWithDecisions}
     WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
     ORDER BY item.position`;
-  return { gfeNo, ...place, items };
+  const present = await identityOf(context, patientId);
+  // Without a review of its own, all items reuse approvals, and a changed identity ends reuse (R-50). Erasure clears it.
+  const reviewed = encounter.reviewedIdentity as Identity | null;
+  const identity = reviewed ?? items[0]?.reviewedIdentity ?? present;
+  const isIdentityChanged = identityColumns.some((column) => identity[column] !== present[column]);
+  return { gfeNo, ...place, identity, isIdentityChanged, items };
 }

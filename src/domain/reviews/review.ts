@@ -19,6 +19,7 @@ import { supersedeApprovals } from '../approvals/endings.js';
 import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
+import { identityOf } from './certificate.js';
 import { readChart } from './chart.js';
 import { requireSameChart } from './chartVersion.js';
 import { actorOf, type Reviewer } from '../encounters/states.js';
@@ -95,7 +96,9 @@ export async function submitReview(
     requireVisit(encounter, visit, now);
     const decided = matchDecisions(encounter, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
-    const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
+    const reviewedIdentity = await identityOf(context, encounter.patientId);
+    const review = { ...reviewColumns(visit, body.notes), reviewedById, reviewedIdentity, completedAt: now };
+    const set = { ...claimEnd, ...review };
     return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
   });
 }

@@ -1,6 +1,6 @@
-import { openPdfRenderer, type PdfPage } from '../../../src/adapters/pdf/pdfRenderer.js';
+import { openPdfRenderer, type PdfDocument } from '../../../src/adapters/pdf/pdfRenderer.js';
 
-const page: PdfPage = {
+const page: PdfDocument = {
   title: 'Good Faith Estimate',
   createdAt: new Date('2026-11-20T16:00:00Z'),
   lines: [{ tag: 'P', size: 9, text: 'María Łuczak', isBold: false }],
@@ -8,7 +8,7 @@ const page: PdfPage = {
 
 it('rejects a page that cannot be rendered, and renders the other pages', async () => {
   const render = openPdfRenderer();
-  const damaged = { ...page, lines: [{ ...page.lines[0], size: null }, null] } as unknown as PdfPage;
+  const damaged = { ...page, lines: [{ ...page.lines[0], size: null }, null] } as unknown as PdfDocument;
   const [first, second, third] = await Promise.allSettled([page, damaged, page].map(render));
   expect(second).toMatchObject({ status: 'rejected', reason: { message: 'no PDF was rendered' } });
   expect(first).toMatchObject({ status: 'fulfilled', value: expect.any(Uint8Array) });
