@@ -475,6 +475,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orders/{order_no}/ship-to": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set the address of delivery
+         * @description Replaces the address of delivery of an order until something has shipped. Then the address is frozen.
+         */
+        put: operations["setShipTo"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orders/{order_no}/dispensing": {
         parameters: {
             query?: never;
@@ -2909,7 +2929,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -4200,6 +4220,46 @@ export interface components {
             /** @description Another page follows. */
             has_more: boolean;
         };
+        /**
+         * @description Name of the recipient.
+         * @example Jane Miller
+         */
+        name: string;
+        /**
+         * @description Street and number.
+         * @example 1100 Barton Springs Road
+         */
+        address1: string;
+        /**
+         * @description Apartment, floor or similar.
+         * @example Apt 7
+         */
+        "address2-2": string | null;
+        /**
+         * @description City.
+         * @example Austin
+         */
+        city: string;
+        /**
+         * @description Code of the state or region as in ISO 3166-2, without the country.
+         * @example TX
+         */
+        state: string;
+        /**
+         * @description Postal code. At most 20 characters, more than any country uses.
+         * @example 78704
+         */
+        postal: string;
+        /**
+         * @description ISO 3166 code of the country.
+         * @example US
+         */
+        country: string;
+        /**
+         * @description Phone number for the carrier, digits with or without a leading plus. At least 4 characters, the shortest national numbers; at most 20, the longest dialing code and number.
+         * @example +15125550142
+         */
+        "phone-2": string | null;
         /** @description Unknown properties are refused, so that a mistyped name (`documentId`, `additonalNotes`) is not lost silently. */
         CreateEncounterRequest: {
             /** @description The `id` of an active clinic. */
@@ -4231,6 +4291,29 @@ export interface components {
             scheduledTimeZone?: string | null;
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
+            /**
+             * @description The address of delivery of the order. Without it, the patient's address counts, which has no city; then the order needs `PUT /orders/{order_no}/ship-to` before it ships.
+             * @example {
+             *       "name": "Jane Miller",
+             *       "address1": "1100 Barton Springs Road",
+             *       "address2": "Apt 7",
+             *       "city": "Austin",
+             *       "state": "TX",
+             *       "postal": "78704",
+             *       "country": "US",
+             *       "phone": "+15125550142"
+             *     }
+             */
+            shipTo?: {
+                name: components["schemas"]["name"];
+                address1: components["schemas"]["address1"];
+                address2?: components["schemas"]["address2-2"];
+                city: components["schemas"]["city"];
+                state: components["schemas"]["state"];
+                postal: components["schemas"]["postal"];
+                country: components["schemas"]["country"];
+                phone?: components["schemas"]["phone-2"];
+            } | null;
         };
         /** @description At least one identifier. Several are accepted if they name the same encounter. */
         GetEncounterStatusRequest: {
@@ -4618,27 +4701,91 @@ export interface components {
              */
             reason?: string | null;
         };
-        /** @description Address of the patient. A property is null if it is unknown. */
-        ShipTo: {
-            /** @description Name of the recipient. */
-            name: string;
-            /** @description Street and number. */
-            address1: string | null;
-            /** @description Apartment, floor or similar. */
-            address2: string | null;
+        /** @description A complete address. Texts may have at most 255 characters, enough for any label, and no NUL character. */
+        SetShipToRequest: {
             /**
-             * @description Null, because a patient has only a `cityId`, which the service cannot resolve.
+             * @description Name of the recipient.
+             * @example Jane Miller
+             */
+            name: string;
+            /**
+             * @description Street and number.
+             * @example 1100 Barton Springs Road
+             */
+            address1: string;
+            /**
+             * @description Apartment, floor or similar.
+             * @example Apt 7
+             */
+            address2?: string | null;
+            /**
+             * @description City.
              * @example Austin
              */
-            city: string | null;
-            /** @description Two-letter code of the state. */
-            state: string | null;
-            /** @description Postal code. */
-            postal: string | null;
-            /** @description ISO 3166 code of the country, two letters. */
-            country: string | null;
-            /** @description Phone number of the patient with its dialing code. */
-            phone: string;
+            city: string;
+            /**
+             * @description Code of the state or region as in ISO 3166-2, without the country.
+             * @example TX
+             */
+            state: string;
+            /**
+             * @description Postal code. At most 20 characters, more than any country uses.
+             * @example 78704
+             */
+            postal: string;
+            /**
+             * @description ISO 3166 code of the country.
+             * @example US
+             */
+            country: string;
+            /**
+             * @description Phone number for the carrier, digits with or without a leading plus. At least 4 characters, the shortest national numbers; at most 20, the longest dialing code and number.
+             * @example +15125550142
+             */
+            phone?: string | null;
+        };
+        /** @description The address of delivery: of the order if it has one, else of the patient. */
+        ShipTo: {
+            /**
+             * @description Name of the recipient.
+             * @example Jane Miller
+             */
+            name: string;
+            /**
+             * @description Street and number.
+             * @example 1100 Barton Springs Road
+             */
+            address1: string;
+            /**
+             * @description Apartment, floor or similar.
+             * @example Apt 7
+             */
+            address2: string | null;
+            /**
+             * @description City.
+             * @example Austin
+             */
+            city: string;
+            /**
+             * @description Code of the state or region.
+             * @example TX
+             */
+            state: string;
+            /**
+             * @description Postal code.
+             * @example 78704
+             */
+            postal: string;
+            /**
+             * @description ISO 3166 code of the country, two letters.
+             * @example US
+             */
+            country: string;
+            /**
+             * @description Phone number for the carrier, if there is one.
+             * @example +15125550142
+             */
+            phone: string | null;
         };
         /** @description A prescription as it was when the encounter was created. Later changes of the catalog do not touch it. */
         Prescription: {
@@ -6847,7 +6994,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The lines are held, or the current status of a line or of the order does not allow this */
+        /** @description The lines are held, the current status of a line or of the order does not allow this, or the address is incomplete */
         RecordFulfilmentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6861,7 +7008,21 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Every line that you may see is held */
+        /** @description A line of the order has shipped */
+        SetShipToConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Every line that you may see is held, or the address of delivery is incomplete */
         DispensingConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8825,6 +8986,56 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["RecordFulfilmentNotFound"];
             409: components["responses"]["RecordFulfilmentConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    setShipTo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @example ORD-100051
+                 */
+                order_no: components["parameters"]["PaidOrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetShipToRequest"];
+            };
+        };
+        responses: {
+            /** @description The new address */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShipTo"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            409: components["responses"]["SetShipToConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

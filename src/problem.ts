@@ -199,6 +199,10 @@ export const problems = {
     'Approval has ended',
     'The approval of every line that this concerns has ended; see errors. A new approval makes a new order.',
   ),
+  ship_to_required: conflict(
+    'Address of delivery required',
+    'The address of delivery is incomplete; see errors. Set it with PUT /orders/{order_no}/ship-to.',
+  ),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount exceeds the balance of the order.'),
   refund_exceeds_payment: conflict(
     'Refund exceeds the payment',

@@ -49,6 +49,7 @@ export { retryWebhookDelivery } from './retryWebhookDelivery.js';
 export { revokeApprovals } from './revokeApprovals.js';
 export { rotateWebhookSecret } from './rotateWebhookSecret.js';
 export { setClock } from './setClock.js';
+export { setShipTo } from './setShipTo.js';
 export { setWebhookInboxBehavior } from './setWebhookInboxBehavior.js';
 export { simulateEncounter } from './simulateEncounter.js';
 export { simulateVerification } from './simulateVerification.js';

@@ -3,11 +3,12 @@ import type { Dispensing } from '../domain/reviews/dispensing.js';
 import { fulfilmentView } from './orderView.js';
 import { guardianView } from './patientView.js';
 import { prescriptionView } from './prescriptionView.js';
+import { shipToView } from './shipToView.js';
 import { timestamp } from './values.js';
 
 /** What a pharmacy needs to dispense an order. */
 export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
-  const { order, patient, lines } = dispensing;
+  const { order, patient, shipTo, lines } = dispensing;
   return {
     order_no: order.orderNo,
     order_status: order.orderStatus,
@@ -20,22 +21,8 @@ export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
       countryCode: patient.countryCode,
       guardian: guardianView(patient.guardian),
     },
-    shipTo: shipToView(dispensing),
+    shipTo: shipToView(shipTo),
     lines: lines.map(lineView),
-  };
-}
-
-function shipToView({ patient, country }: Dispensing): Schemas['ShipTo'] {
-  const { firstName, lastName, address1, address2, postal, state, countryCode, phone } = patient;
-  return {
-    name: `${firstName} ${lastName}`,
-    address1,
-    address2,
-    city: null,
-    state: state?.code ?? null,
-    postal,
-    country,
-    phone: `${countryCode}${phone}`,
   };
 }
 

@@ -1,6 +1,6 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { encounterBody, newPartner, newPatient, patientBody, shipTo, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
@@ -44,7 +44,7 @@ async function markedPerson(): Promise<Person> {
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
   const upload = `POST /clients-documents/${id}/upload-url/lab-results`;
   const { documentId } = await send(upload, { url, fileName: `${MARK}.pdf` }, `${MARK} document`);
-  const more = { patientId: id, documentIds: [documentId], additionalNotes: MARK };
+  const more = { patientId: id, documentIds: [documentId], additionalNotes: MARK, shipTo: { ...shipTo, city: MARK } };
   const encounter = async (key: string): Promise<Answer['body']> =>
     send('POST /encounters', { ...(await encounterBody(harness, partner)), ...more }, key);
   const denied = () => ({ ...deny({ categoryId: '' }, 0), reason: MARK });
@@ -107,6 +107,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const count = (type: string): number => rows.filter((row) => row.type === type).length;
   expect([count('document'), count('encounter'), count('order')]).toEqual([1, 3, 1]);
   expect([count('event') > 5, count('audit') > 5]).toEqual([true, true]);
+  expect(rows.find(({ type }) => type === 'order')?.data).toMatchObject({ shipTo: { city: MARK } });
   expect(rows.some(({ data }) => JSON.stringify(data).includes(bystander))).toBe(false);
   expect(await readdir(join(to, 'files'))).toEqual([documentId]);
   expect(await readFile(join(to, 'files', documentId))).toEqual(Buffer.from(sampleFiles.pdf));
@@ -118,7 +119,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
 
   const before = await markedRows();
   expect(Object.keys(before).sort()).toEqual([
-    ...['client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'gfe_item'],
+    ...['"order"', 'client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'gfe_item'],
     ...['idempotency_key', 'order_line'],
   ]);
   const refusal = async (): Promise<string> => (await run(...patient('erase', id))).stderr;

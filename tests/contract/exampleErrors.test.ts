@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.js';
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, claimTheVisit, resetCast, seedCast, revokeOrders } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
   failureExamples,
@@ -17,6 +17,7 @@ import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { provokedByFullRecords } from '../support/fullRecords.js';
+import { provokedByShipments } from '../support/shipments.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, jsonType, type Answer, type CallOptions } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
@@ -208,7 +209,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   clinic_not_found: withBody({ clinicId: cast.nobody }),
   patient_not_found: withBody({ patientId: cast.nobody }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
-  'recordFulfilment treatment_not_found': withBody({ treatmentIds: [cast.nobody] }),
   document_not_found: withBody({ documentIds: [cast.nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
@@ -265,7 +265,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
-  approval_ended: after(() => revokeOrders(harness, partner), withBody({})),
   payment_not_found: withBody({ payment_id: cast.nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({
@@ -279,6 +278,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
+  ...provokedByShipments(() => ({ harness, partner }), after, send),
   ...provokedByFullRecords(() => ({ harness, partner }), after, send),
   sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),
   visit_required: after(() => claimTheVisit(harness, partner), about(scheduled)),

@@ -7,7 +7,7 @@ import {
   type Schema,
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
+import { encounterBody, newDocument, newPartner, shipTo, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
@@ -75,6 +75,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   cancelOrder: () => ({ reason: 'x' }),
   refundPayment: ({ payment_id }) => ({ payment_id, amount: '9999.00', reason: 'x' }),
   recordFulfilment: ({ pharmacyId }) => ({ pharmacyId, status: 'delivered' }),
+  setShipTo: () => ({ ...shipTo }),
   recordPayment: () => ({ amount: '1.00' }),
   updateWebhookEndpoint: () => ({ description: 'x' }),
   replayWebhookEvents: () => ({ after: '2026-01-01T00:00:00Z' }),

@@ -7,6 +7,7 @@ import {
   newPatient,
   newProduct,
   newToken,
+  shipTo,
 } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
@@ -64,19 +65,14 @@ beforeAll(async () => {
 describe('200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
     const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
-    const { id: stateId, countryId } = await db.prisma.refState.findFirstOrThrow({
-      where: { code: 'TX', countryCode: 'US' },
-    });
-    const address = { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
-    const patientId = await newPatient(harness, partner, { guardian, gender: 'female', ...address });
+    const patientId = await newPatient(harness, partner, { guardian, gender: 'female' });
     const own = newId();
     const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
     const { status, headers, body } = await get(order_no, await pharmacyToken(own));
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
     expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', countryCode: '+1', guardian });
-    const place = { address1: '1100 Barton Springs Road', address2: null, city: null, state: 'TX', postal: '78704' };
-    expect(body.shipTo).toEqual({ name: 'Jane Miller', ...place, country: 'US', phone: '+15125550142' });
+    expect(body.shipTo).toEqual(shipTo);
     expect(body.lines).toHaveLength(1);
     expect(body.lines[0]).toMatchObject({
       ...{ treatmentId: treatmentIds[0], pharmacyId: own, quantity: 1, fulfilment: { status: 'pending' } },
@@ -153,5 +149,13 @@ describe('409', () => {
     expectProblem(await get(order_no, token), 409, 'approval_ended', [fault]);
     expect((await get(order_no, await newToken(harness, partner))).body.lines).toHaveLength(1);
     harness.clock.now = start;
+  });
+
+  it('answers ship_to_required without a complete address, and approval_ended first', async () => {
+    const encounter = await completedEncounter(harness, partner, { shipTo: null });
+    const missing = ['address1', 'city', 'state', 'postal', 'country'].map((part) => ({ pointer: `#/shipTo/${part}` }));
+    expectProblem(await get(encounter.order_no), 409, 'ship_to_required', missing);
+    await revoke(encounter);
+    expectProblem(await get(encounter.order_no), 409, 'approval_ended');
   });
 });

@@ -222,6 +222,18 @@ export interface EncounterBody {
   readonly serviceQueue: string;
 }
 
+/** A complete address of delivery. */
+export const shipTo = {
+  name: 'Jane Miller',
+  address1: '500 Congress Avenue',
+  address2: 'Floor 12',
+  city: 'Austin',
+  state: 'TX',
+  postal: '78701',
+  country: 'US',
+  phone: '+15125550142',
+} as const;
+
 /** Creates the records of an encounter; returns the body that creates it. */
 export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
   const records = [newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner)] as const;
@@ -264,8 +276,8 @@ export async function newDocument({ domain }: Harness, owner: Partner, patientId
   return id;
 }
 
-/** Creates an encounter over HTTP; returns the record. */
+/** Creates an encounter with an address of delivery over HTTP; returns the record. */
 export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Answer['body']> {
-  const json = { ...(await encounterBody(harness, partner)), ...changes };
+  const json = { ...(await encounterBody(harness, partner)), shipTo, ...changes };
   return create(harness, 'POST /encounters', { token: partner.token, json });
 }

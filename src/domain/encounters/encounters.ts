@@ -169,6 +169,7 @@ function newEncounter(
     serviceQueue: body.serviceQueue,
     reviewState: patient.reviewState,
     additionalNotes: body.additionalNotes ?? null,
+    shipTo: body.shipTo ?? null,
     scheduledDay: body.scheduledDay ?? null,
     scheduledTime: body.scheduledTime ?? null,
     scheduledTimeZone: body.scheduledTimeZone ?? null,

@@ -7,6 +7,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { approvalEnded, holdReturned, lockedOrder } from './holds.js';
 import { getOrder, ofPharmacies, type OrderRecord } from './orders.js';
+import { freezeShipTo } from './shipTo.js';
 
 type Status = OrderLine['status'];
 
@@ -24,7 +25,7 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
  * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
  * are kept. A line that comes back is held if its approval has ended meanwhile (R-190).
  * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
- * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state
+ * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state; ship_to_required for a shipment (R-203)
  */
 export async function recordFulfilment(
   context: CallerContext,
@@ -41,6 +42,7 @@ export async function recordFulfilment(
   if (status === 'accepted' && orderStatus !== 'paid' && (await havePrescription(context, order, lines))) {
     throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
   }
+  if (status === 'shipped') await freezeShipTo(context, whole);
   const updatedAt = context.now();
   const moments = {
     ...(status === 'accepted' ? { expiresAt: null } : {}),

@@ -83,6 +83,7 @@ async function insertOrder(
     clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
     currency: encounter.currency,
+    shipTo: encounter.shipTo,
     ...amounts,
     paidAmt: 0,
     createdAt: now,

@@ -36,10 +36,12 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
     );
     await change('GfeItem', { rationale: null }, ofEncounters);
-    const texts = { additionalNotes: null, reviewNotes: null, reviewedIdentity: null };
+    const texts = { additionalNotes: null, reviewNotes: null, reviewedIdentity: null, shipTo: null };
     const count = await change('Encounter', texts, ofPatient);
     await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);
+    // Without a condition on the address: a shipment that stores it now holds the order's lock.
+    await change('Order', { shipTo: null }, ofEncounters);
     await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
     await change('Refund', { reason: ERASED }, ofOrders);
     await change('OrderLine', { carrier: null, trackingNumber: null, reason: null }, ofOrders);

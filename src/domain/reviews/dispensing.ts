@@ -1,6 +1,7 @@
 import { Prisma, type EncounterTreatment, type OrderLine } from '../../../generated/prisma/client.js';
 import { approvalEnded } from '../orders/holds.js';
 import type { OrderRecord } from '../orders/orders.js';
+import { shipToOf, type ShipTo } from '../orders/shipTo.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findRows } from '../transactions/rows.js';
 import type { LookupContext } from '../transactions/transaction.js';
@@ -23,8 +24,7 @@ interface Prescribed {
 export interface Dispensing {
   readonly order: OrderRecord;
   readonly patient: PatientRecord;
-  /** ISO 3166 code of the patient's country. */
-  readonly country: string | null;
+  readonly shipTo: ShipTo;
   readonly lines: readonly {
     readonly line: OrderLine;
     readonly treatment: EncounterTreatment;
@@ -35,7 +35,7 @@ export interface Dispensing {
 /**
  * What a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
  * @param order with the lines of the caller's pharmacies
- * @throws Problem approval_ended if all of them are held
+ * @throws Problem approval_ended if all of them are held; ship_to_required (R-203)
  */
 export async function dispense(context: LookupContext, order: OrderRecord): Promise<Dispensing> {
   const { db } = context;
@@ -44,17 +44,14 @@ export async function dispense(context: LookupContext, order: OrderRecord): Prom
   if (free.length === 0) throw approvalEnded(order.lines, order.lines);
   const ofEncounter = Prisma.sql`encounter_id = ${encounterId}::uuid`;
   const patient = await getPatient(context, encounter.patientId);
-  const [treatments, decisions, [place]] = await Promise.all([
+  const [treatments, decisions, shipTo] = await Promise.all([
     findRows(db, tenantId, 'EncounterTreatment', ofEncounter),
     db.of(tenantId).rows<Prescribed>`
       SELECT item.id AS "itemId", encounter.reviewer_ref AS "reviewerRef", provider.name, provider.npi, ${licence} AS licence,
         given.decided_at AS "approvedAt", item.valid_until AS "validUntil"
       FROM ${itemsWithDecisions}
       WHERE item.tenant_id = ${tenantId} AND item.encounter_id = ${encounterId}::uuid`,
-    db.of(tenantId).rows<{ readonly country: string | null }>`
-      SELECT (SELECT country_code FROM ref_state WHERE country_id = coalesce(client.country_id, state.country_id) LIMIT 1) AS country
-      FROM client LEFT JOIN ref_state AS state ON state.id = client.state_id
-      WHERE client.tenant_id = ${tenantId} AND client.id = ${patient.id}::uuid`,
+    shipToOf(context, order),
   ]);
   const lines = free.map((line) => {
     const treatment = treatments.find(({ productId }) => productId === line.productId);
@@ -62,5 +59,5 @@ export async function dispense(context: LookupContext, order: OrderRecord): Prom
     if (!treatment || !prescribed) throw new Error('the treatment or the decision of an order line is missing');
     return { line, treatment, prescribed };
   });
-  return { order, patient, country: place?.country ?? null, lines };
+  return { order, patient, shipTo, lines };
 }

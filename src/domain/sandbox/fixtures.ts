@@ -55,6 +55,17 @@ const janeMiller = {
   gfeStateId: texas,
 } as const;
 
+const home = {
+  name: 'Jane Miller',
+  address1: janeMiller.address,
+  address2: janeMiller.address2,
+  city: 'Austin',
+  state: 'TX',
+  postal: janeMiller.postalCode,
+  country: 'US',
+  phone: '+15125550142',
+} as const;
+
 const noahReed = {
   firstName: 'Noah',
   lastName: 'Reed',
@@ -121,7 +132,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
 
   const completed = await create(before(7 * DAY_MS), 100_126, {});
   await approve(before(6 * DAY_MS), completed, { id: idOf('f045'), orderSequence: 100_045n });
-  const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide] });
+  const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide], shipTo: home });
   await approve(before(5 * DAY_MS), paid, { id: idOf('f051'), orderSequence: 100_051n });
   const payment = { amount: '299.00', reference: 'RCPT-2038' };
   await recordPayment(at(before(4 * DAY_MS)), 'ORD-100051', payment, idOf('fa51'));

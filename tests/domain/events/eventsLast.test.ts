@@ -6,7 +6,7 @@ import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../../src/jobs/sweeps.js';
 import { eventSchemas, operations } from '../../support/contract.js';
 import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
-import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { newEncounter, newPartner, newPatient, shipTo, type Partner } from '../../support/factories.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -14,6 +14,7 @@ import { keyedRequests } from '../../support/keyedRequests.js';
 import { getOrder } from '../../support/orders.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 import { reset, setClock, simulate } from '../../support/sandbox.js';
+import { putShipTo } from '../../support/shipments.js';
 import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
@@ -63,6 +64,10 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
     const { order_no } = await completedEncounter(harness, partner);
     const [{ pharmacyId }] = (await getOrder(harness, partner, order_no)).body.lines;
     return send(`POST /orders/${order_no}/fulfilments`, { pharmacyId, status: 'accepted' });
+  },
+  async setShipTo() {
+    const { order_no } = await completedEncounter(harness, partner);
+    return putShipTo(harness, partner, order_no, shipTo);
   },
   setClock: () => setClock(harness, partner, 100),
   setWebhookInboxBehavior: () => send('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 }),

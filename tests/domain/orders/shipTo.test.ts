@@ -1,0 +1,138 @@
+import { newClient, newPartner, newPatient, newProduct, newCategory, shipTo } from '../../support/factories.js';
+import { openHarness } from '../../support/openHarness.js';
+import { call, type Answer } from '../../support/http.js';
+import { eventsAbout, getOrder } from '../../support/orders.js';
+import { expectProblem } from '../../support/refusals.js';
+import { completedEncounter } from '../../support/reviews.js';
+import { fulfil, putShipTo } from '../../support/shipments.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { prisma } = harness.domain.db;
+
+const ROUNDS = Number(process.env['RACES'] ?? 20);
+const other = { ...shipTo, name: 'Sam Miller', address1: '1 Main Street' };
+const dispensing = (orderNo: string): Promise<Answer> =>
+  call(harness, `GET /orders/${orderNo}/dispensing`, { token: partner.token });
+const addressOf = async (orderNo: string): Promise<unknown> => (await dispensing(orderNo)).body.shipTo;
+const statusesOf = async (orderNo: string): Promise<string[]> =>
+  (await getOrder(harness, partner, orderNo)).body.lines.map(
+    ({ fulfilment }: { fulfilment: { status: string } }) => fulfilment.status,
+  );
+
+/** The address of a patient, complete but for the city. */
+async function texanAddress(): Promise<object> {
+  const where = { code: 'TX', countryCode: 'US' };
+  const { id: stateId, countryId } = await prisma.refState.findFirstOrThrow({ where });
+  return { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
+}
+
+describe('an order without an address of its own', () => {
+  it.each([
+    ['a city', {}, ['city']],
+    ['a city, because a patient has only its id', { cityId: '01a05c32-5e80-7000-8000-00000000c111' }, ['city']],
+    ['a city and a street', { address: ' ' }, ['address1', 'city']],
+    ['a city and a postal code', { postalCode: null }, ['city', 'postal']],
+    ['a city, and takes the country of the state', { countryId: null }, ['city']],
+    [
+      'a city, and no state, whose id is unknown',
+      { stateId: '01a05c32-5e80-7000-8000-00000000ffff' },
+      ['city', 'state'],
+    ],
+    [
+      'all parts but a name',
+      { address: null, postalCode: null, stateId: null, countryId: null },
+      ['address1', 'city', 'state', 'postal', 'country'],
+    ],
+  ])('is neither dispensed nor shipped when the patient has all but %s', async (_what, changes, missing) => {
+    const patientId = await newPatient(harness, partner, { ...(await texanAddress()), ...changes });
+    const { order_no } = await completedEncounter(harness, partner, { patientId, shipTo: null });
+    const errors = missing.map((part) => ({
+      pointer: `#/shipTo/${part}`,
+      code: 'ship_to_required',
+      detail: 'is missing',
+    }));
+    const refused = await dispensing(order_no);
+    expectProblem(refused, 409, 'ship_to_required', errors);
+    expect(refused.body.errors).toEqual(errors);
+    const [accepted, shipped] = await fulfil(harness, partner, order_no, 'accepted', 'shipped');
+    expect(accepted?.status).toBe(200);
+    expectProblem(shipped as Answer, 409, 'ship_to_required', errors);
+    expect(await statusesOf(order_no)).toEqual(['accepted']);
+    await putShipTo(harness, partner, order_no, other);
+    expect(await addressOf(order_no)).toEqual(other);
+    expect((await fulfil(harness, partner, order_no, 'shipped'))[0]?.status).toBe(200);
+  });
+
+  it('can still end as exception or cancelled', async () => {
+    const { order_no } = await completedEncounter(harness, partner, { shipTo: null });
+    const answers = await fulfil(harness, partner, order_no, 'exception', 'cancelled');
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  it('that shipped before addresses were stored takes one for its other lines, once', async () => {
+    const { order_no } = await completedEncounter(harness, partner);
+    await fulfil(harness, partner, order_no, 'accepted', 'shipped');
+    await prisma.$executeRaw`UPDATE "order" SET ship_to = NULL WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no}`;
+    expectProblem(await dispensing(order_no), 409, 'ship_to_required');
+    expect((await putShipTo(harness, partner, order_no, other)).status).toBe(200);
+    expectProblem(await putShipTo(harness, partner, order_no, shipTo), 409, 'invalid_state');
+    expect(await addressOf(order_no)).toEqual(other);
+  });
+});
+
+it('freezes the address of the whole order when its first line ships, although the patient moves', async () => {
+  const pharmacyId = harness.domain.newId();
+  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
+  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, { ...group, pharmacyId })));
+  const { order_no, patientId } = await completedEncounter(harness, partner, { treatmentIds });
+  await fulfil(harness, partner, order_no, 'accepted');
+  const json = { pharmacyId, status: 'shipped', treatmentIds: treatmentIds.slice(0, 1) };
+  await call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
+  const moved = { token: partner.token, json: await texanAddress() };
+  expect((await call(harness, `PATCH /clients/${patientId}`, moved)).status).toBe(200);
+  expectProblem(await putShipTo(harness, partner, order_no, other), 409, 'invalid_state');
+  expect(await addressOf(order_no)).toEqual(shipTo);
+});
+
+it('a request for another address and a shipment that race leave one address, which stays', async () => {
+  const outcomes = new Set<number>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { order_no } = await completedEncounter(harness, partner);
+    await fulfil(harness, partner, order_no, 'accepted');
+    const { pharmacyId } = (await getOrder(harness, partner, order_no)).body.lines[0];
+    const json = { pharmacyId, status: 'shipped' };
+    const ship = (): Promise<Answer> =>
+      call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
+    const put = (): Promise<Answer> => putShipTo(harness, partner, order_no, other);
+    const [shipped, replaced] =
+      round % 2 === 0 ? await Promise.all([ship(), put()]) : (await Promise.all([put(), ship()])).toReversed();
+    expect(shipped?.status).toBe(200);
+    expect(await addressOf(order_no)).toEqual(replaced?.status === 200 ? other : shipTo);
+    expectProblem(await putShipTo(harness, partner, order_no, { ...other, city: 'Dallas' }), 409, 'invalid_state');
+    expect(await addressOf(order_no)).toEqual(replaced?.status === 200 ? other : shipTo);
+    outcomes.add(replaced?.status ?? 0);
+  }
+  expect(outcomes).toEqual(new Set([200, 409]));
+});
+
+it('keeps the address out of the events and the log', async () => {
+  const marked = { ...shipTo, name: 'zqa', address1: 'zqa', address2: 'zqa', city: 'zqa', postal: 'zqa' };
+  const { order_no, encounter_id } = await completedEncounter(harness, partner, { shipTo: marked });
+  await putShipTo(harness, partner, order_no, { ...marked, state: 'zqa' });
+  await putShipTo(harness, partner, order_no, { ...marked, phone: '+15125550142' });
+  await fulfil(harness, partner, order_no, 'accepted', 'shipped');
+  await putShipTo(harness, partner, order_no, marked);
+  const events = await eventsAbout(harness, partner, { encounter_id });
+  expect(events.length).toBeGreaterThan(3);
+  expect(JSON.stringify([events, harness.logged])).not.toContain('zqa');
+  expect(await addressOf(order_no)).toMatchObject({ city: 'zqa' });
+});
+
+it("never changes the address of another clinic's order", async () => {
+  const { order_no } = await completedEncounter(harness, partner);
+  const { clinicId } = await completedEncounter(harness, partner);
+  const limited = await newClient(harness, partner.tenantId, ['write:encounter', 'write:order'], [clinicId]);
+  expectProblem(await putShipTo(harness, limited, order_no, other), 403, 'clinic_not_permitted');
+  expect(await addressOf(order_no)).toEqual(shipTo);
+});

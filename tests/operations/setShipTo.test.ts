@@ -1,0 +1,100 @@
+import { newClient, newClinic, newPartner, shipTo } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
+import { call, type Answer, type Caller } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+import { fulfil, putShipTo } from '../support/shipments.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { tenantId } = partner;
+let order_no: string;
+let patientId: string;
+beforeEach(async () => {
+  ({ order_no, patientId } = await completedEncounter(harness, partner));
+});
+
+const other = { ...shipTo, name: 'Sam Miller', address1: '1 Main Street', postal: '78702' };
+const { address2: _floor, phone: _number, ...short } = other;
+const put = (json: unknown = other, caller: Caller = partner): Promise<Answer> =>
+  putShipTo(harness, caller, order_no, json);
+const addressOf = async (): Promise<unknown> =>
+  (await call(harness, `GET /orders/${order_no}/dispensing`, { token: partner.token })).body.shipTo;
+
+describe('200', () => {
+  it('replaces the whole address, which dispensing then shows', async () => {
+    expect(await addressOf()).toEqual(shipTo);
+    const { status, body } = await put();
+    expect([status, body, await addressOf()]).toEqual([200, other, other]);
+    const shorter = { ...short, address2: null, phone: null };
+    for (const json of [short, shorter]) {
+      expect([(await put(json)).body, await addressOf()]).toEqual([shorter, shorter]);
+    }
+    order_no = order_no.toLowerCase();
+    expect((await put()).status).toBe(200);
+  });
+
+  it.each(['write:encounter', 'write:order'] as const)('takes the permission %s', async (permission) => {
+    expect((await put(other, await newClient(harness, tenantId, [permission]))).status).toBe(200);
+  });
+
+  it('is audited as a change of the order that concerns the patient', async () => {
+    await put();
+    const where = { tenantId, operationId: 'setShipTo', resourceId: order_no };
+    const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });
+    expect(rows).toMatchObject([{ resourceType: 'order', patientId, status: 200, outcome: 'success' }]);
+  });
+});
+
+describe('400', () => {
+  it.each(['name', 'address1', 'city', 'state', 'postal', 'country'])('requires %s, not blank', async (part) => {
+    const pointer = `#/${part}`;
+    expectProblem(await put({ ...other, [part]: undefined }), 400, 'validation_failed', [
+      { pointer, code: 'required' },
+    ]);
+    expectProblem(await put({ ...other, [part]: ' ' }), 400, 'validation_failed', [{ pointer, code: 'pattern' }]);
+    expectProblem(await put({ ...other, [part]: null }), 400, 'validation_failed', [{ pointer, code: 'type' }]);
+    expect(await addressOf()).toEqual(shipTo);
+  });
+
+  it('refuses codes that no country or state has, and unknown properties', async () => {
+    const wrong = { ...other, state: 'Texas', country: 'USA', phone: '555-0142', zip: '78701' };
+    expectProblem(await put(wrong), 400, 'validation_failed', [
+      { pointer: '#/zip', code: 'additionalProperties' },
+      { pointer: '#/state', code: 'pattern' },
+      { pointer: '#/country', code: 'pattern' },
+      { pointer: '#/phone', code: 'pattern' },
+    ]);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client of other clinics, and a pharmacy', async () => {
+    const clinic = await newClinic(harness, partner);
+    const limited = await newClient(harness, tenantId, ['write:order'], [clinic]);
+    expectProblem(await put(other, limited), 403, 'clinic_not_permitted');
+    const pharmacy = await newClient(harness, tenantId, ['read:order', 'write:fulfilment', 'read:dispensing']);
+    expectProblem(await put(other, pharmacy), 403, 'insufficient_permission');
+    expect(await addressOf()).toEqual(shipTo);
+  });
+});
+
+describe('404', () => {
+  it("answers order_not_found for another tenant's order", async () => {
+    expectProblem(await put(other, await newPartner(harness)), 404, 'order_not_found');
+    expect(await addressOf()).toEqual(shipTo);
+  });
+});
+
+describe('409', () => {
+  it('refuses another address once something has shipped, also after the delivery', async () => {
+    await fulfil(harness, partner, order_no, 'accepted');
+    expect((await put()).status).toBe(200);
+    for (const status of ['shipped', 'delivered']) {
+      await fulfil(harness, partner, order_no, status);
+      expectInvalidState(await put({ ...other, city: 'Dallas' }), status);
+      expect(await addressOf()).toEqual(other);
+    }
+  });
+});
