@@ -32,8 +32,10 @@ function patientLines({ identity, isIdentityChanged }: Certificate) {
   const { firstName, lastName, dateOfBirth } = identity;
   const guardian = guardianView(identity.guardian);
   return [
-    paragraph(11, `Patient: ${firstName} ${lastName}, born ${dateOfBirth}`),
-    ...(guardian ? [paragraph(11, `Guardian: ${guardian.name} (${guardian.relation})`)] : []),
+    // A name ends its line: after a script from right to left, PDFKit misplaces what follows.
+    paragraph(11, `Patient: ${firstName} ${lastName}`),
+    paragraph(11, `Born: ${dateOfBirth}`),
+    ...(guardian ? [paragraph(11, `Guardian: ${guardian.name}`), paragraph(11, `Relation: ${guardian.relation}`)] : []),
     ...(isIdentityChanged
       ? [paragraph(11, "The patient's name or birth date has changed since the review.", true)]
       : []),
@@ -47,8 +49,9 @@ function itemLines(item: CertifiedItem, now: Date, clock: Clock) {
   return [
     paragraph(9, `${remark}${item.categoryName}: ${item.subCategoryName}`, true),
     paragraph(8, decision.text),
-    paragraph(8, basisOf(item, clock)),
     ...(declined ? [paragraph(8, `Not approved: ${declined}`)] : []),
+    paragraph(8, `Decided on ${clock(item.decidedAt)} in ${item.gfeNo}`),
+    paragraph(8, `Provider: ${providerOf(item)}`),
   ];
 }
 
@@ -69,10 +72,9 @@ function decisionOf(item: CertifiedItem, now: Date, clock: Clock): { readonly te
   }
 }
 
-function basisOf({ gfeNo, decidedAt, reviewerRef, providerName, licence }: CertifiedItem, clock: Clock): string {
+function providerOf({ reviewerRef, providerName, licence }: CertifiedItem): string {
   const provider = [providerName, reviewerRef && `reference ${reviewerRef}`, licence && `licence ${licence}`];
-  const by = provider.filter(Boolean).join(', ') || 'an unnamed provider';
-  return `Decided by ${by} on ${clock(decidedAt)} (${gfeNo})`;
+  return provider.filter(Boolean).join(', ') || 'not named';
 }
 
 /** UTC and, if the clinic has a time zone, its local time. */

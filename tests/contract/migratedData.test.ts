@@ -155,6 +155,23 @@ describe('the migration of fulfilment to the lines', () => {
   });
 });
 
+describe('the migration of the reviewed identity', () => {
+  it('gives an existing review the present identity, marked as derived', async () => {
+    const url = await databaseOf100();
+    const first = migrationNames.indexOf('20261125200000_line_fulfilment');
+    await applyMigrations(url, migrationNames.slice(1, first));
+    await rowsOf(url, orderOfTwoItems);
+    await rowsOf(url, `UPDATE encounter SET reviewer_ref = 'r' WHERE id = '${id(10)}'`);
+    await migrate(url);
+    const identity = { firstName: 'Jane', lastName: 'Miller', dateOfBirth: '1990-06-30', guardian: null };
+    expect(await rowsOf(url, 'SELECT reviewed_identity FROM encounter ORDER BY encounter_no')).toEqual([
+      { reviewed_identity: { ...identity, isDerived: true } },
+      { reviewed_identity: null },
+      { reviewed_identity: null },
+    ]);
+  });
+});
+
 /** Completes an encounter of 1.0.0, and adds a treatment of a second item. Its order has two lines of one pharmacy. */
 const orderOfTwoItems = `
   INSERT INTO subcategory VALUES ('${id(40)}', 'lakeside', '${id(3)}', 'Other', '${at}', NULL, '${at}', NULL);

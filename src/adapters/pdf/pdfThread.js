@@ -25,6 +25,8 @@ const MARGIN = 54;
 const GAP = 0.4;
 /** A bold paragraph with less space than this below it goes to the next page, with the text that it introduces. */
 const KEPT_TOGETHER = 60;
+/** Follows the text if the font lacks a character, for example of Chinese. */
+const NOTE = 'A box stands for a character that this document cannot show.';
 
 parentPort.on('message', ({ page, port }) => {
   render(page).then(
@@ -32,6 +34,15 @@ parentPort.on('message', ({ page, port }) => {
     (error) => port.postMessage(error),
   );
 });
+
+/**
+ * A line break or a control character in a name must not look like another paragraph. PDFKit places word after word from the left;
+ * spaces that do not break keep words of Arabic or Hebrew in the order of their script.
+ */
+const oneParagraph = (text) =>
+  text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/(?<=[\p{sc=Arabic}\p{sc=Hebrew}]) (?=[\p{sc=Arabic}\p{sc=Hebrew}])/gu, '\u00A0');
 
 /** @param {import('./pdfRenderer.ts').PdfDocument} content */
 async function render({ title, createdAt, lines }) {
@@ -47,16 +58,20 @@ async function render({ title, createdAt, lines }) {
   });
   const root = pdf.struct('Document');
   pdf.addStructure(root);
-  for (const { tag, size, text, isBold } of lines) {
+  /** @returns whether the font has every character */
+  const write = ({ tag, size, text, isBold }) => {
+    pdf.font(isBold ? fonts.bold : fonts.regular).fontSize(size);
     if (isBold && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
-    const paragraph = () => {
-      const font = isBold ? fonts.bold : fonts.regular;
-      // A line break or a control character in a name must not look like another paragraph.
-      const oneParagraph = text.replace(/[\s\p{Cc}]+/gu, ' ');
-      pdf.font(font).fontSize(size).text(oneParagraph).moveDown(GAP);
-    };
-    root.add(pdf.struct(tag, {}, [paragraph]));
-  }
+    else if (isBold) pdf.moveDown(GAP);
+    const shown = oneParagraph(text);
+    const isComplete = [...shown].every((character) => pdf._font.font.hasGlyphForCodePoint(character.codePointAt(0)));
+    // Screen readers read the characters that the font lacks.
+    const options = isComplete ? {} : { actual: shown };
+    root.add(pdf.struct(tag, options, [() => pdf.text(shown).moveDown(GAP)]));
+    return isComplete;
+  };
+  const areComplete = lines.map(write);
+  if (areComplete.includes(false)) write({ tag: 'P', size: 8, isBold: false, text: NOTE });
   root.end();
   numberPages(pdf, title);
   pdf.end();
