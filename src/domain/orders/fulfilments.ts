@@ -7,7 +7,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { approvalEnded, holdReturned, lockedOrder } from './holds.js';
 import { getOrder, ofPharmacies, type OrderRecord } from './orders.js';
-import { freezeShipTo } from './shipTo.js';
+import { shipToOf } from './shipTo.js';
 
 type Status = OrderLine['status'];
 
@@ -42,7 +42,7 @@ export async function recordFulfilment(
   if (status === 'accepted' && orderStatus !== 'paid' && (await havePrescription(context, order, lines))) {
     throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
   }
-  if (status === 'shipped') await freezeShipTo(context, whole);
+  if (status === 'shipped') await shipToOf(context, whole);
   const updatedAt = context.now();
   const moments = {
     ...(status === 'accepted' ? { expiresAt: null } : {}),

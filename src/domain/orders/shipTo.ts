@@ -34,7 +34,7 @@ export async function shipToOf({ db }: Pick<LookupContext, 'db'>, order: OrderRe
   throw new Problem('ship_to_required', undefined, { errors });
 }
 
-/** A patient has no city, because `cityId` cannot be resolved. */
+/** Never complete, because `cityId` cannot be resolved: what ships has the order's own address, which then stays. */
 async function patientAddress(db: LookupContext['db'], { tenantId, encounter }: OrderRecord): Promise<Address> {
   const [address] = await db.of(tenantId).rows<Address>`
     SELECT first_name || ' ' || last_name AS name, address1, address2, NULL AS city, state.code AS state, postal,
@@ -55,16 +55,7 @@ export async function setShipTo(context: CallerContext, orderNo: string, shipTo:
   // An order that has shipped without an address, before there were addresses, takes one for its other lines.
   const shipped = order.shipTo && order.lines.find(({ shippedAt }) => shippedAt !== null);
   if (shipped) throw invalidState(shipped.status, 'Something has shipped, so the address cannot change.');
-  await storeShipTo(context, order, shipTo);
+  const { tenantId, id } = order;
+  await updateRows(context.db, tenantId, 'Order', { shipTo: { ...shipTo } }, Prisma.sql`id = ${id}::uuid`);
   return order;
-}
-
-/** Keeps the address of a shipment, which the caller records under the order's lock. @throws Problem ship_to_required */
-export async function freezeShipTo(context: CallerContext, order: OrderRecord): Promise<void> {
-  const shipTo = await shipToOf(context, order);
-  if (order.shipTo === null) await storeShipTo(context, order, shipTo);
-}
-
-async function storeShipTo({ db }: CallerContext, { tenantId, id }: OrderRecord, shipTo: ShipTo): Promise<void> {
-  await updateRows(db, tenantId, 'Order', { shipTo: { ...shipTo } }, Prisma.sql`id = ${id}::uuid`);
 }

@@ -40,7 +40,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
     const count = await change('Encounter', texts, ofPatient);
     await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);
-    // Without a condition on the address: a shipment that stores it now holds the order's lock.
+    // Without a condition on the address: setShipTo may be storing one under the order's lock.
     await change('Order', { shipTo: null }, ofEncounters);
     await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
     await change('Refund', { reason: ERASED }, ofOrders);

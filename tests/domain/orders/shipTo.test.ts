@@ -1,7 +1,10 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { erasePatient } from '../../../src/domain/patients/erase.js';
 import { newClient, newPartner, newPatient, newProduct, newCategory, shipTo } from '../../support/factories.js';
 import { openHarness } from '../../support/openHarness.js';
 import { call, type Answer } from '../../support/http.js';
-import { eventsAbout, getOrder } from '../../support/orders.js';
+import { whileBlocked } from '../../support/lockWaits.js';
+import { eventsAbout, getOrder, pay } from '../../support/orders.js';
 import { expectProblem } from '../../support/refusals.js';
 import { completedEncounter } from '../../support/reviews.js';
 import { fulfil, putShipTo } from '../../support/shipments.js';
@@ -27,24 +30,20 @@ async function texanAddress(): Promise<object> {
   return { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
 }
 
-describe('an order without an address of its own', () => {
+describe('an order without shipTo', () => {
   it.each([
-    ['a city', {}, ['city']],
-    ['a city, because a patient has only its id', { cityId: '01a05c32-5e80-7000-8000-00000000c111' }, ['city']],
-    ['a city and a street', { address: ' ' }, ['address1', 'city']],
-    ['a city and a postal code', { postalCode: null }, ['city', 'postal']],
-    ['a city, and takes the country of the state', { countryId: null }, ['city']],
+    ['no city', {}, ['city']],
+    ['only the id of a city', { cityId: '01a05c32-5e80-7000-8000-00000000c111' }, ['city']],
+    ['no city and a blank street', { address: ' ' }, ['address1', 'city']],
+    ['no city and no postal code', { postalCode: null }, ['city', 'postal']],
+    ['no city, and no country but that of its state', { countryId: null }, ['city']],
+    ['no city and an unknown state', { stateId: '01a05c32-5e80-7000-8000-00000000ffff' }, ['city', 'state']],
     [
-      'a city, and no state, whose id is unknown',
-      { stateId: '01a05c32-5e80-7000-8000-00000000ffff' },
-      ['city', 'state'],
-    ],
-    [
-      'all parts but a name',
+      'only a name',
       { address: null, postalCode: null, stateId: null, countryId: null },
       ['address1', 'city', 'state', 'postal', 'country'],
     ],
-  ])('is neither dispensed nor shipped when the patient has all but %s', async (_what, changes, missing) => {
+  ])('is neither dispensed nor shipped when the patient has %s', async (_what, changes, missing) => {
     const patientId = await newPatient(harness, partner, { ...(await texanAddress()), ...changes });
     const { order_no } = await completedEncounter(harness, partner, { patientId, shipTo: null });
     const errors = missing.map((part) => ({
@@ -70,7 +69,7 @@ describe('an order without an address of its own', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('that shipped before addresses were stored takes one for its other lines, once', async () => {
+  it('takes an address once if it shipped before addresses were stored', async () => {
     const { order_no } = await completedEncounter(harness, partner);
     await fulfil(harness, partner, order_no, 'accepted', 'shipped');
     await prisma.$executeRaw`UPDATE "order" SET ship_to = NULL WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no}`;
@@ -95,7 +94,7 @@ it('freezes the address of the whole order when its first line ships, although t
   expect(await addressOf(order_no)).toEqual(shipTo);
 });
 
-it('a request for another address and a shipment that race leave one address, which stays', async () => {
+it('keeps one address when setShipTo and a shipment race', async () => {
   const outcomes = new Set<number>();
   for (let round = 0; round < ROUNDS; round += 1) {
     const { order_no } = await completedEncounter(harness, partner);
@@ -114,6 +113,37 @@ it('a request for another address and a shipment that race leave one address, wh
     outcomes.add(replaced?.status ?? 0);
   }
   expect(outcomes).toEqual(new Set([200, 409]));
+});
+
+const orderRow = (order_no: string): Prisma.Sql =>
+  Prisma.sql`SELECT FROM "order" WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no} FOR NO KEY UPDATE`;
+
+it('refuses another address that has waited for a shipment', async () => {
+  const { order_no } = await completedEncounter(harness, partner);
+  const replaced = await whileBlocked(
+    harness,
+    orderRow(order_no),
+    () => putShipTo(harness, partner, order_no, other),
+    (holder) => holder.$executeRaw`
+      UPDATE order_line SET status = 'shipped', shipped_at = now() WHERE tenant_id = ${partner.tenantId}
+        AND order_id = (SELECT id FROM "order" WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no})`,
+  );
+  expectProblem(replaced, 409, 'invalid_state');
+  expect(await addressOf(order_no)).toEqual(shipTo);
+});
+
+it('erases an address that is set during the erasure', async () => {
+  const { tenantId } = partner;
+  const { order_no, patientId } = await completedEncounter(harness, partner, { shipTo: null });
+  await pay(harness, partner, order_no, { amount: '255.00' });
+  await whileBlocked(
+    harness,
+    orderRow(order_no),
+    () => erasePatient(harness.domain, tenantId, patientId),
+    (holder) => holder.$executeRaw`
+      UPDATE "order" SET ship_to = ${JSON.stringify(other)}::jsonb WHERE tenant_id = ${tenantId} AND order_no = ${order_no}`,
+  );
+  expect(await prisma.order.findMany({ where: { tenantId, orderNo: order_no } })).toMatchObject([{ shipTo: null }]);
 });
 
 it('keeps the address out of the events and the log', async () => {
