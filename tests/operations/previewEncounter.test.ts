@@ -34,7 +34,8 @@ describe('200', () => {
     const { body: created } = await create(json);
     const gfe_data = created.gfe_data.map((item: Record<string, unknown>) => {
       const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
-      return rest;
+      const { declinedTreatmentIds: _declined, ...predicted } = rest;
+      return predicted;
     });
     const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' };
     const scheduledAt = '2027-01-05T18:00:00.000Z';

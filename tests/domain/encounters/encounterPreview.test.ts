@@ -119,7 +119,10 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
 
 type Item = Record<string, unknown>;
 /** An item without the properties that only a decision sets. */
-const undecided = ({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...item }: Item): Item => item;
+function undecided({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...rest }: Item): Item {
+  const { declinedTreatmentIds: _declined, ...item } = rest;
+  return item;
+}
 
 function agree(preview: Answer, created: Answer): void {
   if (preview.status !== 200) {
