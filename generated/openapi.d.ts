@@ -941,8 +941,8 @@ export interface paths {
         };
         /**
          * Retrieve the chart of a claimed encounter
-         * @description Returns what a provider needs for a decision: patient, encounter, treatments, documents, earlier reviews of the
-         *     patient at the tenant, and other open encounters with the same items. Only the provider that holds the claim gets
+         * @description Returns what a provider needs for a decision: patient, encounter, treatments, all documents of the patient, earlier
+         *     reviews and cancelled or expired encounters at the tenant, and other open encounters with the same items. Only the provider that holds the claim gets
          *     it, through the API client that claimed: otherwise 409. The audit records each request with the `reviewerRef`.
          *     Links work for 900 seconds for anyone who has them.
          */
@@ -6216,6 +6216,8 @@ export interface components {
              * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
              */
             documentId: string;
+            /** @description The encounter under review names it. */
+            isOfEncounter: boolean;
             /**
              * @description The `documentType` of the upload.
              * @example intake-forms
@@ -6343,12 +6345,14 @@ export interface components {
             patient: components["schemas"]["ChartPatient"];
             /** @description The requested treatments, in the order of `treatmentIds`. */
             treatments: components["schemas"]["ChartTreatment"][];
-            /** @description The documents of the encounter. */
+            /** @description The documents of the patient: first those of the encounter, in the order of `documentIds`, then the others, latest first; at most 100 others. */
             documents: components["schemas"]["ChartDocument"][];
             /** @description Reviews of this patient at any clinic of the tenant, latest first; at most 100, and fewer if they exceed 1 MiB. */
             earlierReviews: components["schemas"]["ChartReview"][];
-            /** @description The patient has more reviews than these. */
-            hasMoreReviews: boolean;
+            /** @description Encounters of this patient at any clinic of the tenant that were cancelled or expired, with the exchanged information, latest first; at most 100, and fewer if they exceed 1 MiB. */
+            endedEncounters: components["schemas"]["Encounter"][];
+            /** @description The patient has more documents, reviews or ended encounters than these. */
+            hasMore: boolean;
             /** @description Other open encounters of this patient with one of these items, latest first; at most 100. */
             duplicates: components["schemas"]["Duplicate"][];
         };

@@ -17,9 +17,10 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     encounter: encounterDetailsView(chart.encounter, now),
     patient: patientView(chart.patient),
     treatments: chart.treatments.map(treatmentView),
-    documents: chart.documents.map((document, index) => documentView(document, links[index] ?? '')),
+    documents: chart.documents.map((document, index) => documentView(document, chart.encounter, links[index] ?? '')),
     earlierReviews: chart.earlierReviews.map((review) => reviewView(review, now)),
-    hasMoreReviews: chart.hasMoreReviews,
+    endedEncounters: chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)),
+    hasMore: chart.hasMore,
     duplicates: chart.duplicates.map(duplicateView),
   };
 }
@@ -57,9 +58,11 @@ function treatmentView(treatment: EncounterTreatment): Schemas['ChartTreatment']
   };
 }
 
-function documentView(document: Document, fileUrl: string): Schemas['ChartDocument'] {
-  const { id, docType, fileName, contentType, sizeBytes, createdAt } = document;
-  return { documentId: id, docType, fileName, contentType, sizeBytes, createdAt: createdAt.toISOString(), fileUrl };
+function documentView(document: Document, encounter: Chart['encounter'], fileUrl: string): Schemas['ChartDocument'] {
+  const { id: documentId, docType, fileName, contentType, sizeBytes } = document;
+  const isOfEncounter = encounter.documents.some((named) => named.documentId === documentId);
+  const createdAt = document.createdAt.toISOString();
+  return { documentId, isOfEncounter, docType, fileName, contentType, sizeBytes, createdAt, fileUrl };
 }
 
 function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {

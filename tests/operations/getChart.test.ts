@@ -34,17 +34,18 @@ async function latestRow(): Promise<object> {
 }
 
 describe('200', () => {
-  it('shows the holder of the claim patient, treatments, documents and earlier reviews', async () => {
+  it('shows the holder of the claim patient, treatments, documents, earlier reviews and ended encounters', async () => {
     const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
     const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.', guardian };
     const patientId = await newPatient(harness, partner, texts);
     const treatmentId = await newProduct(harness, partner, { isRx: true });
     const documentIds = [await newDocument(harness, partner, patientId)];
+    const unnamed = await newDocument(harness, partner, patientId);
     const body = { patientId, treatmentIds: [treatmentId] };
     const clinicId = await newClinic(harness, partner);
     const earlier = await reviewed(harness, partner, await newEncounter(harness, partner, { ...body, clinicId }), deny);
     const other = await newEncounter(harness, partner, body);
-    await cancelled(harness, partner, await newEncounter(harness, partner, body));
+    const ended = await cancelled(harness, partner, await newEncounter(harness, partner, body));
     const claimed = await claimedEncounter(harness, partner, { ...body, documentIds, additionalNotes: 'BP 118/76.' });
     const { status, headers, body: chart } = await open(claimed.encounter_id);
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
@@ -52,7 +53,12 @@ describe('200', () => {
     const dateOfBirth = '1990-06-30T00:00:00.000Z';
     expect(chart.patient).toMatchObject({ user_id: patientId, dateOfBirth, ...texts });
     expect(chart.treatments).toMatchObject([{ treatmentId, rx: { daysSupply: expect.any(Number) } }]);
-    expect(chart.documents).toMatchObject([{ documentId: documentIds[0] }]);
+    expect(chart.documents).toMatchObject([
+      { documentId: documentIds[0], isOfEncounter: true },
+      { documentId: unnamed, isOfEncounter: false },
+    ]);
+    expect(chart.endedEncounters).toEqual([{ ...ended, visitUrl: null, information: [], addenda: [] }]);
+    expect(chart.hasMore).toBe(false);
     expect(chart.documents[0].fileUrl).toMatch(/^https?:/);
     const decisions = [{ status: 'denied', denialReason: 'Contraindicated.' }];
     const { encounter_id } = earlier;

@@ -27,6 +27,7 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   retryWebhookDelivery: ['event_id'],
   listAuditEvents: ['next_cursor'],
   listRequests: ['next_cursor', 'requestId'],
+  getChart: ['fileUrl'],
   getJwks: ['x', 'y', 'kid'],
 };
 

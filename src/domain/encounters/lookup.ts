@@ -12,6 +12,7 @@ import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { applyElapsedHolds, findOrder } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
+import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /** The parts of an encounter that its views show. A stored record satisfies this type, too. */
@@ -96,6 +97,24 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
   const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
   return shownEncounter(permitted(context, row));
+}
+
+/** The latest encounters of a patient that were cancelled or expired, at any clinic; at most `most`, and at most 1 MiB. */
+export async function showEndedEncounters(
+  { db, caller }: ReadContext,
+  patientId: string,
+  most: number,
+): Promise<{ readonly encounters: readonly DetailedEncounter[]; readonly hasMore: boolean }> {
+  const { tenantId } = caller;
+  const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
+  const latest = Prisma.sql`${DETAILED}
+    WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
+      AND encounter.status IN ('cancelled', 'expired')
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${most + 1}`;
+  const size = Prisma.sql`${shownSize} + octet_length(found.information::text)`;
+  const found = await db.of(tenantId).rows<ShownRow & DetailedEncounter>(withinBytes(latest, order, size));
+  const page = pageOf(found, most);
+  return { encounters: page.map(shownEncounter), hasMore: found.length > page.length };
 }
 
 /**

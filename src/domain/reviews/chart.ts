@@ -10,9 +10,8 @@ import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
-import type { DetailedEncounter } from '../encounters/lookup.js';
-import { actorOf } from '../encounters/states.js';
-import { nextState } from '../encounters/states.js';
+import { showEndedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
+import { actorOf, nextState } from '../encounters/states.js';
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
 import type { ReadContext } from '../transactions/transaction.js';
@@ -29,14 +28,18 @@ export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly EncounterTreatment[];
+  /** Of the patient, first those of the encounter. */
   readonly documents: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
-  /** Whether older reviews are left out. */
-  readonly hasMoreReviews: boolean;
+  /** Cancelled or expired. */
+  readonly endedEncounters: readonly DetailedEncounter[];
+  /** Whether older documents, reviews or ended encounters are left out. */
+  readonly hasMore: boolean;
   readonly duplicates: readonly Duplicate[];
 }
 
-const MAX_REVIEWS = 100;
+/** Of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
+const MOST = 100;
 
 /**
  * The chart of an encounter, for the provider that holds its claim (R-103).
@@ -58,6 +61,9 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
   const { db } = context;
   const { patientId, gfeItems } = encounter;
   const others = await findDuplicates(context, patientId, gfeItems, null);
+  const files = await patientDocuments(db, encounter);
+  const reviews = await latestReviews(db, encounter);
+  const ended = await showEndedEncounters(context, patientId, MOST);
   return {
     encounter,
     patient: await getPatient(context, patientId),
@@ -67,29 +73,38 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
       'EncounterTreatment',
       Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
     ),
-    documents: await includedDocuments(db, encounter),
-    ...(await latestReviews(db, encounter)),
+    documents: files.documents,
+    earlierReviews: reviews.earlierReviews,
+    endedEncounters: ended.encounters,
+    hasMore: files.hasMore || reviews.hasMore || ended.hasMore,
     duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
   };
 }
 
-async function includedDocuments(db: Queries, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {
+async function patientDocuments(db: Queries, { tenantId, patientId, documents }: DetailedEncounter) {
   const ids = documents.map(({ documentId }) => documentId);
-  const found = await findRows(db, tenantId, 'Document', Prisma.sql`id = ANY(${ids}::uuid[])`);
-  return ids.flatMap((id) => found.find((document) => document.id === id) ?? []);
+  const most = ids.length + MOST;
+  const found = await findRows(
+    db,
+    tenantId,
+    'Document',
+    Prisma.sql`patient_id = ${patientId}::uuid
+      ORDER BY array_position(${ids}::uuid[], id), created_at DESC, id DESC LIMIT ${most + 1}`,
+  );
+  return { documents: found.slice(0, most), hasMore: found.length > most };
 }
 
 async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {
   const latest = Prisma.sql`
     SELECT id, completed_at, encounter_no, review_notes FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
-    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MAX_REVIEWS + 1}`;
+    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST + 1}`;
   const size = Prisma.sql`1000 + octet_length(coalesce(review_notes, ''))
     + (SELECT coalesce(sum(octet_length(text) + 200), 0) FROM encounter_addendum AS addendum
       WHERE addendum.tenant_id = ${tenantId} AND addendum.encounter_id = found.id)`;
   const order = Prisma.sql`completed_at DESC, encounter_no DESC`;
   const found = await db.of(tenantId).rows<{ readonly id: string }>(withinBytes(latest, order, size));
-  const ids = pageOf(found, MAX_REVIEWS).map(({ id }) => id);
+  const ids = pageOf(found, MOST).map(({ id }) => id);
   const where = Prisma.sql`id = ANY(${ids}::uuid[]) ORDER BY ${order}`;
   const reviews = await findRows(db, tenantId, 'Encounter', where);
   const ofReviews = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
@@ -102,5 +117,5 @@ async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncou
     addenda: addendaOf(review.id),
     ...review,
   }));
-  return { earlierReviews, hasMoreReviews: found.length > ids.length };
+  return { earlierReviews, hasMore: found.length > ids.length };
 }

@@ -21,8 +21,11 @@ export function requireSameChart(chart: Chart, version: string): void {
 const digest = (facts: unknown): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 
-/** What the parts consist of. Nothing in it changes by time alone: an approval that runs out is no change of the chart. */
-function partsOf({ encounter, patient, treatments, documents, earlierReviews }: Chart): Record<ChartPart, unknown> {
+/** What the parts consist of. Nothing in it changes by time alone: an approval that runs out, or an
+ * encounter that expires, is no change of the chart. */
+function partsOf(chart: Chart): Record<ChartPart, unknown> {
+  const { encounter, patient, treatments, documents, earlierReviews, endedEncounters } = chart;
+  const cancelled = endedEncounters.filter(({ status }) => status === 'cancelled');
   const { firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian } = patient;
   const { medicalHistory, notes, insuranceInfo } = patient;
   return {
@@ -30,15 +33,19 @@ function partsOf({ encounter, patient, treatments, documents, earlierReviews }: 
     medicalHistory,
     notes: [notes, encounter.additionalNotes],
     documents: documents.map(({ id }) => id),
-    information: encounter.information,
+    information: [encounter, ...cancelled].flatMap(({ information }) => information),
     decisions: [
       encounter.gfeItems.map(({ status }) => status),
       earlierReviews.map(({ id, reviewNotes, gfeItems, addenda }) => [
         id,
         reviewNotes,
-        gfeItems.map((item) => [item.status, item.denialReason, item.revocationReason]),
+        gfeItems.map((item) => [
+          item.status,
+          ...[item.denialReason, item.rationale, item.declinedTreatmentIds, item.revocationReason],
+        ]),
         addenda.map((addendum) => addendum.text),
       ]),
+      cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
     ],
     // Their prescriptions are frozen.
     treatments: treatments.map(({ productId }) => productId),

@@ -60,16 +60,16 @@ it('listOrders ends a page with many refunds at 1 MiB, and the cursor reaches ev
   expect(orders.map(({ order_no }) => order_no)).toEqual(made.reverse());
 });
 
-it('getChart omits earlier reviews beyond 1 MiB, sets hasMoreReviews, and always shows the latest', async () => {
+it('getChart omits earlier reviews beyond 1 MiB, sets hasMore, and always shows the latest', async () => {
   const patientId = await newPatient(harness, partner);
   const reviewed = [];
   for (let count = 0; count < 3; count += 1) reviewed.push(await completedEncounter(harness, partner, { patientId }));
   const { encounter_id } = await claimedEncounter(harness, partner, { patientId });
   const chart = async () => (await get(`/encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
   const whole = await chart();
-  expect([whole.earlierReviews.length, whole.hasMoreReviews]).toEqual([3, false]);
+  expect([whole.earlierReviews.length, whole.hasMore]).toEqual([3, false]);
   const long = '\u{1F489}'.repeat(4_000);
   for (const earlier of reviewed) await addAddenda(harness, partner, earlier.encounter_id, 100, long);
   const latest = { encounter_id: reviewed.at(-1)?.encounter_id };
-  expect(await chart()).toMatchObject({ earlierReviews: [latest], hasMoreReviews: true });
+  expect(await chart()).toMatchObject({ earlierReviews: [latest], hasMore: true });
 });

@@ -47,6 +47,11 @@ async function denyElsewhere(): Promise<void> {
   const treatmentIds = [await newProduct(harness, partner)];
   await reviewed(harness, partner, await newEncounter(harness, partner, { ...body, treatmentIds }), deny);
 }
+async function cancelElsewhere(): Promise<void> {
+  const treatmentIds = [await newProduct(harness, partner)];
+  const { encounter_id } = await newEncounter(harness, partner, { ...body, treatmentIds });
+  await post(`/encounters/${encounter_id}/cancel`, { reason: 'clinically_inappropriate' });
+}
 const revokeElsewhere = (): Promise<Answer> => {
   const items = earlier.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
     categoryId,
@@ -64,6 +69,8 @@ const changes: readonly [name: string, change: () => Promise<unknown>, changed: 
   ['another medical history', patch({ medicalHistory: 'Pregnant' }), ['medicalHistory']],
   ['other notes', patch({ notes: 'Pregnant' }), ['notes']],
   ['information and a document of the partner', answerQuestion, ['documents', 'information']],
+  ['a document that no encounter names', () => newDocument(harness, partner, body.patientId), ['documents']],
+  ['a cancellation elsewhere', cancelElsewhere, ['decisions']],
   ['a denial elsewhere', denyElsewhere, ['decisions']],
   ['a revocation elsewhere', revokeElsewhere, ['decisions']],
   ['an addendum elsewhere', addendum, ['decisions']],
