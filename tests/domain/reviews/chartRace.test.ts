@@ -1,0 +1,71 @@
+import { encounterBody, newEncounter, newPartner, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
+import { claim, reviewBody, reviewer } from '../../support/reviews.js';
+
+// A change of the chart races with the review of the chart that was read before. Events are in the order of commits, so
+// they show which of them was first.
+
+/** Races of each kind; `RACES=200` runs more. */
+const races = Number(process.env['RACES'] ?? 20);
+
+let harness: Harness;
+let partner: Partner;
+let given: Awaited<ReturnType<typeof encounterBody>>;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  given = await encounterBody(harness, partner);
+});
+afterAll(() => harness.close());
+
+const send = (request: `${'GET' | 'POST' | 'PATCH'} /${string}`, json?: object): Promise<Answer> =>
+  call(harness, request, { token: partner.token, ...(json && { json }) });
+
+const changes: Readonly<Record<string, { event: string; change(patientId: string): Promise<unknown> }>> = {
+  'a change of the medical history': {
+    event: 'patient.updated',
+    change: (patientId) => send(`PATCH /clients/${patientId}`, { medicalHistory: 'Pregnant' }),
+  },
+  'an upload of lab results': {
+    event: 'document.created',
+    change: async (patientId) =>
+      insertDocumentRow(await callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
+  },
+};
+
+/** The types of the patient's events, in the order of their commits. */
+async function eventsOf(patientId: string, encounterNo: number): Promise<string[]> {
+  const rows = await harness.domain.db.prisma.$queryRaw<{ type: string }[]>`
+    SELECT type::text FROM event WHERE tenant_id = ${partner.tenantId} AND (data->>'patientId' = ${patientId}
+      OR data->>'user_id' = ${patientId} OR data->>'encounter_id' = ${String(encounterNo)}) ORDER BY position`;
+  return rows.map(({ type }) => type);
+}
+
+it.each(Object.entries(changes))(
+  `a review of a chart that %s has made outdated is refused, in ${races} races`,
+  async (_name, { event, change }) => {
+    const outcomes = new Set<string>();
+    for (let number = 0; number < races; number += 1) {
+      const patientId = await insertPatientRow(harness, partner);
+      const encounter = await claim(harness, partner, await newEncounter(harness, partner, { ...given, patientId }));
+      const path = `/encounters/${encounter.encounter_id}` as const;
+      const { chartVersion } = (await send(`GET ${path}/chart?reviewerRef=${reviewer}`)).body;
+      const review = (): Promise<Answer> => send(`POST ${path}/review`, { ...reviewBody(encounter), chartVersion });
+      const early = number % 2 === 0 ? change(patientId) : undefined;
+      const answer = review();
+      await (early ?? change(patientId));
+      const { status, body } = await answer;
+      const types = (await eventsOf(patientId, encounter.encounter_id)).filter(
+        (type) => type === event || type === 'encounter.completed',
+      );
+      outcomes.add(`${status} ${body.code ?? body.status}: ${types.join(', ')}`);
+    }
+    expect([...outcomes].sort()).toEqual([
+      `200 completed: encounter.completed, ${event}`,
+      `409 chart_changed: ${event}`,
+    ]);
+  },
+  600_000,
+);
