@@ -116,30 +116,27 @@ async function eventTypesOf(tenantId: string): Promise<string[]> {
   return (await pool.query<{ type: string }>(text, [tenantId])).rows.map(({ type }) => type);
 }
 
-/** One race; returns which of the two came first. */
-async function race(tenantId: string, { event, hold, refusal, act }: Rival, isRivalFirst: boolean): Promise<string> {
+/**
+ * One race; returns which of the two came first.
+ * @param headStart of the rival: how many requests precede the shipment
+ */
+async function race(tenantId: string, { event, hold, refusal, act }: Rival, headStart: number): Promise<string> {
   const { token } = await newClient(harness, tenantId);
   const numbers = await numbersOf(tenantId);
   const send: Send = (path, json, headers = {}) => call(harness, `POST ${path}`, { token, json, headers });
-  const ship = (): Promise<Answer> => {
+  const ship = async (): Promise<Answer> => {
+    for (let request = 0; request < headStart; request += 1) await getOrder(harness, { token }, numbers.order_no);
     const { pharmacyId } = template.order.lines[0];
     return send(`/orders/${numbers.order_no}/fulfilments`, { pharmacyId, status: 'shipped' });
   };
-  // A shipment takes fewer statements: where the rival starts first, one more request precedes the shipment.
-  const late = async (): Promise<Answer> => {
-    await getOrder(harness, { token }, numbers.order_no);
-    return ship();
-  };
-  const acts = [() => act(send, numbers), isRivalFirst ? late : ship];
-  const answers = await Promise.all((isRivalFirst ? acts : acts.toReversed()).map(async (start) => start()));
-  const [ended, shipped] = isRivalFirst ? answers : answers.toReversed();
+  const [shipped, ended] = await Promise.all([ship(), act(send, numbers)]);
   const types = await eventTypesOf(tenantId);
   const { lines } = (await getOrder(harness, { token }, numbers.order_no)).body;
   const [{ fulfilment, hold: held }] = lines;
-  const hasEnded = ended?.status === 200 || ended?.status === 201;
-  const outcome = [hasEnded, shipped?.status, shipped?.body.code, fulfilment.status, held && held.reason];
+  const hasEnded = ended.status === 200 || ended.status === 201;
+  const outcome = [hasEnded, shipped.status, shipped.body.code, fulfilment.status, held && held.reason];
   const order = types.filter((type) => type === event || type === 'order.fulfilment_updated');
-  if (shipped?.status === 200) {
+  if (shipped.status === 200) {
     expect([...outcome, ...order]).toEqual([
       ...[true, 200, undefined, 'shipped', null],
       ...['order.fulfilment_updated', event],
@@ -159,8 +156,8 @@ it.each(Object.entries(rivals))(
     await Promise.all(
       Array.from({ length: lanes }, async (_, lane) => {
         for (let number = lane; number < races; number += lanes) {
-          // In rounds of eight, so that each action starts first in each lane.
-          first.push(await race(`${prefix}-${number}`, rival, number % (2 * lanes) < lanes));
+          // A shipment takes fewer statements than its rivals, so the rivals win only with a head start.
+          first.push(await race(`${prefix}-${number}`, rival, Math.floor(number / lanes) % 8));
         }
       }),
     );
