@@ -4616,7 +4616,7 @@ export interface components {
             paid_amt: components["schemas"]["MoneyText"];
             /** @description Sum of the refunds. */
             refunded_amt: components["schemas"]["MoneyText"];
-            /** @description What held lines cost and nobody has paid. It is not due. */
+            /** @description The unpaid price of held lines. It is not due. */
             held_amt: components["schemas"]["MoneyText"];
             /** @description What is left to pay: `grand_total` minus `paid_amt` and `held_amt`, and 0.00 once the order was paid. A refund is not a debt. */
             balance_amt: components["schemas"]["MoneyText"];

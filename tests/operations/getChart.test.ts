@@ -9,6 +9,7 @@ import {
 } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { callerContext, insertDocumentRow } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';
 import {
   cancelled,
@@ -65,6 +66,18 @@ describe('200', () => {
     expect(chart.earlierReviews).toMatchObject([{ encounter_id, clinicId, reviewerRef: reviewer, decisions }]);
     expect(chart.duplicates).toMatchObject([{ encounter_id: other.encounter_id, status: 'pending_review' }]);
     expect(await latestRow()).toMatchObject({ patientId, reviewerRef: reviewer, status: 200, outcome: 'success' });
+  });
+
+  it('shows at most 100 documents that the encounter does not name, and sets hasMore if there are more', async () => {
+    const patientId = await newPatient(harness, partner);
+    const claimed = await claimedEncounter(harness, partner, { patientId });
+    const chart = async () => (await open(claimed.encounter_id)).body;
+    const context = await callerContext(harness, partner, () => harness.clock.now);
+    const upload = () => insertDocumentRow(context, patientId, 'lab-results');
+    for (let count = 0; count < 100; count += 1) await upload();
+    expect(await chart()).toMatchObject({ documents: { length: 100 }, hasMore: false });
+    await upload();
+    expect(await chart()).toMatchObject({ documents: { length: 100 }, hasMore: true });
   });
 });
 

@@ -5,7 +5,7 @@ import type { ItemIdentity } from '../catalog/itemKey.js';
 export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'clinicId' | 'createdAt'> &
   Pick<GfeItem, 'categoryId' | 'categoryName' | 'subcategoryId' | 'subCategoryName'>;
 
-const MOST = 100;
+const MAX_DUPLICATES = 100;
 
 /** Open encounters of a patient with one of these items, latest first (R-104); `clinicIds` null = every clinic. */
 export function findDuplicates(
@@ -25,7 +25,7 @@ export function findDuplicates(
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.patient_id = ${patientId}::uuid
       AND encounter.phase = 'open'
       AND (item.category_id, item.subcategory_id) IN (${keysOf(items)}) ${places}
-    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`;
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MAX_DUPLICATES}`;
 }
 
 /** Selects the keys of items, for `(category_id, subcategory_id) IN`. */

@@ -149,7 +149,7 @@ export async function lockOrder({ db }: TransactionContext, tenantId: string, or
     SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
 }
 
-/** Makes an order final: its lines are not held by time any more. */
+/** Makes an order final: the end of an approval no longer holds its lines. */
 export async function endOrder(
   { db }: TransactionContext,
   { tenantId, id }: OrderRecord,

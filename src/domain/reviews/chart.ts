@@ -39,7 +39,7 @@ export interface Chart {
 }
 
 /** Of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
-const MOST = 100;
+const MAX_ENTRIES = 100;
 
 /**
  * The chart of an encounter, for the provider that holds its claim (R-103).
@@ -63,7 +63,7 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
   const others = await findDuplicates(context, patientId, gfeItems, null);
   const files = await patientDocuments(db, encounter);
   const reviews = await latestReviews(db, encounter);
-  const ended = await showEndedEncounters(context, patientId, MOST);
+  const ended = await showEndedEncounters(context, patientId, MAX_ENTRIES);
   return {
     encounter,
     patient: await getPatient(context, patientId),
@@ -83,7 +83,7 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
 
 async function patientDocuments(db: Queries, { tenantId, patientId, documents }: DetailedEncounter) {
   const ids = documents.map(({ documentId }) => documentId);
-  const most = ids.length + MOST;
+  const most = ids.length + MAX_ENTRIES;
   const found = await findRows(
     db,
     tenantId,
@@ -98,13 +98,13 @@ async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncou
   const latest = Prisma.sql`
     SELECT id, completed_at, encounter_no, review_notes FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
-    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST + 1}`;
+    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MAX_ENTRIES + 1}`;
   const size = Prisma.sql`1000 + octet_length(coalesce(review_notes, ''))
     + (SELECT coalesce(sum(octet_length(text) + 200), 0) FROM encounter_addendum AS addendum
       WHERE addendum.tenant_id = ${tenantId} AND addendum.encounter_id = found.id)`;
   const order = Prisma.sql`completed_at DESC, encounter_no DESC`;
   const found = await db.of(tenantId).rows<{ readonly id: string }>(withinBytes(latest, order, size));
-  const ids = pageOf(found, MOST).map(({ id }) => id);
+  const ids = pageOf(found, MAX_ENTRIES).map(({ id }) => id);
   const where = Prisma.sql`id = ANY(${ids}::uuid[]) ORDER BY ${order}`;
   const reviews = await findRows(db, tenantId, 'Encounter', where);
   const ofReviews = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;

@@ -2,7 +2,7 @@ import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { showEncounter } from '../encounters/lookup.js';
-import { nextState } from '../encounters/states.js';
+import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   announce,
@@ -22,7 +22,6 @@ import { requireLicence } from '../providers/licences.js';
 import { identityOf } from './certificate.js';
 import { readChart } from './chart.js';
 import { requireSameChart } from './chartVersion.js';
-import { actorOf, type Reviewer } from '../encounters/states.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
@@ -97,8 +96,8 @@ export async function submitReview(
     const decided = matchDecisions(encounter, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
     const reviewedIdentity = await identityOf(context, encounter.patientId);
-    const review = { ...reviewColumns(visit, body.notes), reviewedById, reviewedIdentity, completedAt: now };
-    const set = { ...claimEnd, ...review };
+    const written = reviewColumns(visit, body.notes);
+    const set = { ...claimEnd, ...written, reviewedById, reviewedIdentity, completedAt: now };
     return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
   });
 }
