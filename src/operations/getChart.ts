@@ -4,10 +4,7 @@ import { openChart } from '../domain/reviews/chart.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { chartView } from '../views/chartView.js';
 
-/**
- * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The patient is audited even if access is
- * denied.
- */
+/** GET /encounters/{encounter_id}/chart: for the provider with the claim. Audits the patient even if denied. */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;
