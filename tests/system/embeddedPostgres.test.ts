@@ -96,7 +96,7 @@ describe('one owner', () => {
   it('creates the cluster on the first start only, on loopback, with a password and files that other users cannot read', async () => {
     const first = await here('server');
     expect(first.started).toBe(true);
-    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await query(first.url, 'CREATE TABLE survivor AS SELECT 1 AS n');
     expect(await query(first.url, 'SHOW listen_addresses')).toEqual([['127.0.0.1']]);
     expect(await query(first.url, 'SHOW server_encoding')).toEqual([['UTF8']]);
     expect(await query(first.url, `SELECT lower('ÀÉÎ'), 'a' < 'B'`)).toEqual([['àéî', false]]);
@@ -109,7 +109,7 @@ describe('one owner', () => {
     expect(await isGone(first.url)).toBe(true);
     const second = await here('server');
     expect(second.started).toBe(true);
-    expect(await query(second.url, 'SELECT n FROM kept')).toEqual([[1]]);
+    expect(await query(second.url, 'SELECT n FROM survivor')).toEqual([[1]]);
   });
 
   it('writes no value of a failed statement to the log of PostgreSQL', async () => {
