@@ -6400,7 +6400,7 @@ export interface components {
              * @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored.
              * @example 0a1b2c3d4e5f.1a1b2c3d4e5f.2a1b2c3d4e5f.3a1b2c3d4e5f.4a1b2c3d4e5f.5a1b2c3d4e5f.6a1b2c3d4e5f
              */
-            chartVersion?: string | null;
+            chartVersion: string;
             /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];

@@ -11,7 +11,7 @@ import { encounterBody, newDocument, newPartner, shipTo, type Partner } from '..
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
-import { completedEncounter } from '../support/reviews.js';
+import { completedEncounter, noChartVersion } from '../support/reviews.js';
 import { newWebhooks } from '../support/webhooks.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -65,7 +65,11 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   previewEncounter: withEncounter,
   claimEncounter: () => ({ reviewerRef: 'NPI-1' }),
   releaseEncounter: () => ({ reviewerRef: 'NPI-1' }),
-  submitReview: () => ({ reviewerRef: 'NPI-1', decisions: [{ ...item, decision: 'approved' }] }),
+  submitReview: () => ({
+    reviewerRef: 'NPI-1',
+    chartVersion: noChartVersion,
+    decisions: [{ ...item, decision: 'approved' }],
+  }),
   revokeApprovals: () => ({ reviewerRef: 'NPI-1', items: [item], reason: 'Audit.' }),
   getChart: () => ({ reviewerRef: 'NPI-1' }),
   addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),

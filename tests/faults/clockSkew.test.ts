@@ -43,7 +43,7 @@ async function live(isAheadFirst: boolean): Promise<void> {
   await send(`${at}/request-information`, { reviewerRef: reviewer, message: 'Which dose?' });
   await send(`${at}/information`, { additionalNotes: 'None.' });
   const claimed = await send(`${at}/claim`, { reviewerRef: reviewer });
-  const { order_no } = await send(`${at}/review`, reviewBody(claimed));
+  const { order_no } = await send(`${at}/review`, await reviewBody(harness, partner, claimed));
   await send(`${at}/addenda`, { reviewerRef: reviewer, text: 'Called the patient.' });
   const { payments } = await send(`POST /orders/${order_no}/payments`, { amount: '1.00' });
   const refund = { payment_id: payments[0].id, amount: '1.00', reason: 'Goodwill.' };

@@ -194,7 +194,8 @@ describe('a reset of the connection at each position in the responses of Postgre
     const answers = await cutAtEachPlace(async () => {
       const claimed = await claimedEncounter(harness, partner);
       reviewed.push(claimed.encounter_id);
-      return { target: `POST /encounters/${claimed.encounter_id}/review`, json: reviewBody(claimed) };
+      const json = await reviewBody(harness, partner, claimed);
+      return { target: `POST /encounters/${claimed.encounter_id}/review`, json };
     });
     expectOrdinary('reviews', answers);
     const orders = await harness.domain.db.prisma.order.findMany({

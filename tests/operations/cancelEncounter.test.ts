@@ -61,7 +61,7 @@ describe('200', () => {
       const { status, body } = await send(encounter.encounter_id);
       expect([status, body.status, body.leaseExpiresAt]).toEqual([200, 'cancelled', null]);
     }
-    const review = { token: provider.token, json: reviewBody(claimed) };
+    const review = { token: provider.token, json: await reviewBody(harness, provider, claimed) };
     expectInvalidState(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, review), 'cancelled');
   });
 

@@ -12,7 +12,7 @@ import {
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, reviewer } from '../support/reviews.js';
+import { completedEncounter, reviewBody, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -97,7 +97,9 @@ describe('200', () => {
     const claimed = { token: partner.token, json: { reviewerRef: 'NPI-2' } };
     await call(harness, `POST /encounters/${first.encounter_id}/claim`, claimed);
     const [{ categoryId, subcategoryId }] = first.gfe_data;
-    const json = { reviewerRef: 'NPI-2', decisions: [{ categoryId, subcategoryId, decision: 'approved' }] };
+    const { chartVersion } = await reviewBody(harness, partner, { ...first, reviewerRef: 'NPI-2' });
+    const decisions = [{ categoryId, subcategoryId, decision: 'approved' }];
+    const json = { reviewerRef: 'NPI-2', chartVersion, decisions };
     const original = (await call(harness, `POST /encounters/${first.encounter_id}/review`, { ...claimed, json })).body;
     harness.clock.advance(60);
     const reused = await newEncounter(harness, partner, again);

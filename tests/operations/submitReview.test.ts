@@ -9,6 +9,7 @@ import {
   claimedEncounter,
   deny,
   eventsOf,
+  noChartVersion,
   reviewBody,
   reviewed,
   reviewer,
@@ -39,7 +40,7 @@ describe('200', () => {
   it('completes the encounter and creates its order', async () => {
     const claimed = await bothClaimed();
     harness.clock.advance(600);
-    const json = { ...reviewBody(claimed), notes: 'History read.' };
+    const json = { ...(await reviewBody(harness, partner, claimed)), notes: 'History read.' };
     const { status, headers, body } = await send(claimed.encounter_id, json);
     const now = harness.clock.now.toISOString();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
@@ -57,7 +58,7 @@ describe('200', () => {
 
   it('orders only the approved items: 255.00 of 554.00 (scenario C)', async () => {
     const claimed = await bothClaimed();
-    const { body } = await send(claimed.encounter_id, reviewBody(claimed, denySecond));
+    const { body } = await send(claimed.encounter_id, await reviewBody(harness, partner, claimed, denySecond));
     expect(body).toMatchObject({
       status: 'completed',
       estimate: { grand_total: 554 },
@@ -76,7 +77,7 @@ describe('200', () => {
 
   it('denies the encounter and creates no order if every item is denied (scenario C)', async () => {
     const claimed = await bothClaimed();
-    const { body } = await send(claimed.encounter_id, reviewBody(claimed, deny));
+    const { body } = await send(claimed.encounter_id, await reviewBody(harness, partner, claimed, deny));
     const completedAt = harness.clock.now.toISOString();
     const final = { status: 'denied', order_no: null, leaseExpiresAt: null, version: 3 };
     expect(body).toMatchObject({ ...final, reviewerRef: reviewer, completedAt });
@@ -91,7 +92,7 @@ describe('200', () => {
     harness.clock.now = new Date('2026-11-20T15:35:00.000Z');
     const visits = { treatmentIds: [botox, semaglutide], reviewType: 'synchronous' };
     const claimed = await claimedEncounter(harness, partner, visits);
-    const { decisions, ...rest } = reviewBody(claimed, denySecond);
+    const { decisions, ...rest } = await reviewBody(harness, partner, claimed, denySecond);
     const upper = JSON.parse(JSON.stringify(decisions), (key, value) =>
       /Id$/.test(key) ? value.toUpperCase() : value,
     );
@@ -109,14 +110,14 @@ describe('200', () => {
 
   it('stores no denialReason for an approval that comes with a reason', async () => {
     const claimed = await claimedEncounter(harness, partner);
-    const json = reviewBody(claimed, () => ({ decision: 'approved', reason: 'Fit.' }));
+    const json = await reviewBody(harness, partner, claimed, () => ({ decision: 'approved', reason: 'Fit.' }));
     expect((await send(claimed.encounter_id, json)).body.gfe_data).toMatchObject([{ denialReason: null }]);
   });
 
   it('accepts the review in the last millisecond of the lease', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3599.999);
-    expect((await send(claimed.encounter_id, reviewBody(claimed))).status).toBe(200);
+    expect((await send(claimed.encounter_id, await reviewBody(harness, partner, claimed))).status).toBe(200);
   });
 });
 
@@ -128,7 +129,7 @@ describe('400', () => {
 
   it('accepts a visit only from 15 minutes before the claim until the present', async () => {
     const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
-    const json = reviewBody(claimed);
+    const json = await reviewBody(harness, partner, claimed);
     const at = (startedAt: string, endedAt: string) => ({ ...json, visit: { startedAt, endedAt } });
     const late = at('2026-11-20T15:29:59.999Z', '2026-11-20T15:46:00.001Z');
     const faults = ['startedAt', 'endedAt'].map((name) => ({ pointer: `#/visit/${name}`, code: 'range' }));
@@ -145,16 +146,16 @@ describe('400', () => {
     ['notes of more than 5000 characters', { notes: 'x'.repeat(5001) }, '#/notes', 'maxLength'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, change, pointer, code) => {
     const claimed = await claimedEncounter(harness, partner);
-    const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), ...change });
+    const answer = await send(claimed.encounter_id, { ...(await reviewBody(harness, partner, claimed)), ...change });
     expectProblem(answer, 400, 'validation_failed', [{ pointer, code }]);
     expect(await stored(claimed)).toEqual(claimed);
   });
 
   it('answers visit_required to a live review without a visit before it checks the decisions', async () => {
     const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
-    const { reviewerRef } = reviewBody(claimed);
+    const { visit: _visit, ...review } = await reviewBody(harness, partner, claimed);
     const [{ categoryId, subcategoryId }] = claimed.gfe_data;
-    const json = { reviewerRef, decisions: [{ categoryId, subcategoryId, decision: 'denied' }] };
+    const json = { ...review, decisions: [{ categoryId, subcategoryId, decision: 'denied' }] };
     expectProblem(await send(claimed.encounter_id, json), 400, 'visit_required', [{ pointer: '#/visit' }]);
     expectProblem(await send(claimed.encounter_id, { ...json, visit }), 400, 'decisions_incomplete');
     expect(await stored(claimed)).toEqual(claimed);
@@ -173,7 +174,7 @@ describe('400', () => {
     ],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, change, pointers) => {
     const claimed = await bothClaimed();
-    const json = reviewBody(claimed);
+    const json = await reviewBody(harness, partner, claimed);
     const decisions = change(json['decisions'] as Record<string, unknown>[]);
     const answer = await send(claimed.encounter_id, { ...json, decisions });
     const faults = pointers.map((pointer) => ({ pointer: `#/decisions${pointer}`, code: 'decisions_incomplete' }));
@@ -186,7 +187,11 @@ describe('403', () => {
   it('refuses a client that is limited to other clinics, before it looks at the state', async () => {
     const encounter = await newEncounter(harness, partner);
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    expectProblem(await send(encounter.encounter_id, reviewBody(encounter), limited), 403, 'clinic_not_permitted');
+    expectProblem(
+      await send(encounter.encounter_id, await reviewBody(harness, partner, encounter), limited),
+      403,
+      'clinic_not_permitted',
+    );
   });
 });
 
@@ -194,7 +199,7 @@ describe('404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const claimed = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [claimed.encounter_id, 999_999_999]) {
-      expectProblem(await send(id, reviewBody(claimed)), 404, 'encounter_not_found');
+      expectProblem(await send(id, await reviewBody(harness, partner, claimed)), 404, 'encounter_not_found');
     }
   });
 });
@@ -203,13 +208,17 @@ describe('409', () => {
   it('refuses an unclaimed encounter before it checks the decisions', async () => {
     const encounter = await newEncounter(harness, partner);
     const decisions = [{ categoryId: encounter.id, subcategoryId: encounter.id, decision: 'denied' }];
-    expectInvalidState(await send(encounter.encounter_id, { reviewerRef: reviewer, decisions }), 'pending_review');
+    const json = { reviewerRef: reviewer, chartVersion: noChartVersion, decisions };
+    expectInvalidState(await send(encounter.encounter_id, json), 'pending_review');
   });
 
   it('refuses every provider except the holder of the claim, whose reference must match exactly', async () => {
     const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
     for (const reviewerRef of ['Dr B', 'dr a', 'Dr A ']) {
-      const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), reviewerRef });
+      const answer = await send(claimed.encounter_id, {
+        ...(await reviewBody(harness, partner, claimed)),
+        reviewerRef,
+      });
       expectProblem(answer, 409, 'claimed_by_other');
     }
     expect(await stored(claimed)).toEqual(claimed);
@@ -218,7 +227,7 @@ describe('409', () => {
   it('refuses a provider whose lease has ended, before any sweep', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3600);
-    expectInvalidState(await send(claimed.encounter_id, reviewBody(claimed)), 'pending_review');
+    expectInvalidState(await send(claimed.encounter_id, await reviewBody(harness, partner, claimed)), 'pending_review');
     expect(await stored(claimed)).toEqual(claimed);
   });
 
@@ -229,7 +238,8 @@ describe('409', () => {
       await cancelled(harness, partner, await claimedEncounter(harness, partner)),
     ]) {
       const [{ categoryId, subcategoryId }] = over.gfe_data;
-      const json = { reviewerRef: reviewer, decisions: [{ categoryId, subcategoryId, decision: 'approved' }] };
+      const decisions = [{ categoryId, subcategoryId, decision: 'approved' }];
+      const json = { reviewerRef: reviewer, chartVersion: noChartVersion, decisions };
       expectInvalidState(await send(over.encounter_id, json), over.status);
       expect(await stored(over)).toEqual(over);
     }
@@ -239,7 +249,7 @@ describe('409', () => {
 describe('500', () => {
   it.each(['order', 'order_line', 'event'])('rolls back the review when the table %s fails', async (table) => {
     const claimed = await bothClaimed();
-    const json = reviewBody(claimed);
+    const json = await reviewBody(harness, partner, claimed);
     const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));
     expectProblem(answer, 500, 'internal_error');
     expect(await stored(claimed)).toEqual(claimed);

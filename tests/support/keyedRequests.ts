@@ -89,7 +89,8 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
   },
   async submitReview({ harness, partner }) {
     const encounter = await claimedEncounter(harness, partner);
-    return onEncounter('review', encounter, reviewBody(encounter), reviewBody(encounter, deny));
+    const json = await reviewBody(harness, partner, encounter);
+    return onEncounter('review', encounter, json, await reviewBody(harness, partner, encounter, deny));
   },
   async addAddendum({ harness, partner }) {
     const json = { reviewerRef: reviewer, text: 'Seen.' };

@@ -21,16 +21,33 @@ export type Decide = (item: { readonly categoryId: string }, index: number) => R
 export const approve: Decide = () => ({ decision: 'approved' });
 export const deny: Decide = () => ({ decision: 'denied', reason: 'Contraindicated.' });
 
-/** A body for the review of an encounter: one decision for each pending item. */
-export function reviewBody(encounter: Encounter, decide: Decide = approve): Record<string, unknown> {
+/** The version of no chart, for reviews that are refused before their version counts. */
+export const noChartVersion = Array(7).fill('0'.repeat(12)).join('.');
+
+/** The version of an encounter's chart, or {@link noChartVersion} if the caller may not read it. */
+async function chartVersionOf(harness: Harness, { token }: Caller, encounter: Encounter): Promise<string> {
+  const { encounter_id, reviewerRef } = encounter;
+  const reference = encodeURIComponent(reviewerRef ?? reviewer);
+  const { body } = await call(harness, `GET /encounters/${encounter_id}/chart?reviewerRef=${reference}`, { token });
+  return body.chartVersion ?? noChartVersion;
+}
+
+/** A body for the review of an encounter as its chart is now: one decision for each pending item. */
+export async function reviewBody(
+  harness: Harness,
+  caller: Caller,
+  encounter: Encounter,
+  decide: Decide = approve,
+): Promise<Record<string, unknown>> {
   const { gfe_data, reviewType, claimedAt } = encounter;
+  const chartVersion = await chartVersionOf(harness, caller, encounter);
   const pending: Item[] = gfe_data.filter(({ status }: Item) => status === 'pending_review');
   const decisions = pending.map((item, index) => {
     const { categoryId, subcategoryId } = item;
     return { categoryId, subcategoryId, ...decide(item, index) };
   });
   const visit = { startedAt: claimedAt, endedAt: claimedAt };
-  return { reviewerRef: reviewer, decisions, ...(reviewType === 'synchronous' ? { visit } : {}) };
+  return { reviewerRef: reviewer, chartVersion, decisions, ...(reviewType === 'synchronous' ? { visit } : {}) };
 }
 
 /** Sends an action on an encounter; returns the record, or throws if the action fails. */
@@ -59,7 +76,7 @@ export async function reviewed(
   decide: Decide = approve,
 ): Promise<Encounter> {
   const claimed = await claim(harness, caller, encounter);
-  return act(harness, caller, claimed, 'review', reviewBody(claimed, decide));
+  return act(harness, caller, claimed, 'review', await reviewBody(harness, caller, claimed, decide));
 }
 
 /** An encounter without the members that only its retrieval shows. */

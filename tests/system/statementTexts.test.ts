@@ -88,7 +88,8 @@ const operations: Record<string, Prepare> = {
     const of = await parts(length);
     await completedEncounter(harness, partner, of);
     const claimed = await claimedEncounter(harness, partner, of);
-    return () => send(`POST /encounters/${claimed.encounter_id}/review`, reviewBody(claimed, deny));
+    const review = await reviewBody(harness, partner, claimed, deny);
+    return () => send(`POST /encounters/${claimed.encounter_id}/review`, review);
   },
   async revokeApprovals(length) {
     const { encounter_id, gfe_data } = await completedEncounter(harness, partner, await parts(length));

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import type { Chart } from './chart.js';
+import { showEncounter } from '../encounters/lookup.js';
+import type { ReadContext } from '../transactions/transaction.js';
+import { readChart, type Chart } from './chart.js';
 
 /** A part of a chart whose change makes another version. */
 type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
@@ -9,14 +11,25 @@ type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 /** The version of a chart: one digest for each part, so that a later comparison can name the parts that changed. */
 export const chartVersion = (chart: Chart): string => Object.values(partsOf(chart)).map(digest).join('.');
 
-/** @throws Problem chart_changed with the parts, if the chart has another version than the one that was read */
-export function requireSameChart(chart: Chart, version: string): void {
+/** The version of the chart of an encounter as it is now. Without the lock of the patient, it may change at once. */
+export async function presentChartVersion(context: ReadContext, encounterNo: bigint): Promise<string> {
+  return chartVersion(await presentChart(context, encounterNo));
+}
+
+/**
+ * @throws Problem chart_changed with the parts, if the chart has another version than the one that was read (R-211)
+ */
+export async function requireSameChart(context: ReadContext, encounterNo: bigint, version: string): Promise<void> {
+  const chart = await presentChart(context, encounterNo);
   const read = version.split('.');
   const changed = Object.entries(partsOf(chart)).flatMap(([part, facts], index) =>
     digest(facts) === read[index] ? [] : [part as ChartPart],
   );
   if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
 }
+
+const presentChart = async (context: ReadContext, encounterNo: bigint): Promise<Chart> =>
+  readChart(context, await showEncounter(context, encounterNo));
 
 const digest = (facts: unknown): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);

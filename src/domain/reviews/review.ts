@@ -1,7 +1,6 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { showEncounter } from '../encounters/lookup.js';
 import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
@@ -21,7 +20,6 @@ import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
 import { identityOf } from './certificate.js';
-import { readChart } from './chart.js';
 import { requireSameChart } from './chartVersion.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import { updatedRows } from '../transactions/rows.js';
@@ -76,7 +74,7 @@ export function releaseEncounter(
  * Decides every undecided item. With at least one approved item, newly or by reuse, the encounter is completed and gets its
  * order; otherwise it is denied (R-42).
  * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
- * claimed_by_other; provider_not_licensed; chart_changed; visit_required; decisions_incomplete
+ * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete; chart_changed
  */
 export async function submitReview(
   context: CallerContext,
@@ -90,11 +88,9 @@ export async function submitReview(
     // Approval and denial are open to the same actors. Check the right to decide before the decisions.
     nextState(encounter.status, 'approve', actor);
     await requireLicence(context, encounter, body.reviewerRef, now);
-    if (body.chartVersion !== undefined) {
-      requireSameChart(await readChart(context, await showEncounter(context, encounterNo)), body.chartVersion);
-    }
     requireVisit(encounter, visit, now);
     const decided = matchDecisions(encounter, body.decisions);
+    await requireSameChart(context, encounterNo, body.chartVersion);
     const { apiClientId: reviewedById } = context.caller;
     const reviewedIdentity = await identityOf(context, encounter.patientId);
     const written = reviewColumns(visit, body.notes);

@@ -8,7 +8,7 @@ import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter, itemsOf } from '../encounters/transitions.js';
 import { countFacts } from '../patients/facts.js';
-import { requireLicence } from '../providers/licences.js';
+import { requireLicenceAfterReview } from '../providers/licences.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -23,7 +23,7 @@ export function revokeApprovals(
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     nextState(encounter.status, 'revoke', 'provider');
-    await requireLicence(context, encounter, revocation.reviewerRef, now);
+    await requireLicenceAfterReview(context, encounter, revocation.reviewerRef, now);
     const named = namedItems(encounter, items);
     requireApproved(named, now);
     return {

@@ -10,6 +10,7 @@ import type { EncounterRequest } from '../encounters/draft.js';
 import { requestInformation } from '../reviews/information.js';
 import { revokeApprovals } from '../reviews/revocation.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
+import { presentChartVersion } from '../reviews/chartVersion.js';
 import type { FixedOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
@@ -124,7 +125,8 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
     const decisions = gfeItems.map(({ categoryId, subcategoryId }) => {
       return { categoryId, subcategoryId, decision: 'approved' as const };
     });
-    await submitReview(at(time), encounterNo, { reviewerRef, decisions }, order);
+    const chartVersion = await presentChartVersion(at(time), encounterNo);
+    await submitReview(at(time), encounterNo, { reviewerRef, chartVersion, decisions }, order);
   };
 
   await importBundled(at(catalogAt), tenantId, 'prisma/demo/demo.json');

@@ -8,6 +8,7 @@ import { balanceOf } from '../orders/money.js';
 import { getOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
+import { presentChartVersion } from '../reviews/chartVersion.js';
 import { revokeApprovals } from '../reviews/revocation.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -84,7 +85,8 @@ function review(approves: (index: number) => boolean): Play {
     });
     const now = context.now().toISOString();
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
-    const body = { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit };
+    const chartVersion = await presentChartVersion(context, encounterNo);
+    const body = { reviewerRef: reviewerRef ?? REVIEWER, chartVersion, decisions, ...visit };
     return submitReview(asHolder(context, claimed), encounterNo, body);
   };
 }

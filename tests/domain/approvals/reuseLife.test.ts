@@ -4,6 +4,7 @@ import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters
 import { draftEncounter } from '../../../src/domain/encounters/draft.js';
 import { createEncounter } from '../../../src/domain/encounters/encounters.js';
 import { claimEncounter, submitReview } from '../../../src/domain/reviews/review.js';
+import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { revokeApprovals } from '../../../src/domain/reviews/revocation.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
@@ -123,7 +124,10 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       });
       const visit = { startedAt: new Date(now).toISOString(), endedAt: new Date(now).toISOString() };
       await act((transaction) => claimEncounter(transaction, number, { reviewerRef: 'A' }));
-      await act((transaction) => submitReview(transaction, number, { reviewerRef: 'A', decisions, visit }));
+      await act(async (transaction) => {
+        const chartVersion = await presentChartVersion(transaction, number);
+        return submitReview(transaction, number, { reviewerRef: 'A', chartVersion, decisions, visit });
+      });
       review(life, encounter, each.approves, now);
     } else if (each.what === 'cancel' && encounter?.state === 'open') {
       const reason = each.isInappropriate ? 'clinically_inappropriate' : 'other';

@@ -1,6 +1,7 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { createEncounter, type EncounterRecord } from '../../../src/domain/encounters/encounters.js';
 import { claimEncounter, submitReview } from '../../../src/domain/reviews/review.js';
+import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { revokeApprovals } from '../../../src/domain/reviews/revocation.js';
 import { updatePatient } from '../../../src/domain/patients/update.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
@@ -41,9 +42,10 @@ const decide = (
   decision: 'approved' | 'denied',
   visit?: { startedAt: string; endedAt: string },
 ) =>
-  act((transaction) => {
+  act(async (transaction) => {
+    const chartVersion = await presentChartVersion(transaction, encounter.encounterNo);
     const decisions = itemsOf(encounter).map((item) => ({ ...item, decision, reason: 'x' }));
-    const review = { reviewerRef: 'A', decisions, ...(visit ? { visit } : {}) };
+    const review = { reviewerRef: 'A', chartVersion, decisions, ...(visit ? { visit } : {}) };
     return submitReview(transaction, encounter.encounterNo, review);
   });
 

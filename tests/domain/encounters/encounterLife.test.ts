@@ -5,6 +5,7 @@ import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/
 import { provideInformation, requestInformation } from '../../../src/domain/reviews/information.js';
 import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/reviews/review.js';
+import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { Problem } from '../../../src/problem.js';
 import { copyTenant } from '../../support/copies.js';
@@ -86,7 +87,7 @@ type Waiting = Template['groups'];
 
 /** The domain function that performs the action. */
 function workOf(action: Action, encounterNo: bigint, waiting: Waiting, now: number) {
-  return (context: CallerContext): Promise<unknown> => {
+  return async (context: CallerContext): Promise<unknown> => {
     switch (action.type) {
       case 'claim': {
         const { by: reviewerRef, leaseSeconds, hasUrl } = action;
@@ -101,8 +102,10 @@ function workOf(action: Action, encounterNo: bigint, waiting: Waiting, now: numb
         return provideInformation(context, encounterNo, { additionalNotes: 'x' });
       case 'reschedule':
         return rescheduleEncounter(context, encounterNo, scheduleIn(action.hours, now));
-      case 'review':
-        return submitReview(context, encounterNo, reviewOf(action, waiting, now));
+      case 'review': {
+        const chartVersion = await presentChartVersion(context, encounterNo);
+        return submitReview(context, encounterNo, { ...reviewOf(action, waiting, now), chartVersion });
+      }
       case 'cancel':
         return cancelEncounter(context, encounterNo, { reason: 'other' }, action.by);
       default:

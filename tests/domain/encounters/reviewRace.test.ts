@@ -34,7 +34,8 @@ const inSeconds = (seconds: number) => ({
 describe('twenty simultaneous requests', () => {
   it('submitReview succeeds once, answers 409 to the other nineteen, and creates one order (scenario K)', async () => {
     const claimed = await claimedEncounter(harness, partner, body);
-    const answers = await times(20, () => send(claimed, 'review', reviewBody(claimed)));
+    const review = await reviewBody(harness, partner, claimed);
+    const answers = await times(20, () => send(claimed, 'review', review));
     expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
     for (const { status, body: problem } of answers) {
       if (status === 409) expect(problem).toMatchObject({ code: 'invalid_state', current_status: 'completed' });
@@ -76,8 +77,9 @@ it('simultaneous ends of a review leave one final status, and an order only if i
   const ends = await times(12, () => claimedEncounter(harness, partner, body));
   await Promise.all(
     ends.map(async (claimed, index) => {
+      const review = await reviewBody(harness, partner, claimed);
       const actions = [
-        () => send(claimed, 'review', reviewBody(claimed)),
+        () => send(claimed, 'review', review),
         () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
         () => send(claimed, 'release', { reviewerRef: reviewer }),
         () => lapseDueClaims(inSeconds(3_600), partner.tenantId),

@@ -88,7 +88,11 @@ async function provokeEveryEvent(): Promise<void> {
   await send(`POST /encounters/${encounter.encounter_id}/information`, { json: { additionalNotes: text('none') } });
   await send(`POST /encounters/${encounter.encounter_id}/reschedule`, { json: {} });
   const claimed = await claim(harness, partner, encounter, { reviewerRef: text('provider') });
-  const json = { ...reviewBody(claimed, decide), reviewerRef: text('provider'), notes: text('review') };
+  const json = {
+    ...(await reviewBody(harness, partner, claimed, decide)),
+    reviewerRef: text('provider'),
+    notes: text('review'),
+  };
   await send(`POST /encounters/${claimed.encounter_id}/review`, { json });
   const { order_no } = (await call(harness, `GET /encounters/${claimed.encounter_id}`, partner)).body;
   for (const [amount, reference] of [

@@ -6,6 +6,7 @@ import { getOrder, type OrderRecord } from '../../../src/domain/orders/orders.js
 import { recordPayment } from '../../../src/domain/orders/payments.js';
 import { refundPayment } from '../../../src/domain/orders/refunds.js';
 import { submitReview } from '../../../src/domain/reviews/review.js';
+import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { revokeApprovals } from '../../../src/domain/reviews/revocation.js';
 import { holdExpiredLines } from '../../../src/domain/sweeps/orderHolds.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
@@ -132,7 +133,9 @@ function workOf(each: Action, model: Model, { orderNo, encounterNos, paymentIds 
           decision: 'denied' as const,
           reason: 'x',
         }));
-        await submitReview(context, encounterNos[each.position + 1] ?? 0n, { reviewerRef: 'A', decisions });
+        const encounterNo = encounterNos[each.position + 1] ?? 0n;
+        const chartVersion = await presentChartVersion(context, encounterNo);
+        await submitReview(context, encounterNo, { reviewerRef: 'A', chartVersion, decisions });
         break;
       }
       case 'pay':

@@ -27,6 +27,7 @@ let template: {
   readonly order: Body;
   readonly first: Body;
   readonly later: Body;
+  readonly denial: object;
 };
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -40,7 +41,8 @@ beforeAll(async () => {
   const { body: order } = await getOrder(harness, partner, first.order_no);
   const json = { pharmacyId: order.lines[0].pharmacyId, status: 'accepted' };
   await call(harness, `POST /orders/${order.order_no}/fulfilments`, { token: partner.token, json });
-  template = { tenantId: partner.tenantId, order, first, later };
+  const denial = await reviewBody(harness, partner, later, deny);
+  template = { tenantId: partner.tenantId, order, first, later, denial };
 });
 afterAll(async () => {
   await pool.end();
@@ -84,7 +86,7 @@ const rivals: Readonly<Record<string, Rival>> = {
     event: 'gfe.superseded',
     hold: 'superseded',
     refusal: 'approval_ended',
-    act: (send, { later_id }) => send(`/encounters/${later_id}/review`, reviewBody(template.later, deny)),
+    act: (send, { later_id }) => send(`/encounters/${later_id}/review`, template.denial),
   },
   'a full refundPayment': {
     event: 'order.refunded',

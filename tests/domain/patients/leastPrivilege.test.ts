@@ -115,7 +115,7 @@ describe('a claim', () => {
     const other = await newClient(harness, partner.tenantId);
     const claimed = await claimedEncounter(harness, partner);
     const { encounter_id, reviewerRef } = claimed;
-    const review = reviewBody(claimed);
+    const review = await reviewBody(harness, partner, claimed);
     for (const [action, json] of Object.entries({ claim: { reviewerRef }, release: { reviewerRef }, review })) {
       expectProblem(await ask(`POST /encounters/${encounter_id}/${action}`, json, other), 409, 'claimed_by_other');
     }

@@ -72,7 +72,7 @@ it('claimEncounter and submitReview require an active provider with a valid lice
       const where = { tenantId: partner.tenantId, providerId: reviewerRef };
       await harness.domain.db.prisma.providerLicence.deleteMany({ where });
       for (const [action, json] of [
-        ['review', { ...reviewBody(body), reviewerRef }],
+        ['review', { ...(await reviewBody(harness, partner, body)), reviewerRef }],
         ['claim', { reviewerRef }],
       ] as const) {
         expect((await act(encounter_id, action, json)).body.code).toBe('provider_not_licensed');
@@ -104,8 +104,8 @@ it('listReviewQueue filters by US state', async () => {
 
 const actions = {
   claim: (reviewerRef: string, encounter: Body) => act(encounter.encounter_id, 'claim', { reviewerRef }),
-  review: (reviewerRef: string, encounter: Body) =>
-    act(encounter.encounter_id, 'review', { ...reviewBody(encounter), reviewerRef }),
+  review: async (reviewerRef: string, encounter: Body) =>
+    act(encounter.encounter_id, 'review', { ...(await reviewBody(harness, partner, encounter)), reviewerRef }),
   addendum: (reviewerRef: string, encounter: Body) =>
     act(encounter.encounter_id, 'addenda', { reviewerRef, text: 'The lab result arrived.' }),
   revoke: (reviewerRef: string, { encounter_id, gfe_data }: Body) => {
@@ -149,7 +149,9 @@ const providers: [
   readonly (typeof everyAction)[number][],
 ][] = [
   ['licensed in the state', [], inTexas, stay, everyAction],
-  ['of a patient whose state is unknown', [], unknown, stay, []],
+  ['of a patient whose state is unknown', [], unknown, stay, ['addendum', 'revoke']],
+  ['whose licence lapsed, of a patient whose state is unknown', [{ expiresOn: '2026-11-19' }], unknown, stay, []],
+  ['who is deactivated, of a patient whose state is unknown', [{}, false], unknown, stay, []],
   [
     'licensed in the old state of a patient who moved',
     [],

@@ -2,7 +2,7 @@ import { encounterBody, newEncounter, newPartner, type Partner } from '../../sup
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
-import { claim, reviewBody, reviewer } from '../../support/reviews.js';
+import { claim, reviewBody } from '../../support/reviews.js';
 
 // A change of the chart races with the review of the chart that was read before. Events are in the order of commits, so
 // they show which of them was first.
@@ -51,8 +51,8 @@ it.each(Object.entries(changes))(
       const patientId = await insertPatientRow(harness, partner);
       const encounter = await claim(harness, partner, await newEncounter(harness, partner, { ...given, patientId }));
       const path = `/encounters/${encounter.encounter_id}` as const;
-      const { chartVersion } = (await send(`GET ${path}/chart?reviewerRef=${reviewer}`)).body;
-      const review = (): Promise<Answer> => send(`POST ${path}/review`, { ...reviewBody(encounter), chartVersion });
+      const read = await reviewBody(harness, partner, encounter);
+      const review = (): Promise<Answer> => send(`POST ${path}/review`, read);
       const early = number % 2 === 0 ? change(patientId) : undefined;
       const answer = review();
       await (early ?? change(patientId));

@@ -32,8 +32,10 @@ const patch = (json: object) => (): Promise<Answer> =>
   call(harness, `PATCH /clients/${body.patientId}`, { token: partner.token, json });
 const versionOf = async (): Promise<string> =>
   (await read(`/encounters/${encounter.encounter_id}/chart?reviewerRef=${reviewer}`)).chartVersion;
-const submit = (chartVersion: string): Promise<Answer> =>
-  post(`/encounters/${encounter.encounter_id}/review`, { ...reviewBody(encounter), chartVersion });
+const submit = async (chartVersion: string): Promise<Answer> => {
+  const review = await reviewBody(harness, partner, encounter);
+  return post(`/encounters/${encounter.encounter_id}/review`, { ...review, chartVersion });
+};
 
 async function answerQuestion(): Promise<void> {
   const documentIds = [await newDocument(harness, partner, body.patientId)];

@@ -10,7 +10,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { getOrder } from '../../support/orders.js';
-import { claim, reviewer, reviewed } from '../../support/reviews.js';
+import { claim, reviewBody, reviewed, reviewer } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -34,7 +34,7 @@ async function review(decision: object) {
   const decisions = encounter.gfe_data.map(({ categoryId, subcategoryId }: Record<string, string>) => {
     return { categoryId, subcategoryId, ...decision };
   });
-  const json = { reviewerRef: reviewer, decisions };
+  const json = { ...(await reviewBody(harness, partner, encounter)), decisions };
   return call(harness, `POST /encounters/${encounter.encounter_id}/review`, { token: partner.token, json });
 }
 
