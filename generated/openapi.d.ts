@@ -1009,7 +1009,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a review
-         * @description Decides every pending item; decisions are final. With at least one approved item the encounter becomes
+         * @description Decides every pending item; decisions are final. With at least one approval in force the encounter becomes
          *     `completed`, and its order is created in the same transaction; if all are denied it becomes `denied` and has no
          *     order. A synchronous review states the time of the visit. Items that reuse an earlier approval are not decided
          *     again.

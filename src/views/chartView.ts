@@ -1,6 +1,6 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { displayedStatus } from '../domain/approvals/approvals.js';
+import { statusAt } from '../domain/approvals/inForce.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
 import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
@@ -83,7 +83,7 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
       sub_category_name: item.subCategoryName,
       categoryId: item.categoryId,
       subcategoryId: item.subcategoryId,
-      status: displayedStatus(item, now),
+      status: statusAt(item, now),
       validUntil: timestamp(item.validUntil),
       denialReason: item.denialReason,
       declinedTreatmentIds: item.declinedTreatmentIds,

@@ -1,8 +1,8 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
-import { displayedStatus } from '../approvals/approvals.js';
 import { revokeGiven } from '../approvals/endings.js';
+import { statusAt } from '../approvals/inForce.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
@@ -54,7 +54,7 @@ function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[
 
 /** Requires every item to be displayed as approved. */
 function requireApproved(items: readonly GfeItem[], now: Date): void {
-  const statuses = items.map((item) => displayedStatus(item, now));
+  const statuses = items.map((item) => statusAt(item, now));
   const errors = statuses.flatMap((status, index): FieldError[] => {
     const error = { pointer: `#/items/${index}`, code: 'invalid_state', detail: `is ${status}, not approved` };
     return status === 'approved' ? [] : [error];
