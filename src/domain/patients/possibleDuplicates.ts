@@ -19,6 +19,8 @@ export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'l
 }
 
 const MAX_PATIENTS = 20;
+/** Placeholders instead of data can match any number of patients; only the denials of those created last are looked up. */
+const MAX_MATCHES = 1_000;
 /** Of all these patients together. */
 const MAX_DENIALS = 100;
 
@@ -37,14 +39,18 @@ export async function findPossibleDuplicates(
   const hasSameLastName = Prisma.sql`lower(client.last_name) = lower(${lastName})`;
   const hasSamePhone = Prisma.sql`client.phone = ${phone}`;
   const found = await tenant.rows<Omit<PossibleDuplicate, 'denials'>>`
-    SELECT client.id, client.first_name AS "firstName", client.last_name AS "lastName",
-      ${hasSameLastName} AS "hasSameLastName", ${hasSamePhone} AS "hasSamePhone"
-    FROM client
-    WHERE client.tenant_id = ${tenantId} AND client.date_of_birth = ${dateOfBirth}::date AND client.id <> ${id}::uuid
-      AND (${hasSameLastName} OR ${hasSamePhone}) AND NOT ${isErased('client')}
+    SELECT id, "firstName", "lastName", "hasSameLastName", "hasSamePhone"
+    FROM (
+      SELECT client.id, client.first_name AS "firstName", client.last_name AS "lastName", client.created_at,
+        ${hasSameLastName} AS "hasSameLastName", ${hasSamePhone} AS "hasSamePhone"
+      FROM client
+      WHERE client.tenant_id = ${tenantId} AND client.date_of_birth = ${dateOfBirth}::date AND client.id <> ${id}::uuid
+        AND (${hasSameLastName} OR ${hasSamePhone}) AND NOT ${isErased('client')}
+      ORDER BY client.created_at DESC, client.id DESC LIMIT ${MAX_MATCHES}
+    ) AS match
     ORDER BY (SELECT max(item.decided_at) ${OF_ENCOUNTER}
-      WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = client.id) DESC NULLS LAST,
-      client.created_at DESC, client.id DESC LIMIT ${MAX_PATIENTS + 1}`;
+      WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = match.id) DESC NULLS LAST,
+      created_at DESC, id DESC LIMIT ${MAX_PATIENTS + 1}`;
   const patients = found.slice(0, MAX_PATIENTS);
   const denials = await tenant.rows<Denial & { readonly patientId: string }>`
     SELECT encounter.patient_id AS "patientId", encounter.encounter_no AS "encounterNo", encounter.clinic_id AS "clinicId",
