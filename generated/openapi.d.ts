@@ -4877,7 +4877,7 @@ export interface components {
                  */
                 npi: string | null;
                 /**
-                 * @description State and number of the licences in the US state of the review; null if none is registered.
+                 * @description State and number of the licences in the US state of the review that were in force on the day of the approval; null if none is registered.
                  * @example TX 4711
                  */
                 licence: string | null;

@@ -110,6 +110,20 @@ describe('200', () => {
     await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
   });
 
+  it('names the licences that were in force on the day of the approval, also after they have lapsed', async () => {
+    const [day, dayBefore] = ['2026-11-20', '2026-11-19'];
+    const licence = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };
+    const ends = [day, dayBefore].map((end) => ({ id: newId(), ...licence, number: end, expiresOn: new Date(end) }));
+    await db.prisma.providerLicence.createMany({ data: ends });
+    const { order_no } = await completedEncounter(harness, partner);
+    const start = harness.clock.now;
+    harness.clock.advance(2 * 24 * 3600);
+    const { lines } = (await get(order_no, await newToken(harness, partner))).body;
+    expect(lines[0].prescriber.licence).toBe(`TX ${day}, TX 4711`);
+    harness.clock.now = start;
+    await db.prisma.providerLicence.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
+  });
+
   it.each(['200', '409'])('is audited as a read of the patient, also if the answer is %s', async (status) => {
     const encounter = await completedEncounter(harness, partner);
     if (status === '409') await revoke(encounter);

@@ -15,7 +15,7 @@ export type CertifiedItem = Pick<GfeItem, 'categoryName' | 'subCategoryName' | '
   readonly reviewerRef: string | null;
   /** Null if the provider is not imported. */
   readonly providerName: string | null;
-  /** The licence in the state of the encounter; null if none is imported. */
+  /** The licence in the state of the encounter on the day of the decision; null if none is imported. */
   readonly licence: string | null;
 };
 
@@ -47,12 +47,13 @@ export const itemsWithDecisions = Prisma.sql`gfe_item AS item
       AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
     LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref`;
 
-/** The licences of the `provider` in the state of the `encounter` as one text; null without one. */
+/** The licences of the `provider` that were in force in the state of the `encounter` on the day of the decision, as one text. */
 export const licence = Prisma.sql`(
         SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
         FROM provider_licence AS licence
         WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-          AND licence.state = encounter.review_state)`;
+          AND licence.state = encounter.review_state
+          AND licence.expires_on >= (given.decided_at AT TIME ZONE 'UTC')::date)`;
 
 /** The present identity of a patient, which a review freezes (R-223). @throws Problem patient_not_found */
 export async function identityOf(context: LookupContext, patientId: string): Promise<Identity> {

@@ -14,7 +14,7 @@ interface Prescribed {
   /** Null if the provider is not registered. */
   readonly name: string | null;
   readonly npi: string | null;
-  /** In the state of the review. */
+  /** In the state of the review, on its day. */
   readonly licence: string | null;
   readonly approvedAt: Date;
   readonly validUntil: Date | null;
