@@ -4919,6 +4919,11 @@ export interface components {
                 /** @description Dialing code of `phone`. */
                 countryCode: string;
                 guardian: components["schemas"]["Guardian"];
+                /**
+                 * @description Whether name or birth date differ from those at the review of a line. If so, ask the clinic who gets the treatment.
+                 * @example false
+                 */
+                isIdentityChanged: boolean;
             };
             shipTo: components["schemas"]["ShipTo"];
             /** @description The lines of your pharmacies that are not held. */

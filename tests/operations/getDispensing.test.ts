@@ -50,6 +50,7 @@ function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
   return call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
 }
 
+const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
 beforeAll(async () => {
   await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
@@ -64,14 +65,14 @@ beforeAll(async () => {
 
 describe('200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
-    const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
     const patientId = await newPatient(harness, partner, { guardian, gender: 'female' });
     const own = newId();
     const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
     const { status, headers, body } = await get(order_no, await pharmacyToken(own));
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
-    expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', countryCode: '+1', guardian });
+    const rest = { countryCode: '+1', guardian, isIdentityChanged: false };
+    expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', ...rest });
     expect(body.shipTo).toEqual(shipTo);
     expect(body.lines).toHaveLength(1);
     expect(body.lines[0]).toMatchObject({
@@ -80,6 +81,17 @@ describe('200', () => {
       prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', licence: 'TX 4711' },
       ...{ approvedAt: gfe_data[0].decidedAt, validUntil: gfe_data[0].validUntil },
     });
+  });
+
+  it.each([
+    ['last name', { lastName: 'Smith' }, true],
+    ['birth date', { dateOfBirth: '1990-06-29' }, true],
+    ['phone number and guardian', { phone: '5125550100', guardian: null }, false],
+  ])('says whether the identity has changed since the review, after a change of the %s', async (_, json, isChanged) => {
+    const patientId = await newPatient(harness, partner, { guardian });
+    const { order_no } = await completedEncounter(harness, partner, { patientId });
+    expect((await call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json })).status).toBe(200);
+    expect((await get(order_no)).body.patient.isIdentityChanged).toBe(isChanged);
   });
 
   it('leaves out held lines, and returns null instead of a prescription that a treatment does not need', async () => {

@@ -56,10 +56,17 @@ export const licence = Prisma.sql`(
           AND licence.expires_on >= (given.decided_at AT TIME ZONE 'UTC')::date)`;
 
 /** The present identity of a patient, which a review freezes (R-223). @throws Problem patient_not_found */
-export async function identityOf(context: LookupContext, patientId: string): Promise<Identity> {
-  const { firstName, lastName, dateOfBirth, guardian } = await getPatient(context, patientId);
+export const identityOf = async (context: LookupContext, patientId: string): Promise<Identity> =>
+  identityIn(await getPatient(context, patientId));
+
+/** The identity in a patient's row. */
+export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patient): Identity {
   return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
 }
+
+/** Whether name or birth date differ. */
+export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
+  identityColumns.some((column) => one[column] !== other[column]);
 
 /** The certificate of a completed encounter. @throws Problem invalid_state */
 export async function certify(context: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
@@ -89,6 +96,5 @@ export async function certify(context: LookupContext, encounter: ShownEncounter)
   // Without a review of its own, all items reuse approvals, and a changed identity ends reuse (R-50). Erasure clears it.
   const reviewed = encounter.reviewedIdentity as Identity | null;
   const identity = reviewed ?? items[0]?.reviewedIdentity ?? present;
-  const isIdentityChanged = identityColumns.some((column) => identity[column] !== present[column]);
-  return { gfeNo, ...place, identity, isIdentityChanged, items };
+  return { gfeNo, ...place, identity, isIdentityChanged: isOtherIdentity(identity, present), items };
 }
