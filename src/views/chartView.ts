@@ -7,6 +7,7 @@ import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
+import { possibleDuplicateView } from './possibleDuplicateView.js';
 import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
@@ -22,6 +23,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     endedEncounters: chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)),
     hasMore: chart.hasMore,
     duplicates: chart.duplicates.map(duplicateView),
+    possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };
 }
 

@@ -65,14 +65,15 @@ beforeAll(async () => {
 
 describe('200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
-    const patientId = await newPatient(harness, partner, { guardian, gender: 'female' });
+    const phone = '5125550142';
+    const patientId = await newPatient(harness, partner, { lastName: 'Miller', phone, guardian, gender: 'female' });
     const own = newId();
     const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
     const { status, headers, body } = await get(order_no, await pharmacyToken(own));
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
     const rest = { countryCode: '+1', guardian, isIdentityChanged: false };
-    expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', ...rest });
+    expect(body.patient).toEqual({ user_id: patientId, ...person, phone, ...rest });
     expect(body.shipTo).toEqual(shipTo);
     expect(body.lines).toHaveLength(1);
     expect(body.lines[0]).toMatchObject({
