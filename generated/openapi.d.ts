@@ -4878,7 +4878,7 @@ export interface components {
                  */
                 npi: string | null;
                 /**
-                 * @description State and number of the licences in the US state of the review; null if none is registered.
+                 * @description State and number of the licences in the US state of the review that were in force on the day of the approval; null if none is registered.
                  * @example TX 4711
                  */
                 licence: string | null;
@@ -4920,6 +4920,11 @@ export interface components {
                 /** @description Dialing code of `phone`. */
                 countryCode: string;
                 guardian: components["schemas"]["Guardian"];
+                /**
+                 * @description Whether name or birth date differ from those at the review of a line. If so, ask the clinic who gets the treatment.
+                 * @example false
+                 */
+                isIdentityChanged: boolean;
             };
             shipTo: components["schemas"]["ShipTo"];
             /** @description The lines of your pharmacies that are not held. */
