@@ -942,8 +942,9 @@ export interface paths {
         /**
          * Retrieve the chart of a claimed encounter
          * @description Returns what a provider needs for a decision: patient, encounter, treatments, all documents of the patient, earlier
-         *     reviews and cancelled or expired encounters at the tenant, and other open encounters with the same items. Only the provider that holds the claim gets
-         *     it, through the API client that claimed: otherwise 409. The audit records each request with the `reviewerRef`.
+         *     reviews and cancelled or expired encounters at the tenant, other open encounters with the same items, and possible
+         *     duplicates of the patient with their denials. Only the provider that holds the claim gets it, through the API client
+         *     that claimed: otherwise 409. The audit records each request with the `reviewerRef`, and each possible duplicate.
          *     Links work for 900 seconds for anyone who has them.
          */
         get: operations["getChart"];
@@ -1008,7 +1009,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a review
-         * @description Decides every pending item; decisions are final. With at least one approved item the encounter becomes
+         * @description Decides every pending item; decisions are final. With at least one approval in force the encounter becomes
          *     `completed`, and its order is created in the same transaction; if all are denied it becomes `denied` and has no
          *     order. A synchronous review states the time of the visit. Items that reuse an earlier approval are not decided
          *     again.
@@ -4877,7 +4878,7 @@ export interface components {
                  */
                 npi: string | null;
                 /**
-                 * @description State and number of the licences in the US state of the review; null if none is registered.
+                 * @description State and number of the licences in the US state of the review that were in force on the day of the approval; null if none is registered.
                  * @example TX 4711
                  */
                 licence: string | null;
@@ -4919,6 +4920,11 @@ export interface components {
                 /** @description Dialing code of `phone`. */
                 countryCode: string;
                 guardian: components["schemas"]["Guardian"];
+                /**
+                 * @description Whether name or birth date differ from those at the review of a line. If so, ask the clinic who gets the treatment.
+                 * @example false
+                 */
+                isIdentityChanged: boolean;
             };
             shipTo: components["schemas"]["ShipTo"];
             /** @description The lines of your pharmacies that are not held. */
@@ -5935,7 +5941,7 @@ export interface components {
             at: string;
             /** @description `client_id` of the API client; null for an operator command, and for `openDocumentLink`, which needs no token. */
             clientId: string | null;
-            /** @description The `operationId`, or the words of a command such as `client create`. `openDocumentLink` is a read of a document through its link (`fileUrl`), if this service serves it. */
+            /** @description The `operationId`, or the words of a command such as `client create`. `openDocumentLink` is a read of a document through its link (`fileUrl`), if this service serves it. `showPossibleDuplicate` belongs to the `getChart` with the same `requestId`: its chart showed this patient as a possible duplicate. */
             operationId: string;
             /** @description Type of the resource; null if there is none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
@@ -6337,6 +6343,75 @@ export interface components {
                 revocationReason: string | null;
             }[];
         };
+        /** @description Another patient of the tenant who may be the same person. */
+        PossibleDuplicate: {
+            /**
+             * Format: uuid
+             * @description Id of the other patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d002
+             */
+            user_id: string;
+            /**
+             * @description First name of the other patient.
+             * @example Janet
+             */
+            firstName: string;
+            /**
+             * @description Last name of the other patient.
+             * @example Miller
+             */
+            lastName: string;
+            /** @description The data that are the same, besides the birth date. */
+            matches: ("lastName" | "phone")[];
+            /** @description The denials of the other patient at any clinic of the tenant, latest first. */
+            denials: {
+                /**
+                 * Format: int64
+                 * @description Number of the reviewed encounter.
+                 * @example 100125
+                 */
+                encounter_id: number;
+                /**
+                 * Format: uuid
+                 * @description Its clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId: string;
+                /**
+                 * @description Name of the denied category.
+                 * @example Weight management
+                 */
+                category_name: string;
+                /**
+                 * @description Name of the denied subcategory.
+                 * @example GLP-1 agonists
+                 */
+                sub_category_name: string;
+                /**
+                 * Format: uuid
+                 * @description Id of the denied category.
+                 * @example 01a05c32-5e80-7000-8000-00000000ca02
+                 */
+                categoryId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of the denied subcategory.
+                 * @example 01a05c32-5e80-7000-8000-0000005ca201
+                 */
+                subcategoryId: string;
+                /**
+                 * @description Reason of the denial.
+                 * @example Contraindicated with the reported history.
+                 */
+                denialReason: string;
+                /**
+                 * Format: date-time
+                 * @description Time of the denial.
+                 * @example 2026-11-20T16:10:00.000Z
+                 */
+                decidedAt: string;
+            }[];
+        };
         Chart: {
             chartVersion: components["schemas"]["ChartVersion"];
             /** @description The encounter under review. */
@@ -6351,10 +6426,12 @@ export interface components {
             earlierReviews: components["schemas"]["ChartReview"][];
             /** @description Encounters of this patient at any clinic of the tenant that were cancelled or expired, with the exchanged information, latest first; at most 100, and fewer if they exceed 1 MiB. */
             endedEncounters: components["schemas"]["Encounter"][];
-            /** @description The patient has more documents, reviews or ended encounters than these. */
+            /** @description There are more documents, reviews or ended encounters of the patient, or more possible duplicates or denials of them, than these. */
             hasMore: boolean;
             /** @description Other open encounters of this patient with one of these items, latest first; at most 100. */
             duplicates: components["schemas"]["Duplicate"][];
+            /** @description Other patients of the tenant with the same birth date and the same last name, in any letter case, or the same phone number: those with the latest denials first, then those created last; at most 20, with at most 100 denials in all. */
+            possibleDuplicates: components["schemas"]["PossibleDuplicate"][];
         };
         ReleaseEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];

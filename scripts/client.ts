@@ -13,15 +13,19 @@ const [folder = join(root, 'generated/client/package')] = process.argv.slice(2);
 const target = resolve(folder);
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
-const compile = ['-p', 'src/client/tsconfig.json', '--outDir', compiled];
-await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...compile], { cwd: root });
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+// The program's types include the library's.
+await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client', '--outDir', compiled], { cwd: root });
+await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client/bin', '--outDir', compiled], { cwd: root });
 
 await rm(target, { recursive: true, force: true });
-await mkdir(target, { recursive: true });
-for (const from of [join(compiled, 'src/client'), join(compiled, 'generated/client')]) {
-  for (const name of await readdir(from)) {
-    const text = await readFile(join(from, name), 'utf8');
-    await writeFile(join(target, name), text.replaceAll('../../generated/client/', './'));
+await mkdir(join(target, 'bin'), { recursive: true });
+for (const from of ['src/client', 'src/client/bin', 'generated/client']) {
+  for (const name of await readdir(join(compiled, from))) {
+    if (name === 'bin') continue;
+    const text = await readFile(join(compiled, from, name), 'utf8');
+    const to = join(target, from.endsWith('bin') ? 'bin' : '.', name);
+    await writeFile(to, text.replaceAll('../../generated/client/', './'));
   }
 }
 await cp(join(root, 'generated/client/contract.d.ts'), join(target, 'contract.d.ts'));
@@ -42,6 +46,7 @@ const manifest = {
   description: 'Client of the Clinical Encounter Service, typed by its contract.',
   type: 'module',
   exports: { '.': { types: './index.d.ts', default: './index.js' } },
+  bin: './bin/main.js',
   sideEffects: false,
   engines: { node: '>=20.3' },
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },

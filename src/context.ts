@@ -105,6 +105,8 @@ export interface RequestAudit {
   clientId: string | null;
   /** Set only if neither the request nor the response names the patient. */
   patientId: string | null;
+  /** The other patients whom the response shows; each gets a row, too. */
+  possibleDuplicateIds: readonly string[];
   /** Whether the operation's transaction has committed the row. */
   isCommitted: boolean;
   rowOf(response: AuditedResponse): AuditRow;

@@ -4,11 +4,15 @@ import { openChart } from '../domain/reviews/chart.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { chartView } from '../views/chartView.js';
 
-/** GET /encounters/{encounter_id}/chart: for the provider with the claim. Audits the patient even if denied. */
+/**
+ * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The patient is audited even if access is
+ * denied; so are the possible duplicates that it shows.
+ */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;
   const chart = await openChart(context, encounter, query);
+  context.audit.possibleDuplicateIds = chart.possibleDuplicates.map(({ id }) => id);
   const links = await Promise.all(chart.documents.map((document) => linkDocument(context, document)));
   return { status: 200, body: chartView(chart, links, context.now()) };
 };

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { PdfDocument } from '../adapters/pdf/pdfRenderer.js';
-import { displayedStatus } from '../domain/approvals/approvals.js';
+import { statusAt } from '../domain/approvals/inForce.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 import { guardianView } from './patientView.js';
 
@@ -58,7 +58,7 @@ function itemLines(item: CertifiedItem, now: Date, clock: Clock) {
 function decisionOf(item: CertifiedItem, now: Date, clock: Clock): { readonly text: string; readonly isOver: boolean } {
   const end = clock(item.validUntil);
   const over = (how: string) => ({ text: `${how} on ${end}`, isOver: true });
-  switch (displayedStatus(item, now)) {
+  switch (statusAt(item, now)) {
     case 'approved':
       return { text: item.validUntil ? `Approved, valid until ${end}` : 'Approved, valid without end', isOver: false };
     case 'expired':

@@ -1,12 +1,13 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { displayedStatus } from '../domain/approvals/approvals.js';
+import { statusAt } from '../domain/approvals/inForce.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
 import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
+import { possibleDuplicateView } from './possibleDuplicateView.js';
 import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
@@ -22,6 +23,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     endedEncounters: chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)),
     hasMore: chart.hasMore,
     duplicates: chart.duplicates.map(duplicateView),
+    possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };
 }
 
@@ -81,7 +83,7 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
       sub_category_name: item.subCategoryName,
       categoryId: item.categoryId,
       subcategoryId: item.subcategoryId,
-      status: displayedStatus(item, now),
+      status: statusAt(item, now),
       validUntil: timestamp(item.validUntil),
       denialReason: item.denialReason,
       declinedTreatmentIds: item.declinedTreatmentIds,

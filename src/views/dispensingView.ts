@@ -8,7 +8,7 @@ import { timestamp } from './values.js';
 
 /** What a pharmacy needs to dispense an order. */
 export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
-  const { order, patient, shipTo, lines } = dispensing;
+  const { order, patient, isIdentityChanged, shipTo, lines } = dispensing;
   return {
     order_no: order.orderNo,
     order_status: order.orderStatus,
@@ -20,6 +20,7 @@ export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
       phone: patient.phone,
       countryCode: patient.countryCode,
       guardian: guardianView(patient.guardian),
+      isIdentityChanged,
     },
     shipTo: shipToView(shipTo),
     lines: lines.map(lineView),

@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import { balanceOf } from '../domain/orders/money.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
-import { displayedStatus } from '../domain/approvals/approvals.js';
+import { statusAt } from '../domain/approvals/inForce.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
@@ -80,7 +80,7 @@ function itemView(item: ShownItem, now: Date): Schemas['GfeItem'] {
   return {
     category_name: item.categoryName,
     sub_category_name: item.subCategoryName,
-    status: displayedStatus(item, now),
+    status: statusAt(item, now),
   };
 }
 

@@ -26,7 +26,9 @@ describe('tenant create', () => {
   });
 
   it('fills a sandbox with the records of the examples, and leaves a live tenant empty', async () => {
-    for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
+    for (const mode of ['sandbox', 'live']) {
+      await json('tenant', 'create', `Try ${mode}`, '--mode', mode, '--require-licensed-provider', 'on');
+    }
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
     const encounters = await harness.domain.db.prisma.encounter.findMany({ where: full });
     const numbers = [123, 124, 125, 126, 127, 131, 132].map((number) => `GFE-100${number}`);

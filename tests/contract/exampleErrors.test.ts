@@ -260,7 +260,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(waiting),
   'getCertificate invalid_state': about(waiting),
-  chart_changed: withBody({ chartVersion: Array(7).fill('000000000000').join('.') }),
+  chart_changed: after(() => send(operationOf('uploadPatientDocument')), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),

@@ -173,6 +173,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
     return ask('getEncounter')();
   },
   'getEncounter awaiting_information': ask('getEncounter', { encounter_id: cast.encounters.asked.encounter_id }),
+  'getEncounter declined_treatment': ask('getEncounter', { encounter_id: cast.encounters.held.encounter_id }),
   'getCertificate certificate': async () => {
     const answer = await ask('getCertificate')();
     // The example shows only the first bytes.

@@ -141,10 +141,7 @@ describe('the migration of the event counter', () => {
 
 describe('the migration of fulfilment to the lines', () => {
   it('gives each line the item of its treatment and the progress of its pharmacy', async () => {
-    const url = await databaseOf100();
-    const first = migrationNames.indexOf('20261125200000_line_fulfilment');
-    await applyMigrations(url, migrationNames.slice(1, first));
-    await rowsOf(url, orderOfTwoItems);
+    const url = await databaseWithOrder();
     await migrate(url);
     const columns = 'position, gfe_item_id, status::text, carrier, shipped_at, ordered_at, updated_at';
     const shipped = { status: 'shipped', carrier: 'UPS', shipped_at: new Date(at), updated_at: new Date(at) };
@@ -155,12 +152,98 @@ describe('the migration of fulfilment to the lines', () => {
   });
 });
 
+describe('the migration of holds', () => {
+  const orders = 'SELECT order_status, held_amt::int FROM "order"';
+
+  it('holds the pending line of an ended approval, and gives that of a prescription the end of its approval', async () => {
+    const url = await databaseWithOrder();
+    await rowsOf(url, prescriptionOf(41));
+    await rowsOf(
+      url,
+      `UPDATE fulfilment SET status = 'pending', carrier = NULL, shipped_at = NULL;
+      UPDATE gfe_item SET valid_until = '${visitAt}', status = 'revoked', revoked_by = 'r', revocation_reason = 'Wrong.'
+        WHERE id = '${id(12)}';
+      UPDATE gfe_item SET valid_until = '${endAt}' WHERE id = '${id(14)}'`,
+    );
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT hold_reason, hold_at, expires_at FROM order_line ORDER BY position')).toEqual([
+      { hold_reason: 'revoked', hold_at: new Date(visitAt), expires_at: null },
+      { hold_reason: null, hold_at: null, expires_at: new Date(endAt) },
+    ]);
+    expect(await rowsOf(url, orders)).toEqual([{ order_status: 'pending', held_amt: 240 }]);
+  });
+
+  it('holds no line that has shipped, and makes an order paid that a refund had made pending', async () => {
+    const url = await databaseWithOrder();
+    await rowsOf(
+      url,
+      `UPDATE gfe_item SET valid_until = '${visitAt}', status = 'superseded' WHERE id = '${id(12)}';
+      UPDATE "order" SET paid_at = '${at}', paid_amt = 100`,
+    );
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT FROM order_line WHERE hold_at IS NOT NULL')).toEqual([]);
+    expect(await rowsOf(url, orders)).toEqual([{ order_status: 'paid', held_amt: 0 }]);
+  });
+});
+
+describe('the migration of prescriptions', () => {
+  it('gives an existing treatment the prescription of the present catalog, marked as derived, and the currency', async () => {
+    const url = await databaseWithOrder();
+    await rowsOf(url, prescriptionOf(41));
+    await rowsOf(url, `UPDATE "order" SET currency = 'CAD'; UPDATE tenant SET currency = 'EUR'`);
+    await migrate(url);
+    const rx = {
+      directions: 'Once a week.',
+      rxQty: 1,
+      daysSupply: 28,
+      refills: 2,
+      deaScheduleId: id(50),
+      rxNumber: null,
+    };
+    const treatments = 'SELECT DISTINCT product_id, rx, is_rx_derived FROM encounter_treatment ORDER BY product_id';
+    expect(await rowsOf(url, treatments)).toEqual([
+      { product_id: id(5), rx: null, is_rx_derived: false },
+      { product_id: id(41), rx: expect.objectContaining(rx), is_rx_derived: true },
+    ]);
+    expect(await rowsOf(url, 'SELECT currency FROM encounter ORDER BY encounter_no')).toEqual([
+      { currency: 'CAD' },
+      { currency: 'EUR' },
+      { currency: 'EUR' },
+    ]);
+  });
+});
+
+describe('the migration of the review state', () => {
+  const codeOf = (code: string) => `(SELECT id FROM ref_state WHERE code = '${code}')`;
+
+  it.each([
+    ['gfeStateId', `gfe_state_id = ${codeOf('AZ')}, state_id = ${codeOf('NV')}`, 'AZ'],
+    ['stateId without gfeStateId', `state_id = ${codeOf('NV')}`, 'NV'],
+    ['the clinic without either', 'gfe_state_id = NULL', 'TX'],
+    ['an unknown gfeStateId beside a known stateId', `gfe_state_id = '${id(99)}', state_id = ${codeOf('NV')}`, null],
+  ])(
+    'gives existing encounters the state from %s of the present patient, marked as derived',
+    async (_name, set, state) => {
+      const url = await databaseOf100();
+      await rowsOf(
+        url,
+        `INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
+        is_active, created_at, updated_at)
+      VALUES ('${id(9)}', 'lakeside', '${id(1)}', 'Main', 'Main Street', 'Austin', 'TX', '78701', 'US', true, true,
+        '${at}', '${at}');
+      UPDATE client SET ${set}`,
+      );
+      await migrate(url);
+      expect(await rowsOf(url, 'SELECT DISTINCT review_state, is_state_derived FROM encounter')).toEqual([
+        { review_state: state, is_state_derived: true },
+      ]);
+    },
+  );
+});
+
 describe('the migration of the reviewed identity', () => {
   it('gives an existing review the present identity, marked as derived', async () => {
-    const url = await databaseOf100();
-    const first = migrationNames.indexOf('20261125200000_line_fulfilment');
-    await applyMigrations(url, migrationNames.slice(1, first));
-    await rowsOf(url, orderOfTwoItems);
+    const url = await databaseWithOrder();
     await rowsOf(url, `UPDATE encounter SET reviewer_ref = 'r' WHERE id = '${id(10)}'`);
     await migrate(url);
     const identity = { firstName: 'Jane', lastName: 'Miller', dateOfBirth: '1990-06-30', guardian: null };
@@ -171,6 +254,21 @@ describe('the migration of the reviewed identity', () => {
     ]);
   });
 });
+
+/** A database from before fulfilment per line, with an order. */
+async function databaseWithOrder(): Promise<string> {
+  const url = await databaseOf100();
+  await applyMigrations(url, migrationNames.slice(1, migrationNames.indexOf('20261125200000_line_fulfilment')));
+  await rowsOf(url, orderOfTwoItems);
+  return url;
+}
+
+const endAt = '2027-11-20T16:00:00.000Z';
+const prescriptionOf = (product: number): string => `
+  INSERT INTO product_rx (id, tenant_id, product_id, directions, refills, dea_schedule_id, quantity_unit_of_measure_id,
+    rx_qty, days_supply, refrigeration_type_id, created_at, updated_at)
+  VALUES ('${id(42)}', 'lakeside', '${id(product)}', 'Once a week.', 2, '${id(50)}', '${id(51)}', 1, 28, '${id(52)}',
+    '${at}', '${at}')`;
 
 /** Completes an encounter of 1.0.0, and adds a treatment of a second item. Its order has two lines of one pharmacy. */
 const orderOfTwoItems = `

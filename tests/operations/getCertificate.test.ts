@@ -89,7 +89,7 @@ describe('200', () => {
   reads(
     'shows name, birth date and guardian at the review, and says that name or birth date have changed',
     async () => {
-      const patientId = await newPatient(harness, partner, { guardian });
+      const patientId = await newPatient(harness, partner, { lastName: 'Miller', guardian });
       const { encounter_id } = await completedEncounter(harness, partner, { patientId });
       const identity = ['Patient: Jane Miller', 'Born: 1990-06-30', 'Guardian: Rosa Miller', 'Relation: mother'];
       await update(patientId, { guardian: { ...guardian, name: 'Ann Smith' }, notes: 'Moved.' });

@@ -1,4 +1,5 @@
 import {
+  encounterBody,
   newClient,
   newClinic,
   newDocument,
@@ -78,6 +79,17 @@ describe('200', () => {
     expect(await chart()).toMatchObject({ documents: { length: 100 }, hasMore: false });
     await upload();
     expect(await chart()).toMatchObject({ documents: { length: 100 }, hasMore: true });
+  });
+
+  it('shows at most 100 encounters that ended without a review, and sets hasMore if there are more', async () => {
+    const body = await encounterBody(harness, partner);
+    const claimed = await claimedEncounter(harness, partner, body);
+    const chart = async () => (await open(claimed.encounter_id)).body;
+    const end = async () => cancelled(harness, partner, await newEncounter(harness, partner, body));
+    for (let count = 0; count < 100; count += 1) await end();
+    expect(await chart()).toMatchObject({ endedEncounters: { length: 100 }, hasMore: false });
+    await end();
+    expect(await chart()).toMatchObject({ endedEncounters: { length: 100 }, hasMore: true });
   });
 });
 

@@ -50,6 +50,7 @@ function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
   return call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
 }
 
+const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
 beforeAll(async () => {
   await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
@@ -64,14 +65,15 @@ beforeAll(async () => {
 
 describe('200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
-    const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
-    const patientId = await newPatient(harness, partner, { guardian, gender: 'female' });
+    const phone = '5125550142';
+    const patientId = await newPatient(harness, partner, { lastName: 'Miller', phone, guardian, gender: 'female' });
     const own = newId();
     const { order_no, treatmentIds, gfe_data } = await orderOfTwo([own, newId()], { patientId });
     const { status, headers, body } = await get(order_no, await pharmacyToken(own));
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     const person = { name: 'Jane Miller', dateOfBirth: '1990-06-30T00:00:00.000Z', sex: 'female' };
-    expect(body.patient).toEqual({ user_id: patientId, ...person, phone: '5125550142', countryCode: '+1', guardian });
+    const rest = { countryCode: '+1', guardian, isIdentityChanged: false };
+    expect(body.patient).toEqual({ user_id: patientId, ...person, phone, ...rest });
     expect(body.shipTo).toEqual(shipTo);
     expect(body.lines).toHaveLength(1);
     expect(body.lines[0]).toMatchObject({
@@ -80,6 +82,17 @@ describe('200', () => {
       prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', licence: 'TX 4711' },
       ...{ approvedAt: gfe_data[0].decidedAt, validUntil: gfe_data[0].validUntil },
     });
+  });
+
+  it.each([
+    ['last name', { lastName: 'Smith' }, true],
+    ['birth date', { dateOfBirth: '1990-06-29' }, true],
+    ['phone number and guardian', { phone: '5125550100', guardian: null }, false],
+  ])('says whether the identity has changed since the review, after a change of the %s', async (_, json, isChanged) => {
+    const patientId = await newPatient(harness, partner, { guardian });
+    const { order_no } = await completedEncounter(harness, partner, { patientId });
+    expect((await call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json })).status).toBe(200);
+    expect((await get(order_no)).body.patient.isIdentityChanged).toBe(isChanged);
   });
 
   it('leaves out held lines, and returns null instead of a prescription that a treatment does not need', async () => {
@@ -108,6 +121,20 @@ describe('200', () => {
     expect(prescriber).toEqual({ reviewerRef: 'NPI-2', name: null, npi: null, licence: null });
     expect(approvedAt).toBe(original.gfe_data[0].decidedAt);
     await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  });
+
+  it('names the licences that were in force on the day of the approval, also after they have lapsed', async () => {
+    const [day, dayBefore] = ['2026-11-20', '2026-11-19'];
+    const licence = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };
+    const ends = [day, dayBefore].map((end) => ({ id: newId(), ...licence, number: end, expiresOn: new Date(end) }));
+    await db.prisma.providerLicence.createMany({ data: ends });
+    const { order_no } = await completedEncounter(harness, partner);
+    const start = harness.clock.now;
+    harness.clock.advance(2 * 24 * 3600);
+    const { lines } = (await get(order_no, await newToken(harness, partner))).body;
+    expect(lines[0].prescriber.licence).toBe(`TX ${day}, TX 4711`);
+    harness.clock.now = start;
+    await db.prisma.providerLicence.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
   });
 
   it.each(['200', '409'])('is audited as a read of the patient, also if the answer is %s', async (status) => {

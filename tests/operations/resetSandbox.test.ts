@@ -111,14 +111,17 @@ describe('204', () => {
     const { token } = await newClient(harness, tenantId, ['read:encounter'], [cast.clinics.austin]);
     const { tenant: tenants } = harness.domain.db.prisma;
     const where = { id: tenantId };
-    await tenants.update({ where, data: { gfeReuse: true, currency: 'CAD' } });
-    await reset(harness, partner);
-    expect(await tenants.findUnique({ where })).toMatchObject({ gfeReuse: true, currency: 'CAD' });
+    // The fixtures have an unknown provider and younger patients.
+    const strict = { gfeReuse: true, currency: 'CAD', requireLicensedProvider: true, minimumAge: 90 };
+    await tenants.update({ where, data: strict });
+    expect((await reset(harness, partner)).status).toBe(204);
+    expect(await tenants.findUnique({ where })).toMatchObject(strict);
     expect((await send(`GET /orders/${completed.order_no}`)).body.currency).toBe('CAD');
     const { body } = await send(`GET /encounters/${waiting.encounter_id}`, undefined, { ...partner, token });
     // The fixtures leave this encounter to a review although one of their approvals covers it.
     expect(body.status).toBe('pending_review');
-    await tenants.update({ where, data: { gfeReuse: false, currency: 'USD' } });
+    const defaults = { gfeReuse: false, currency: 'USD', requireLicensedProvider: false, minimumAge: 0 };
+    await tenants.update({ where, data: defaults });
   });
 
   it('removes the files of removed documents, and restores the file of the fixtures', async () => {

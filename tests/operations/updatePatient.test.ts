@@ -38,7 +38,7 @@ describe('200', () => {
       ...{ firstName: 'June', sex: 'other', address1: '1 Main St', address2: 'B', postal: '78702', phone: '12345' },
       ...{ dateOfBirth: '1991-02-03T00:00:00.000Z', notes: 'n', employer: 'e', stateId: sent.stateId.toLowerCase() },
       state: expect.objectContaining({ code: 'TX', name: 'Texas' }),
-      adminUser: { ...before.adminUser, name: 'June Miller', phone: '12345' },
+      adminUser: { ...before.adminUser, name: `June ${before.lastName}`, phone: '12345' },
       updatedAt: expect.any(String),
     });
     expect(await updates()).toEqual([Object.keys(sent)]);

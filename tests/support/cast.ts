@@ -48,7 +48,7 @@ export const cast = {
     completed: { encounter_id: 100_126, gfe_no: 'GFE-100126', order_no: 'ORD-100045' },
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
-    /** One line of its order is held, the other is paid. */
+    /** One line of its order is held, the other is paid; the order lacks a treatment that the review declined. */
     held: { encounter_id: 100_132, gfe_no: 'GFE-100132', order_no: 'ORD-100052' },
   },
   /** Receives no events. */

@@ -56,15 +56,16 @@ async function create(server: Server, target: string, options: CallOptions, expe
   return body;
 }
 
-/** A body for POST /clients with a unique e-mail. */
+/** A body for POST /clients with a unique last name, e-mail and phone number: two of these patients are no possible duplicates. */
 export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  const number = next();
   return {
     firstName: 'Jane',
-    lastName: 'Miller',
-    email: `jane.${next()}@example.com`,
+    lastName: `Miller ${number}`,
+    email: `jane.${number}@example.com`,
     dateOfBirth: '1990-06-30',
     countryCode: '+1',
-    phone: '5125550142',
+    phone: `512${String(number).padStart(7, '0')}`,
     ...changes,
   };
 }

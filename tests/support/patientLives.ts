@@ -41,6 +41,8 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
       id,
       tenantId,
       ...patientColumns,
+      lastName: id,
+      phone: id.replaceAll(/\D/g, ''),
       email: `${id}@example.com`,
       createdAt: at,
       updatedAt: at,

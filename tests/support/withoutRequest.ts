@@ -11,6 +11,7 @@ export const withoutRequest = {
     tenantId: null,
     clientId: null,
     patientId: null,
+    possibleDuplicateIds: [],
     isCommitted: false,
     rowOf: () => {
       throw new Error('nothing is audited without a request');

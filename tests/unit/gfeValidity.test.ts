@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { approvalEnd, displayedStatus } from '../../src/domain/approvals/approvals.js';
+import { approvalEnd } from '../../src/domain/approvals/approvals.js';
+import { isInForce, statusAt } from '../../src/domain/approvals/inForce.js';
 
 const at = (text: string): Date => new Date(text);
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };
@@ -47,7 +48,7 @@ describe('the end of an approval', () => {
   });
 });
 
-describe('the displayed status of an approval', () => {
+describe('the status of an approval', () => {
   const validUntil = at('2027-11-20T16:00:00.000Z');
 
   it.each([
@@ -56,10 +57,20 @@ describe('the displayed status of an approval', () => {
     ['expired', 'after its end', validUntil, '2028-01-01T00:00:00.000Z'],
     ['approved', 'without an end', null, '2999-01-01T00:00:00.000Z'],
   ] as const)('is %s %s', (shown, _when, end, now) => {
-    expect(displayedStatus({ status: 'approved', validUntil: end }, at(now))).toBe(shown);
+    expect(statusAt({ status: 'approved', validUntil: end }, at(now))).toBe(shown);
   });
 
-  it.each(['pending_review', 'denied', 'cancelled', 'expired'] as const)('stays %s', (status) => {
-    expect(displayedStatus({ status, validUntil: null }, at('2999-01-01'))).toBe(status);
-  });
+  it.each(['pending_review', 'denied', 'cancelled', 'expired', 'superseded', 'revoked'] as const)(
+    'stays %s',
+    (status) => {
+      expect(statusAt({ status, validUntil: null }, at('2999-01-01'))).toBe(status);
+    },
+  );
+});
+
+it('an approval is in force for the treatments that it does not except', () => {
+  const item = { status: 'approved' as const, validUntil: null, declinedTreatmentIds: ['filler'] };
+  const now = at('2027-11-20T16:00:00.000Z');
+  const asked = [[], ['botox'], ['filler'], ['botox', 'filler']];
+  expect(asked.map((ids) => isInForce(item, now, ...ids))).toEqual([true, true, false, false]);
 });

@@ -17,8 +17,3 @@ export function approvalEnd(item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring
   const start = Temporal.Instant.fromEpochMilliseconds(approvedAt.getTime()).toZonedDateTimeISO('UTC');
   return new Date(start.add({ months: rule.months }).epochMilliseconds);
 }
-
-/** The status for partners: an approval is `expired` from its end on, even before the job records that. */
-export function displayedStatus({ status, validUntil }: Pick<GfeItem, 'status' | 'validUntil'>, now: Date) {
-  return status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
-}

@@ -1,6 +1,7 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { keysOf } from './duplicates.js';
+import { inForce } from './inForce.js';
 import { recordEvent } from '../events/record.js';
 import { holdLines } from '../orders/holds.js';
 import type { TransactionContext } from '../transactions/transaction.js';
@@ -66,8 +67,7 @@ async function endApprovals(
         revoked_by = ${revokedBy}, revocation_reason = ${revocationReason}
       FROM encounter
       WHERE item.tenant_id = ${tenantId} AND encounter.tenant_id = ${tenantId} AND encounter.id = item.encounter_id
-        AND encounter.patient_id = ${patientId}::uuid AND item.status = 'approved'
-        AND (item.valid_until IS NULL OR item.valid_until > ${now}) AND ${which}
+        AND encounter.patient_id = ${patientId}::uuid AND ${inForce(now)} AND ${which}
       RETURNING item.encounter_id, item.position, item.category_id, item.subcategory_id
     ), changed AS (
       UPDATE encounter SET version = version + 1, updated_at = ${now}

@@ -1,6 +1,7 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import { keysOf } from './duplicates.js';
+import { inForce } from './inForce.js';
 import { isAccepted } from '../providers/licences.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
@@ -58,13 +59,12 @@ function findApprovals(
     WHERE patient.tenant_id = ${tenantId} AND patient.id = ${patientId}::uuid
       AND encounter.clinic_id = ${clinicId}::uuid AND encounter.status = 'completed'
       AND (item.category_id, item.subcategory_id) IN (${keysOf(treatments)})
-      AND item.status = 'approved' AND item.reused_from_encounter_id IS NULL
-      AND (item.valid_until > ${now()} OR item.valid_until IS NULL AND NOT item.review_recurring)
+      AND ${inForce(now(), ...treatments.map(({ id }) => id))} AND item.reused_from_encounter_id IS NULL
+      AND (item.valid_until IS NOT NULL OR NOT item.review_recurring)
       AND item.decided_at AT TIME ZONE 'UTC' + make_interval(months => ${months}::int)
         > ${now()}::timestamptz AT TIME ZONE 'UTC'
       AND (encounter.review_type = 'synchronous' OR NOT ${isLive || isScheduled})
       AND item.facts_version = patient.facts_version
-      AND NOT item.declined_treatment_ids && ${treatments.map(({ id }) => id)}::uuid[]
       AND ${isAccepted(Prisma.sql`encounter.reviewer_ref`, Prisma.sql`encounter.review_type`, reviewState, now())}
     ORDER BY item.valid_until ASC NULLS LAST, item.decided_at, item.id`;
 }

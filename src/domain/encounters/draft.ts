@@ -18,6 +18,8 @@ export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
 /** An encounter before it is stored. */
 export interface EncounterDraft extends FoundParts {
+  /** The time of its checks and of the reuse of approvals. */
+  readonly at: Date;
   readonly schedule: ResolvedSchedule;
   /** Blocking problems, grouped by check in order; empty if creatable. */
   readonly faults: readonly (readonly Fault[])[];
@@ -51,16 +53,18 @@ export async function draftEncounter(
   isNew = false,
 ): Promise<EncounterDraft> {
   const parts = await loadParts(context, body, isNew);
+  const at = context.now();
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A time without a zone needs the clinic's zone, so report the missing clinic first.
   if (needsClinicZone && !parts.clinic) requireFound(parts);
   const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
   const found = requireFound(parts);
   const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
-  const items = await gfeItems(context, body, found);
+  const items = await gfeItems({ ...context, now: () => at }, body, found);
   return {
+    at,
     schedule,
-    faults: unusableParts(found, body, context.now()),
+    faults: unusableParts(found, body, at),
     lines,
     items,
     amounts: amountsOf(lines),

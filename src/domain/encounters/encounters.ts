@@ -10,6 +10,7 @@ import { draftEncounter, hasNews, type EncounterDraft, type EncounterRequest } f
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
 import { requireRoom } from '../access/sandboxTenants.js';
+import { approvedTreatments } from '../approvals/inForce.js';
 import { recordEvent } from '../events/record.js';
 import { factsCount } from '../patients/facts.js';
 import { createOrder } from '../orders/orders.js';
@@ -56,7 +57,8 @@ export async function createEncounter(
     patientId,
   });
   if (status !== 'completed') return created;
-  return { ...created, order: await createOrder(context, created) };
+  const approved = approvedTreatments(created, draft.at);
+  return { ...created, order: await createOrder(context, created, approved) };
 }
 
 /** Reads an encounter that the transaction has locked, by its public number. @throws Problem as {@link permitted} */

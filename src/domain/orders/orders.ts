@@ -13,7 +13,6 @@ import { amountsOf, balanceOf, dueLines, lineAmountsOf, withHolds } from './mone
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
-import { itemKey } from '../catalog/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows, groupedBy, updateRows } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, ReadContext, TransactionContext } from '../transactions/transaction.js';
@@ -35,29 +34,33 @@ type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now'>;
 /** The id and number of a sandbox fixture, which replace generated ones (R-15). */
 export type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
 
-/** The parts of a completed encounter that its order depends on. */
-type OrderedEncounter = Encounter & {
-  readonly treatments: readonly EncounterTreatment[];
-  readonly gfeItems: readonly GfeItem[];
-};
+/** A completed encounter with all of its items. */
+type OrderedEncounter = Encounter & { readonly gfeItems: readonly GfeItem[] };
+
+/** A treatment with the item whose approval covers it. */
+export interface ApprovedTreatment {
+  readonly treatment: EncounterTreatment;
+  readonly item: GfeItem;
+}
 
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
- * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
+ * each approved treatment, at its frozen price (R-55, D-36).
  * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter and
  * then of the order.
  */
 export async function createOrder(
   context: OrderContext,
   encounter: OrderedEncounter,
+  approved: readonly ApprovedTreatment[],
   fixed?: FixedOrder,
 ): Promise<OrderRecord> {
-  const order = await insertOrder(context, encounter, fixed);
+  const order = await insertOrder(context, encounter, approved, fixed);
   recordEvent(context, encounter, 'encounter.completed', {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
-    approved: count(encounter, 'approved'),
-    denied: count(encounter, 'denied'),
+    approved: new Set(approved.map(({ item }) => item.id)).size,
+    denied: encounter.gfeItems.filter(({ status }) => status === 'denied').length,
     order_no: order.orderNo,
   });
   recordOrderEvent(context, 'order.created', order);
@@ -68,12 +71,12 @@ export async function createOrder(
 /** Inserts the order and its lines by one statement. */
 async function insertOrder(
   context: OrderContext,
-  encounter: OrderedEncounter,
+  encounter: Encounter,
+  approved: readonly ApprovedTreatment[],
   fixed: FixedOrder | undefined,
 ): Promise<OrderRecord> {
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db } = context;
-  const approved = approvedTreatments(encounter);
   const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
   const row = {
@@ -215,24 +218,6 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
       encounter,
       ...order,
     };
-  });
-}
-
-function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): number {
-  return gfeItems.filter(({ status }) => status === wanted).length;
-}
-
-/** A treatment, and the item whose approval covers it. */
-interface ApprovedTreatment {
-  readonly treatment: EncounterTreatment;
-  readonly item: GfeItem;
-}
-
-function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): ApprovedTreatment[] {
-  const approved = new Map(gfeItems.filter(({ status }) => status === 'approved').map((item) => [itemKey(item), item]));
-  return treatments.flatMap((treatment) => {
-    const item = approved.get(itemKey(treatment));
-    return item && !item.declinedTreatmentIds.includes(treatment.productId) ? [{ treatment, item }] : [];
   });
 }
 

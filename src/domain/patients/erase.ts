@@ -6,6 +6,7 @@ import { unsaid } from './patients.js';
 
 /** Placeholder in erased rows; reasons of items and approvals must not be empty. */
 const ERASED = 'erased';
+const ERASED_DOMAIN = `@${ERASED}.invalid`;
 
 /**
  * Irreversibly anonymizes a patient (R-90): encounters, orders and the audit keep ids, states and amounts; the
@@ -71,12 +72,18 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
   if (open) throw new Error(`${open.name} is open. Finish or cancel it first. Nothing was erased.`);
 }
 
+/** The condition on a row of `client`, given by its alias, that the patient was erased. */
+export const isErased = (alias: string): Prisma.Sql => {
+  const patient = Prisma.raw(alias);
+  return Prisma.sql`(${patient}.email_key = ${patient}.id || ${ERASED_DOMAIN})`;
+};
+
 /** New values for every column with personal data. The e-mail must be unique, so it contains the id. */
 function pseudonym(id: string): Partial<Patient> {
   return {
     firstName: ERASED,
     lastName: ERASED,
-    email: `${id}@${ERASED}.invalid`,
+    email: `${id}${ERASED_DOMAIN}`,
     dateOfBirth: new Date('1900-01-01'),
     ...unsaid,
     sex: null,

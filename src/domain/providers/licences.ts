@@ -2,6 +2,8 @@ import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
+const ANY_STATE = 'any';
+
 /** Whether `tenant` needs no licence, or an active provider has one in force for the state and review (R-107). */
 export const isAccepted = (
   reviewerRef: Prisma.Sql,
@@ -13,7 +15,7 @@ export const isAccepted = (
     SELECT FROM provider JOIN provider_licence AS licence
       ON licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
     WHERE provider.tenant_id = tenant.id AND provider.reviewer_ref = ${reviewerRef} AND provider.is_active
-      AND licence.state = ${state} AND licence.expires_on >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
+      AND ${state} IN (licence.state, ${ANY_STATE}) AND licence.expires_on >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
       AND (licence.asynchronous_allowed OR ${reviewType} = 'synchronous')))`;
 
 /**
@@ -36,4 +38,17 @@ export async function requireLicence(
     'provider_not_licensed',
     reviewState === null ? 'The US state of the patient is unknown, so no licence covers this encounter.' : undefined,
   );
+}
+
+/**
+ * As {@link requireLicence}, for an addendum or a revocation: without a review state, a licence of any state suffices (D-129).
+ * @throws Problem provider_not_licensed
+ */
+export function requireLicenceAfterReview(
+  context: LookupContext,
+  { reviewState, reviewType }: Pick<Encounter, 'reviewState' | 'reviewType'>,
+  reviewerRef: string,
+  now: Date,
+): Promise<void> {
+  return requireLicence(context, { reviewState: reviewState ?? ANY_STATE, reviewType }, reviewerRef, now);
 }

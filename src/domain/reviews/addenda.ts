@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter } from '../encounters/transitions.js';
-import { requireLicence } from '../providers/licences.js';
+import { requireLicenceAfterReview } from '../providers/licences.js';
 import { findRows, insertRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
@@ -23,7 +23,7 @@ export function addAddendum(
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, async (encounter, addedAt) => {
     nextState(encounter.status, 'amend', 'provider');
-    await requireLicence(context, encounter, addendum.reviewerRef, addedAt);
+    await requireLicenceAfterReview(context, encounter, addendum.reviewerRef, addedAt);
     return {
       event: 'amend',
       actor: 'provider',

@@ -15,7 +15,7 @@ export type CertifiedItem = Pick<GfeItem, 'categoryName' | 'subCategoryName' | '
   readonly reviewerRef: string | null;
   /** Null if the provider is not imported. */
   readonly providerName: string | null;
-  /** The licence in the state of the encounter; null if none is imported. */
+  /** The licence in the state of the encounter on the day of the decision; null if none is imported. */
   readonly licence: string | null;
 };
 
@@ -47,18 +47,26 @@ export const itemsWithDecisions = Prisma.sql`gfe_item AS item
       AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
     LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref`;
 
-/** The licences of the `provider` in the state of the `encounter` as one text; null without one. */
+/** The licences of the `provider` that were in force in the state of the `encounter` on the day of the decision, as one text. */
 export const licence = Prisma.sql`(
         SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
         FROM provider_licence AS licence
         WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-          AND licence.state = encounter.review_state)`;
+          AND licence.state = encounter.review_state
+          AND licence.expires_on >= (given.decided_at AT TIME ZONE 'UTC')::date)`;
 
 /** The present identity of a patient, which a review freezes (R-223). @throws Problem patient_not_found */
-export async function identityOf(context: LookupContext, patientId: string): Promise<Identity> {
-  const { firstName, lastName, dateOfBirth, guardian } = await getPatient(context, patientId);
+export const identityOf = async (context: LookupContext, patientId: string): Promise<Identity> =>
+  identityIn(await getPatient(context, patientId));
+
+/** The identity in a patient's row. */
+export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patient): Identity {
   return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
 }
+
+/** Whether name or birth date differ. */
+export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
+  identityColumns.some((column) => one[column] !== other[column]);
 
 /** The certificate of a completed encounter. @throws Problem invalid_state */
 export async function certify(context: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
@@ -88,6 +96,5 @@ export async function certify(context: LookupContext, encounter: ShownEncounter)
   // Without a review of its own, all items reuse approvals, and a changed identity ends reuse (R-50). Erasure clears it.
   const reviewed = encounter.reviewedIdentity as Identity | null;
   const identity = reviewed ?? items[0]?.reviewedIdentity ?? present;
-  const isIdentityChanged = identityColumns.some((column) => identity[column] !== present[column]);
-  return { gfeNo, ...place, identity, isIdentityChanged, items };
+  return { gfeNo, ...place, identity, isIdentityChanged: isOtherIdentity(identity, present), items };
 }

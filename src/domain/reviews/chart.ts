@@ -9,6 +9,7 @@ import {
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
+import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/possibleDuplicates.js';
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import { showEndedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, nextState } from '../encounters/states.js';
@@ -33,9 +34,10 @@ export interface Chart {
   readonly earlierReviews: readonly EarlierReview[];
   /** Cancelled or expired. */
   readonly endedEncounters: readonly DetailedEncounter[];
-  /** Whether older documents, reviews or ended encounters are left out. */
+  /** Whether older documents, reviews or ended encounters, or possible duplicates or their denials are left out. */
   readonly hasMore: boolean;
   readonly duplicates: readonly Duplicate[];
+  readonly possibleDuplicates: readonly PossibleDuplicate[];
 }
 
 /** Of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
@@ -64,9 +66,11 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
   const files = await patientDocuments(db, encounter);
   const reviews = await latestReviews(db, encounter);
   const ended = await showEndedEncounters(context, patientId, MAX_ENTRIES);
+  const patient = await getPatient(context, patientId);
+  const possible = await findPossibleDuplicates(context, patient);
   return {
     encounter,
-    patient: await getPatient(context, patientId),
+    patient,
     treatments: await findRows(
       db,
       encounter.tenantId,
@@ -76,8 +80,9 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
     documents: files.documents,
     earlierReviews: reviews.earlierReviews,
     endedEncounters: ended.encounters,
-    hasMore: files.hasMore || reviews.hasMore || ended.hasMore,
+    hasMore: files.hasMore || reviews.hasMore || ended.hasMore || possible.hasMore,
     duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
+    possibleDuplicates: possible.patients,
   };
 }
 

@@ -37,12 +37,14 @@ const digest = (facts: unknown): string =>
 /** What the parts consist of. Nothing in it changes by time alone: an approval that runs out, or an
  * encounter that expires, is no change of the chart. */
 function partsOf(chart: Chart): Record<ChartPart, unknown> {
-  const { encounter, patient, treatments, documents, earlierReviews, endedEncounters } = chart;
+  const { encounter, patient, treatments, documents, earlierReviews, endedEncounters, possibleDuplicates } = chart;
   const cancelled = endedEncounters.filter(({ status }) => status === 'cancelled');
   const { firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian } = patient;
   const { medicalHistory, notes, insuranceInfo } = patient;
+  // Sorted: their order depends on denials, which are decisions.
+  const others = possibleDuplicates.map(({ id }) => id).sort();
   return {
-    patient: [firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian, insuranceInfo],
+    patient: [firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian, insuranceInfo, ...others],
     medicalHistory,
     notes: [notes, encounter.additionalNotes],
     documents: documents.map(({ id }) => id),
@@ -59,6 +61,7 @@ function partsOf(chart: Chart): Record<ChartPart, unknown> {
         addenda.map((addendum) => addendum.text),
       ]),
       cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
+      ...possibleDuplicates.flatMap(({ denials }) => denials.map(({ id }) => id)),
     ],
     // Their prescriptions are frozen.
     treatments: treatments.map(({ productId }) => productId),

@@ -5,7 +5,7 @@ import { shipToOf, type ShipTo } from '../orders/shipTo.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findRows } from '../transactions/rows.js';
 import type { LookupContext } from '../transactions/transaction.js';
-import { itemsWithDecisions, licence } from './certificate.js';
+import { identityIn, isOtherIdentity, itemsWithDecisions, licence, type Identity } from './certificate.js';
 
 /** The decision that a line rests on, and its provider. */
 interface Prescribed {
@@ -14,16 +14,20 @@ interface Prescribed {
   /** Null if the provider is not registered. */
   readonly name: string | null;
   readonly npi: string | null;
-  /** In the state of the review. */
+  /** In the state of the review, on its day. */
   readonly licence: string | null;
   readonly approvedAt: Date;
   readonly validUntil: Date | null;
+  /** The patient at the review; null after an erasure. */
+  readonly reviewedIdentity: Identity | null;
 }
 
 /** The lines of an order that a pharmacy may dispense (R-202). */
 export interface Dispensing {
   readonly order: OrderRecord;
   readonly patient: PatientRecord;
+  /** Whether name or birth date differ from those at the review of a line. */
+  readonly isIdentityChanged: boolean;
   readonly shipTo: ShipTo;
   readonly lines: readonly {
     readonly line: OrderLine;
@@ -48,7 +52,8 @@ export async function dispense(context: LookupContext, order: OrderRecord): Prom
     findRows(db, tenantId, 'EncounterTreatment', ofEncounter),
     db.of(tenantId).rows<Prescribed>`
       SELECT item.id AS "itemId", encounter.reviewer_ref AS "reviewerRef", provider.name, provider.npi, ${licence} AS licence,
-        given.decided_at AS "approvedAt", item.valid_until AS "validUntil"
+        given.decided_at AS "approvedAt", item.valid_until AS "validUntil",
+        encounter.reviewed_identity AS "reviewedIdentity"
       FROM ${itemsWithDecisions}
       WHERE item.tenant_id = ${tenantId} AND item.encounter_id = ${encounterId}::uuid`,
     shipToOf(context, order),
@@ -59,5 +64,9 @@ export async function dispense(context: LookupContext, order: OrderRecord): Prom
     if (!treatment || !prescribed) throw new Error('the treatment or the decision of an order line is missing');
     return { line, treatment, prescribed };
   });
-  return { order, patient, shipTo, lines };
+  const present = identityIn(patient);
+  const isIdentityChanged = lines.some(({ prescribed: { reviewedIdentity } }) =>
+    isOtherIdentity(reviewedIdentity ?? present, present),
+  );
+  return { order, patient, isIdentityChanged, shipTo, lines };
 }

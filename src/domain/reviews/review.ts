@@ -15,6 +15,7 @@ import {
 import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
+import { approvedTreatments, isInForce } from '../approvals/inForce.js';
 import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
@@ -94,7 +95,7 @@ export async function submitReview(
     const reviewedIdentity = await identityOf(context, encounter.patientId);
     const written = reviewColumns(visit, body.notes);
     const set = { ...claimEnd, ...written, reviewedById, reviewedIdentity, completedAt: now };
-    return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
+    return { actor, set, ...outcome(isApproved(encounter, decided, now), decided, fixedOrder) };
   });
 }
 
@@ -106,8 +107,8 @@ function reviewColumns(visit: Visit | null, notes: string | undefined) {
   return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };
 }
 
-function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem[]): boolean {
-  return gfeItems.some(({ status }) => status === 'approved') || decided.some((one) => one.denialReason === null);
+function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem[], now: Date): boolean {
+  return gfeItems.some((item) => isInForce(item, now)) || !decided.every(isDenial);
 }
 
 function outcome(
@@ -119,7 +120,9 @@ function outcome(
     event: isApproval ? 'approve' : 'deny',
     async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
-      const order = isApproval ? await createOrder(context, { ...encounter, gfeItems }, fixedOrder) : null;
+      const reviewed = { ...encounter, gfeItems };
+      const approved = approvedTreatments(reviewed, context.now());
+      const order = isApproval ? await createOrder(context, reviewed, approved, fixedOrder) : null;
       if (!isApproval)
         recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
       const denied = decided.filter(isDenial).map(({ item }) => item);

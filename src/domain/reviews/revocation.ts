@@ -1,14 +1,14 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
-import { displayedStatus } from '../approvals/approvals.js';
 import { revokeGiven } from '../approvals/endings.js';
+import { statusAt } from '../approvals/inForce.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter, itemsOf } from '../encounters/transitions.js';
 import { countFacts } from '../patients/facts.js';
-import { requireLicence } from '../providers/licences.js';
+import { requireLicenceAfterReview } from '../providers/licences.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -23,7 +23,7 @@ export function revokeApprovals(
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     nextState(encounter.status, 'revoke', 'provider');
-    await requireLicence(context, encounter, revocation.reviewerRef, now);
+    await requireLicenceAfterReview(context, encounter, revocation.reviewerRef, now);
     const named = namedItems(encounter, items);
     requireApproved(named, now);
     return {
@@ -54,7 +54,7 @@ function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[
 
 /** Requires every item to be displayed as approved. */
 function requireApproved(items: readonly GfeItem[], now: Date): void {
-  const statuses = items.map((item) => displayedStatus(item, now));
+  const statuses = items.map((item) => statusAt(item, now));
   const errors = statuses.flatMap((status, index): FieldError[] => {
     const error = { pointer: `#/items/${index}`, code: 'invalid_state', detail: `is ${status}, not approved` };
     return status === 'approved' ? [] : [error];

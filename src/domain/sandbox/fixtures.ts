@@ -28,6 +28,8 @@ const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padSt
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
+/** Every review of the fixtures declines it. */
+const tirzepatide = '01a05c32-5e80-7000-8000-00000000b207';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
 const noah = '01a10caf-a4c0-7000-8000-00000000d003';
 const intake = '01a1f9b4-37e0-7000-8000-00000000d0c1';
@@ -99,7 +101,7 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 /**
  * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating
  * their history at its times. One encounter waits for a live visit, one for a chart review, one is under review, one
- * waits for information; three are completed: one unpaid, one paid, and one with a held line.
+ * waits for information; three are completed: one unpaid, one paid, and one with a held line and a declined treatment.
  * @param tenantId a tenant that owns only API clients and reuses no approvals
  * @param file the result of {@link storeFixtureFile}
  */
@@ -120,10 +122,14 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   };
   const create = (time: Date, number: number, body: Partial<EncounterRequest>) =>
     createEncounter(at(time), { ...usual, ...body }, { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) });
-  const approve = async (time: Date, { encounterNo, gfeItems }: EncounterRecord, order: FixedOrder) => {
+  const approve = async (time: Date, { encounterNo, gfeItems, treatments }: EncounterRecord, order: FixedOrder) => {
     await claimEncounter(at(time), encounterNo, { reviewerRef });
     const decisions = gfeItems.map(({ categoryId, subcategoryId }) => {
-      return { categoryId, subcategoryId, decision: 'approved' as const };
+      const declined = treatments.filter(
+        (each) => each.productId === tirzepatide && each.subcategoryId === subcategoryId,
+      );
+      const exceptTreatmentIds = declined.map(({ productId }) => productId);
+      return { categoryId, subcategoryId, decision: 'approved' as const, exceptTreatmentIds };
     });
     const chartVersion = await presentChartVersion(at(time), encounterNo);
     await submitReview(at(time), encounterNo, { reviewerRef, chartVersion, decisions }, order);
@@ -160,7 +166,10 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const message = 'Which dose did you take last, and when?';
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
   await createPatient(at(patientAt), noahReed, { id: noah, isVerified: 'NOTVERIFIED' });
-  const held = await create(before(3 * DAY_MS), 100_132, { patientId: noah });
+  const held = await create(before(3 * DAY_MS), 100_132, {
+    patientId: noah,
+    treatmentIds: [botox, semaglutide, tirzepatide],
+  });
   await approve(before(2 * DAY_MS), held, { id: idOf('f052'), orderSequence: 100_052n });
   const part = { amount: '255.00', reference: 'RCPT-2039' };
   await recordPayment(at(before(2 * DAY_MS)), 'ORD-100052', part, idOf('fa52'));

@@ -2,9 +2,10 @@ import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
 import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { identifier } from '../transactions/bulkSql.js';
+import type { StoredFile } from '../documents/upload.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
-import { createTenant, type NewTenant } from '../access/tenants.js';
+import { configureTenant, createTenant, findTenant, type NewTenant } from '../access/tenants.js';
 import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
@@ -60,17 +61,15 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   const file = await storeFixtureFile(context.objects, tenantId);
   const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
   const stale = await inTransaction(parts, async (transaction) => {
-    const { gfeReuse } = await lockEverything(transaction, tenantId);
+    await lockEverything(transaction, tenantId);
     const { db } = transaction;
     const documents = await db.of(tenantId).rows<{ blobPath: string }>`
       SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId} LIMIT ${MAX_REMOVED}`;
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
-    // The fixtures wait for review, so turn reuse off while they are created.
     await db.of(tenantId).run`
-      UPDATE tenant SET clock_offset_ms = 0, gfe_reuse = false, updated_at = ${transaction.now()} WHERE id = ${tenantId}`;
-    await replayFixtures(transaction, tenantId, file);
-    await db.of(tenantId).run`UPDATE tenant SET gfe_reuse = ${gfeReuse} WHERE id = ${tenantId}`;
+      UPDATE tenant SET clock_offset_ms = 0 WHERE id = ${tenantId}`;
+    await fill(transaction, tenantId, file);
     transaction.audited.push(row);
     return documents.map(({ blobPath }) => blobPath).filter((key) => key !== file.blobPath);
   });
@@ -92,25 +91,35 @@ export function createSandbox(
 
 /** Fills a new sandbox tenant, which owns only API clients, in the transaction that creates it. */
 export async function fillSandbox(context: TransactionContext, tenantId: string, store: FixtureStore): Promise<void> {
-  await replayFixtures(context, tenantId, await storeFixtureFile(store, tenantId));
+  await fill(context, tenantId, await storeFixtureFile(store, tenantId));
+}
+
+/**
+ * Creates the fixtures while the tenant has neutral settings: its own could refuse the provider or the age of the fixtures,
+ * or reuse an approval for one that waits for review.
+ */
+async function fill(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
+  const own = await findTenant(context, tenantId);
+  await configureTenant(context, tenantId, { gfeReuse: false, requireLicensedProvider: false, minimumAge: 0 });
+  await replayFixtures(context, tenantId, file);
+  await configureTenant(context, tenantId, own);
 }
 
 /**
  * Waits for the tenant's requests in progress and blocks new ones. Jobs lock the rows of encounters or orders first; the
  * reset does, too, because the reverse order deadlocks.
  */
-async function lockEverything(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
+async function lockEverything(context: TransactionContext, tenantId: string): Promise<void> {
   const { db } = context;
   await lockForReset(context, tenantId);
-  const [locked] = await db.of(tenantId).rows<{ gfeReuse: boolean }>`
-    SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
+  const [locked] = await db.of(tenantId).rows<object>`
+    SELECT FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   await db.of(tenantId).run`SELECT FROM "order" WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   // Deliveries are created under the cursor's lock.
   await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
   await db.of(tenantId).run(lockingEndpoints(tenantId));
-  return locked;
 }
 
 /** Deletes in batches, so that each statement stays within its timeout. */

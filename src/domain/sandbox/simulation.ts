@@ -1,5 +1,5 @@
 import type { Bodies } from '../../contract.js';
-import { displayedStatus } from '../approvals/approvals.js';
+import { isInForce } from '../approvals/inForce.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import { requestInformation } from '../reviews/information.js';
@@ -93,7 +93,7 @@ function review(approves: (index: number) => boolean): Play {
 
 async function revoke(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { gfeItems } = await getEncounter(context, encounterNo);
-  const items = gfeItems.filter((item) => displayedStatus(item, context.now()) === 'approved');
+  const items = gfeItems.filter((item) => isInForce(item, context.now()));
   return revokeApprovals(context, encounterNo, { reviewerRef: REVIEWER, items, reason: REVOCATION });
 }
 

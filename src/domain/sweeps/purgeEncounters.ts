@@ -1,4 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
+import { inForce } from '../approvals/inForce.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { inTransaction } from '../transactions/transaction.js';
@@ -28,8 +29,8 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
         WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
           AND updated_at < now() - make_interval(days => ${days}::int)
           AND phase <> 'open'
-          AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId} AND encounter_id = encounter.id
-            AND gfe_item.status = 'approved' AND (valid_until IS NULL OR valid_until > now()))
+          AND NOT EXISTS (SELECT FROM gfe_item AS item WHERE item.tenant_id = ${tenantId} AND item.encounter_id = encounter.id
+            AND ${inForce(Prisma.sql`now()`)})
           AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId}
             AND reused_from_encounter_id = encounter.id)
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id

@@ -1,5 +1,5 @@
 import type { Operation } from 'openapi-backend';
-import type { RequestAudit, Services } from '../../context.js';
+import type { AuditRow, RequestAudit, Services } from '../../context.js';
 import { UUID } from '../../domain/transactions/uuid.js';
 import { callerAddress } from '../listener/callerAddress.js';
 import type { Request, Route } from './route.js';
@@ -66,6 +66,7 @@ export function requestAudit(
     tenantId: null,
     clientId: null,
     patientId: null,
+    possibleDuplicateIds: [],
     isCommitted: false,
     request,
     rowOf({ status, code = null, body, isUnknown }) {
@@ -89,4 +90,11 @@ export function requestAudit(
       };
     },
   };
+}
+
+/** The row of a request, and one for each other patient. Their operation is not the request's: lists show it only once. */
+export function rowsOf(audit: RequestAudit, response: Parameters<RequestAudit['rowOf']>[0]): AuditRow[] {
+  const row = audit.rowOf(response);
+  const others = { ...row, operationId: 'showPossibleDuplicate', resourceType: 'patient' };
+  return [row, ...audit.possibleDuplicateIds.map((id) => ({ ...others, resourceId: id, patientId: id }))];
 }

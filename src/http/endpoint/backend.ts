@@ -11,7 +11,7 @@ import { failureOf, RETRY_AFTER } from './errors.js';
 import { buildMatcher, type Match } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
-import { requestAudit, type ValidatedRequest } from './audit.js';
+import { requestAudit, rowsOf, type ValidatedRequest } from './audit.js';
 import { hasGone, type Locals, type Request, type Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
@@ -110,14 +110,14 @@ export function createBackend(
     return result;
   };
 
-  /** Commits the audit row of a request, exactly one, before the response is sent. */
+  /** Commits the audit rows of a request before the response is sent. */
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     locals.route = endpoint;
     const audit = requestAudit(endpoint, services, req, locals.requestId);
     const record = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
       const isPending = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
-      if (isPending) await services.auditLog.record(audit.rowOf(response));
+      if (isPending) await Promise.all(rowsOf(audit, response).map((row) => services.auditLog.record(row)));
     };
     const context = publicContext(services, req, locals, audit);
     const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {

@@ -107,7 +107,7 @@ export function review(life: Life, encounter: Encounter, approves: readonly bool
     Object.assign(item, { status: isApproved ? 'approved' : 'denied', decidedAt: now });
     if (isApproved) Object.assign(item, { validUntil: item.group === 'once' ? null : yearAfter(now), facts });
   }
-  encounter.state = encounter.items.some(({ status }) => status === 'approved') ? 'completed' : 'denied';
+  encounter.state = encounter.items.some((item) => isInForce(item, now)) ? 'completed' : 'denied';
   for (const item of life.encounters.flatMap(({ items }) => items)) {
     if (denied.has(item.group) && isInForce(item, now)) Object.assign(item, { status: 'superseded', validUntil: now });
   }

@@ -251,3 +251,31 @@ describe('a denial', () => {
     expect(order.lines.map(({ treatmentId }: Encounter) => treatmentId)).toEqual([other]);
   });
 });
+
+describe('a reused approval that ends before the review of the other items', () => {
+  /** An encounter in the queue with a reused approval that has ended, and its other treatment. */
+  async function waiting(): Promise<{ encounter: Encounter; other: string }> {
+    await approve();
+    const other = await newProduct(harness, partner);
+    const encounter = await create({ treatmentIds: [...body.treatmentIds, other] });
+    expect(encounter.gfe_data).toMatchObject([{ status: 'approved' }, { status: 'pending_review' }]);
+    const where = { tenantId: partner.tenantId, encounterId: encounter.id, status: 'approved' as const };
+    await harness.domain.db.prisma.gfeItem.updateMany({ where, data: { validUntil: harness.clock.now } });
+    return { encounter, other };
+  }
+
+  it('is not ordered', async () => {
+    const { encounter, other } = await waiting();
+    const { order_no, encounter_id, gfe_data } = await reviewed(harness, partner, encounter);
+    expect(gfe_data).toMatchObject([{ status: 'expired' }, { status: 'approved' }]);
+    expect((await getOrder(harness, partner, order_no)).body.lines).toMatchObject([{ treatmentId: other }]);
+    const [event] = await eventsAbout(harness, partner, { encounter_id }, 'encounter.completed');
+    expect(event?.data).toMatchObject({ approved: 1, denied: 0 });
+  });
+
+  it('does not complete an encounter whose other items are denied', async () => {
+    const denied = await reviewed(harness, partner, (await waiting()).encounter, deny);
+    const gfe_data = [{ status: 'expired' }, { status: 'denied' }];
+    expect(denied).toMatchObject({ status: 'denied', order_no: null, gfe_data });
+  });
+});

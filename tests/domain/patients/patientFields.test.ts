@@ -61,7 +61,7 @@ describe('a text in createPatient', () => {
     expect([body.firstName, body.address1]).toEqual([text, text]);
     const read = (await call(harness, `GET /clients/${body.user_id}`, partner)).body;
     expect([read.firstName, read.address1, read.notes, read.employer]).toEqual([text, text, text, text]);
-    expect(read.adminUser.name).toBe(`${text} Miller`);
+    expect(read.adminUser.name).toBe(`${text} ${body.lastName}`);
     const where = { tenantId: partner.tenantId, id: body.user_id };
     const stored = await harness.domain.db.prisma.patient.findFirst({ where });
     expect(stored?.insuranceInfo).toBe(text);

@@ -149,7 +149,9 @@ const providers: [
   readonly (typeof everyAction)[number][],
 ][] = [
   ['licensed in the state', [], inTexas, stay, everyAction],
-  ['of a patient whose state is unknown', [], unknown, stay, []],
+  ['of a patient whose state is unknown', [], unknown, stay, ['addendum', 'revoke']],
+  ['whose licence lapsed, of a patient whose state is unknown', [{ expiresOn: '2026-11-19' }], unknown, stay, []],
+  ['who is deactivated, of a patient whose state is unknown', [{}, false], unknown, stay, []],
   [
     'licensed in the old state of a patient who moved',
     [],

@@ -4,6 +4,7 @@ import {
   newDocument,
   newEncounter,
   newPartner,
+  newPatient,
   newProduct,
   type EncounterBody,
   type Partner,
@@ -15,6 +16,8 @@ import { claim, completedEncounter, deny, reviewBody, reviewed, reviewer } from 
 let harness: Harness;
 let partner: Partner;
 let body: EncounterBody;
+/** Another patient with the same birth date and last name, if the test has one. */
+let twin: string;
 /** A finished review of the same patient, and the one under review. */
 let earlier: Answer['body'];
 let encounter: Answer['body'];
@@ -54,6 +57,10 @@ async function cancelElsewhere(): Promise<void> {
   const { encounter_id } = await newEncounter(harness, partner, { ...body, treatmentIds });
   await post(`/encounters/${encounter_id}/cancel`, { reason: 'clinically_inappropriate' });
 }
+const newTwin = (): Promise<string> => newPatient(harness, partner, { lastName: body.clinicId });
+async function denyTwin(): Promise<void> {
+  await reviewed(harness, partner, await newEncounter(harness, partner, { patientId: twin }), deny);
+}
 const revokeElsewhere = (): Promise<Answer> => {
   const items = earlier.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
     categoryId,
@@ -76,6 +83,8 @@ const changes: readonly [name: string, change: () => Promise<unknown>, changed: 
   ['a denial elsewhere', denyElsewhere, ['decisions']],
   ['a revocation elsewhere', revokeElsewhere, ['decisions']],
   ['an addendum elsewhere', addendum, ['decisions']],
+  ['a new possible duplicate', newTwin, ['patient']],
+  ['a denial of a possible duplicate', denyTwin, ['decisions']],
 ];
 
 it('submitReview answers chart_changed with the changed parts, stores nothing and keeps the claim', async () => {
@@ -84,6 +93,8 @@ it('submitReview answers chart_changed with the changed parts, stores nothing an
     ([name]) => name,
     async ([, change, changed]) => {
       body = await encounterBody(harness, partner);
+      await patch({ lastName: body.clinicId })();
+      twin = await newTwin();
       earlier = await completedEncounter(harness, partner, body);
       encounter = await claim(harness, partner, await newEncounter(harness, partner, body));
       const version = await versionOf();

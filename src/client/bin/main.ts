@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { ApiError } from '../errors.js';
+import { listen, ListenError } from './listen.js';
+
+const usage = `clinical-encounter-client listen --forward URL [options]
+
+Follows the event feed, and sends each event to URL like a webhook. Stop it and start it again: it continues where it was.
+
+  --forward URL   where your receiver listens, for example http://127.0.0.1:4000/hooks
+  --types LIST    only these types of events, separated by commas
+  --state FILE    keeps the position and the secret; default .clinical-encounter-listen.json
+  --until TYPE    ends with code 0 when an event of this type was forwarded
+  --timeout S     ends with code 1 after S seconds; default: never
+
+CES_URL (default http://127.0.0.1:3000), CLIENT_ID and CLIENT_SECRET name the service and the API client, which needs
+read:event. WEBHOOK_SECRET (whsec_…) signs the events; without it, a secret is made and printed.
+`;
+
+try {
+  await run();
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exitCode = 1;
+}
+
+async function run(): Promise<void> {
+  const text = { type: 'string' } as const;
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { forward: text, types: text, state: text, until: text, timeout: text, help: { type: 'boolean' } },
+  });
+  if (values.help) return void process.stdout.write(usage);
+  if (positionals.join(' ') !== 'listen') throw new ListenError(`Say what to do.\n\n${usage}`);
+  const { CES_URL = 'http://127.0.0.1:3000', CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET } = process.env;
+  const { forward, types, until, timeout, state = '.clinical-encounter-listen.json' } = values;
+  if (!forward || !URL.canParse(forward))
+    throw new ListenError('--forward needs a URL, for example http://127.0.0.1:4000/hooks.');
+  if (!CLIENT_ID || !CLIENT_SECRET) throw new ListenError('Set CLIENT_ID and CLIENT_SECRET.');
+  if (timeout !== undefined && !(Number(timeout) > 0))
+    throw new ListenError('--timeout needs a number of seconds above 0.');
+  if (timeout) setTimeout(end, Number(timeout) * 1000, `${until ?? 'The end'} did not come in ${timeout} s.`).unref();
+  await listen({
+    ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
+    ...{ types: types?.split(','), until },
+    print: (line) => process.stdout.write(`${line}\n`),
+  });
+}
+
+/** Ends at once: the stored position is complete after each event. */
+function end(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ApiError) return `${error.message}${error.docUrl ? ` ${error.docUrl}` : ''}`;
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}

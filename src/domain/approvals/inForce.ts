@@ -1,0 +1,39 @@
+import { Prisma, type EncounterTreatment, type GfeItem } from '../../../generated/prisma/client.js';
+import { itemKey } from '../catalog/itemKey.js';
+import type { ApprovedTreatment } from '../orders/orders.js';
+
+/** The columns that decide what an item clears. */
+type Clearing = Pick<GfeItem, 'status' | 'validUntil' | 'declinedTreatmentIds'>;
+
+/**
+ * The status of an item: an approval is `expired` from its end on, even before a job records that (R-49). The stored status
+ * says that a decision has ended it, whatever the time, because the clocks of servers differ.
+ */
+export function statusAt({ status, validUntil }: Omit<Clearing, 'declinedTreatmentIds'>, at: Date): GfeItem['status'] {
+  return status === 'approved' && validUntil !== null && validUntil <= at ? 'expired' : status;
+}
+
+/** Whether the approval of an item is in force and excepts none of these treatments (R-200). */
+export function isInForce(item: Clearing, at: Date, ...treatmentIds: readonly string[]): boolean {
+  return statusAt(item, at) === 'approved' && !treatmentIds.some((id) => item.declinedTreatmentIds.includes(id));
+}
+
+/** The treatments of an encounter whose approval is in force, each with its item. */
+export function approvedTreatments(
+  {
+    treatments,
+    gfeItems,
+  }: { readonly treatments: readonly EncounterTreatment[]; readonly gfeItems: readonly GfeItem[] },
+  at: Date,
+): ApprovedTreatment[] {
+  const items = new Map(gfeItems.map((item) => [itemKey(item), item]));
+  return treatments.flatMap((treatment) => {
+    const item = items.get(itemKey(treatment));
+    return item && isInForce(item, at, treatment.productId) ? [{ treatment, item }] : [];
+  });
+}
+
+/** {@link isInForce} of the row `item` in a statement. */
+export const inForce = (at: Date | Prisma.Sql, ...treatmentIds: readonly string[]): Prisma.Sql => Prisma.sql`(
+  item.status = 'approved' AND (item.valid_until IS NULL OR item.valid_until > ${at})
+  AND NOT item.declined_treatment_ids && ${[...treatmentIds]}::uuid[])`;

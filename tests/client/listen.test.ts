@@ -1,0 +1,144 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { rm, stat } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { verifyWebhook } from '../../src/client/index.js';
+import { newPatient } from '../support/factories.js';
+import { temporaryFolder } from '../support/folder.js';
+import { useHarness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { installClient } from '../support/packedClient.js';
+import { newSandbox } from '../support/sandbox.js';
+
+// The program of the packed client, killed and started again while events arrive.
+
+/** Kills, and events between them; `KILLS=20 EVENTS=100` runs more. */
+const kills = Number(process.env['KILLS'] ?? 4);
+const eventsPerLife = Number(process.env['EVENTS'] ?? 25);
+
+const harness = useHarness();
+const folder = temporaryFolder();
+const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+
+let receiver: Server;
+/** What the receiver got, and what it does with a message. */
+let received: { readonly id: string; readonly type: string }[] = [];
+let respond: (count: number) => number = () => 204;
+let program: string;
+
+beforeAll(async () => {
+  program = join(await installClient(folder()), 'bin/main.js');
+  receiver = createServer((request, response) => {
+    void (async () => {
+      const { id, event } = await verifyWebhook(secret, request.headers, await text(request));
+      received.push({ id, type: event.type });
+      response.writeHead(respond(received.length)).end();
+    })();
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+});
+afterAll(() => {
+  receiver.close();
+});
+beforeEach(async () => {
+  received = [];
+  respond = () => 204;
+  await rm(folder('state'), { force: true });
+});
+
+type Credentials = Awaited<ReturnType<typeof newSandbox>>;
+
+function start({ clientId, clientSecret }: Credentials, ...options: string[]): ChildProcess {
+  const forward = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`;
+  const args = [program, 'listen', '--forward', forward, '--state', folder('state'), ...options];
+  const credentials = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+  return spawn(process.execPath, args, { env: { ...credentials, WEBHOOK_SECRET: secret } });
+}
+
+/** Exit code and output. */
+async function ended(child: ChildProcess): Promise<[code: number | null, output: string, errors: string]> {
+  const output = child.stdout ? text(child.stdout) : '';
+  const errors = child.stderr ? text(child.stderr) : '';
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return [code, await output, await errors];
+}
+
+/** The ids of the feed in its order. */
+async function feed({ token }: Credentials): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after = ''; ;) {
+    const { body } = await call(harness, `GET /events?limit=100${after}`, { token });
+    ids.push(...body.data.map(({ id }: { id: string }) => id));
+    if (!body.has_more) return ids;
+    after = `&after=${body.next_cursor}`;
+  }
+}
+
+it(`a listener that is killed ${kills} times forwards each event in the order of the feed, and repeats at most one per restart`, async () => {
+  const partner = await newSandbox(harness);
+  for (let life = 0; life <= kills; life += 1) {
+    for (let count = 0; count < eventsPerLife; count += 1) await newPatient(harness, partner);
+    const expected = await feed(partner);
+    const isLast = life === kills;
+    const reached = new Promise<void>((resolve) => {
+      respond = () => {
+        const known = new Set(received.map(({ id }) => id)).size;
+        if (known >= expected.length - (isLast ? 0 : 3)) resolve();
+        return 204;
+      };
+    });
+    const child = start(partner);
+    await reached;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  const ids = await feed(partner);
+  const sent = received.map(({ id }) => id);
+  expect(sent.filter((id, index) => sent.indexOf(id) === index)).toEqual(ids);
+  expect(sent.length - ids.length).toBeLessThanOrEqual(kills);
+  expect((await stat(folder('state'))).mode & 0o777).toBe(0o600);
+}, 300_000);
+
+it('a listener sends an event again until the receiver accepts it, before any later one', async () => {
+  const partner = await newSandbox(harness);
+  const ids = await feed(partner);
+  respond = (count) => (count <= 2 ? 500 : 204);
+  const [code, output] = await ended(start(partner, '--until', 'order.paid', '--timeout', '60'));
+  expect(code).toBe(0);
+  const [first, second, ...others] = received.map(({ id }) => id);
+  expect([first, second, ...others]).toEqual([ids[0], ids[0], ...ids.slice(0, others.length)]);
+  expect(received.at(-1)?.type).toBe('order.paid');
+  expect(output).toContain(`${ids[0]} → 500, again in 0.5 s\n`);
+});
+
+it('a listener continues behind the event that ended it, and ends with code 1 after --timeout', async () => {
+  const partner = await newSandbox(harness);
+  await ended(start(partner, '--until', 'order.held'));
+  const seen = received.length;
+  const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
+  expect([code, errors]).toEqual([1, 'order.held did not come in 2 s.\n']);
+  expect(received.map(({ id }) => id)).toEqual(await feed(partner));
+  expect(seen).toBeLessThan(received.length);
+});
+
+it('a listener forwards only the types that it was asked for', async () => {
+  const partner = await newSandbox(harness);
+  await ended(start(partner, '--types', 'order.created,order.paid', '--until', 'order.paid'));
+  expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));
+});
+
+it('a listener refuses the position of another API client, wrong credentials and a receiver without URL', async () => {
+  const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
+  await ended(start(partner, '--until', 'order.created'));
+  expect(await ended(start(other))).toMatchObject([1, '', expect.stringContaining(`${partner.clientId} at`)]);
+  const wrong = { ...partner, clientSecret: 'wrong' };
+  expect(await ended(start(wrong))).toMatchObject([1, expect.anything(), 'The client credentials are not valid.\n']);
+  expect(await ended(start(partner, '--forward', 'hooks'))).toMatchObject([
+    1,
+    '',
+    expect.stringContaining('needs a URL'),
+  ]);
+});
