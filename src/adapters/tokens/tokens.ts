@@ -1,17 +1,17 @@
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
-/** The claims of both kinds of token (RFC 9068 names). Times are seconds since 1970. */
+/** The claims of both kinds of token, named as in RFC 9068. Times are seconds since 1970. */
 export interface TokenClaims {
-  readonly clientId: string;
-  readonly tenantId: string;
+  readonly client_id: string;
+  readonly tenant_id: string;
   readonly scope: string;
-  /** The client secret that a refresh token was issued under; null in access tokens. */
-  readonly secretId: string | null;
-  readonly issuedAt: number;
-  /** The client's latest revocation at the time of issue, in milliseconds since 1970; 0 = none. */
-  readonly issuedAfter: number;
-  readonly expiresAt: number;
+  /** The client secret that a refresh token was issued under. */
+  readonly secret_id?: string;
+  readonly iat: number;
+  /** The client's latest revocation at the time of issue, in milliseconds since 1970. */
+  readonly issued_after?: number;
+  readonly exp: number;
 }
 
 type TokenKind = 'access' | 'refresh';
@@ -37,11 +37,9 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
   return {
     async sign(kind, claims) {
       const [key] = await keys.current();
-      return jwt.sign(payloadOf(kind, claims, issuer(), newId()), key.privateKey, {
-        algorithm: 'ES256',
-        keyid: key.kid,
-        header: { alg: 'ES256', typ: headerTypes[kind] },
-      });
+      const own = { iss: issuer(), aud: audienceOf(kind, issuer()), sub: claims.client_id, jti: newId() };
+      const header = { alg: 'ES256', typ: headerTypes[kind] } as const;
+      return jwt.sign({ ...own, ...claims }, key.privateKey, { algorithm: 'ES256', keyid: key.kid, header });
     },
     async verify(kind, token, now) {
       const header = headerOf(token);
@@ -53,27 +51,11 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
       const clock = { clockTimestamp: Math.floor(now.getTime() / 1000), clockTolerance: LEEWAY };
       try {
         const payload = jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
-        return typeof payload === 'string' ? 'invalid' : (claimsOf(payload) ?? 'invalid');
+        return isClaims(payload) ? payload : 'invalid';
       } catch (error) {
         return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
       }
     },
-  };
-}
-
-function payloadOf(kind: TokenKind, claims: TokenClaims, issuer: string, jti: string): object {
-  return {
-    iss: issuer,
-    aud: audienceOf(kind, issuer),
-    sub: claims.clientId,
-    client_id: claims.clientId,
-    tenant_id: claims.tenantId,
-    scope: claims.scope,
-    ...(claims.secretId === null ? {} : { secret_id: claims.secretId }),
-    ...(claims.issuedAfter === 0 ? {} : { issued_after: claims.issuedAfter }),
-    iat: claims.issuedAt,
-    exp: claims.expiresAt,
-    jti,
   };
 }
 
@@ -85,18 +67,9 @@ function headerOf(token: string): jwt.JwtHeader | undefined {
   }
 }
 
-function claimsOf(payload: jwt.JwtPayload): TokenClaims | undefined {
-  const { client_id: clientId, tenant_id: tenantId, scope, secret_id: secretId, iat, exp } = payload;
-  const { issued_after: issuedAfter } = payload;
-  if (typeof clientId !== 'string' || typeof tenantId !== 'string' || typeof scope !== 'string') return undefined;
-  if (iat === undefined || exp === undefined) return undefined;
-  return {
-    clientId,
-    tenantId,
-    scope,
-    secretId: typeof secretId === 'string' ? secretId : null,
-    issuedAt: iat,
-    issuedAfter: typeof issuedAfter === 'number' ? issuedAfter : 0,
-    expiresAt: exp,
-  };
+/** The signature shows that `sign` made the token, perhaps in an earlier build. */
+function isClaims(payload: unknown): payload is TokenClaims {
+  const { client_id, tenant_id, scope, iat, exp } = Object(payload) as Readonly<Record<string, unknown>>;
+  const texts = [client_id, tenant_id, scope].every((claim) => typeof claim === 'string');
+  return texts && typeof iat === 'number' && typeof exp === 'number';
 }

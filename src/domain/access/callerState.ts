@@ -9,7 +9,7 @@ export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>
 /** The API client of a token; null if the tenant has no such client. */
 export async function findClientState(
   { db }: Pick<DomainContext, 'db'>,
-  { tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>,
+  { tenant_id: tenantId, client_id: clientId }: TokenClaims,
 ) {
   const client = await db.prisma.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
@@ -32,10 +32,10 @@ export async function findClientState(
 /** The caller: the permissions of the token that the client still has, and the client's clinics. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
-    tenantId: claims.tenantId,
+    tenantId: claims.tenant_id,
     tenantMode: state.tenantMode,
     apiClientId: state.apiClientId,
-    clientId: claims.clientId,
+    clientId: claims.client_id,
     permissions: new Set<Permission>(
       claims.scope
         .split(' ')

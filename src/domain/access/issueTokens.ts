@@ -21,11 +21,9 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
 }
 
 /** Compares the revocations that token and client name, not `iat`: the clocks of servers differ (D-91). */
-export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tokensValidAfter: Date | null): boolean {
-  return issuedAfter < latestRevocation(tokensValidAfter);
+export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: Date | null): boolean {
+  return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
-
-const latestRevocation = (tokensValidAfter: Date | null): number => tokensValidAfter?.getTime() ?? 0;
 
 async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
   const { requestLimits, authorization = '' } = context;
@@ -73,9 +71,9 @@ async function refreshedScope(
   const claims = await context.tokens.verify('refresh', refreshToken, context.now());
   if (
     typeof claims === 'string' ||
-    claims.clientId !== client.clientId ||
-    claims.tenantId !== client.tenantId ||
-    !client.liveSecretIds.includes(claims.secretId ?? '') ||
+    claims.client_id !== client.clientId ||
+    claims.tenant_id !== client.tenantId ||
+    !client.liveSecretIds.includes(claims.secret_id ?? '') ||
     isRevoked(claims, client.tokensValidAfter)
   ) {
     throw new OAuthProblem('invalid_grant', 'The refresh token is no longer valid. Use client_credentials.');
@@ -100,12 +98,13 @@ async function issue(
   narrowed: boolean,
 ): Promise<Schemas['TokenResponse']> {
   const { accessTokenTtl, refreshTokenTtl } = context.config;
-  const issuedAt = Math.floor(context.now().getTime() / 1000);
+  const iat = Math.floor(context.now().getTime() / 1000);
   const scope = scopes.join(' ');
-  const base = { clientId, tenantId, scope, issuedAt, issuedAfter: latestRevocation(tokensValidAfter) };
+  const revocation = tokensValidAfter && { issued_after: tokensValidAfter.getTime() };
+  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...revocation };
   const [access, refresh] = await Promise.all([
-    context.tokens.sign('access', { ...base, secretId: null, expiresAt: issuedAt + accessTokenTtl }),
-    context.tokens.sign('refresh', { ...base, secretId, expiresAt: issuedAt + refreshTokenTtl }),
+    context.tokens.sign('access', { ...base, exp: iat + accessTokenTtl }),
+    context.tokens.sign('refresh', { ...base, secret_id: secretId, exp: iat + refreshTokenTtl }),
   ]);
   return {
     access_token: access,

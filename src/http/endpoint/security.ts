@@ -44,7 +44,7 @@ export function bearerAuthentication() {
   };
 
   const stateOf = async (context: PublicContext, claims: TokenClaims, now: Date): Promise<ClientState> => {
-    const key = keyOf(claims);
+    const key = `${claims.tenant_id} ${claims.client_id}`;
     const known = await states.get(key, now, CACHE_TTL_MS);
     if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS))) return known;
     const state = findClientState(context, claims).then((client) => {
@@ -61,7 +61,7 @@ export function bearerAuthentication() {
       const now = context.now();
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
-      Object.assign(context.audit, { tenantId: claims.tenantId, clientId: claims.clientId });
+      Object.assign(context.audit, { tenantId: claims.tenant_id, clientId: claims.client_id });
       const state = await stateOf(context, claims, now);
       if (!state.isActive) throw new Problem('client_inactive');
       if (isRevoked(claims, state.tokensValidAfter)) {
@@ -77,11 +77,9 @@ export function bearerAuthentication() {
       return current;
     },
     /** Makes the next request reread the state of a tenant's clients, because its clock may have moved. */
-    forget: (tenantId: string) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
+    forget: (tenantId: string) => states.deleteFrom(`${tenantId} `),
   };
 }
-
-const keyOf = ({ tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>): string => `${tenantId} ${clientId}`;
 
 /** A bounded map whose entries expire by the service's clock. */
 function ttlCache<T extends object>() {
@@ -117,4 +115,4 @@ export function requirePermissions({ permissions }: Caller, alternatives: Altern
   throw new Problem('insufficient_permission', `The token lacks ${lacking}.`, { scope: missing.flat().join(' ') });
 }
 
-const isOver = ({ expiresAt }: TokenClaims, now: Date): boolean => now.getTime() >= expiresAt * 1000 + LEEWAY_MS;
+const isOver = ({ exp }: TokenClaims, now: Date): boolean => now.getTime() >= exp * 1000 + LEEWAY_MS;
