@@ -1,7 +1,7 @@
 import { validate as isUuid } from 'uuid';
 import { hostname } from 'node:os';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { auditRecorder } from '../domain/audit/recorder.js';
+import { auditRecorder, emptyRow } from '../domain/audit/recorder.js';
 import type { AuditRow, DomainContext } from '../context.js';
 import type { CliIo, RunningCommand } from './cliIo.js';
 
@@ -48,20 +48,9 @@ export async function recordCommand(
     webhook: subject ?? undefined,
   };
   await auditRecorder(context)({
-    at: context.now(),
-    tenantId,
-    clientId: null,
-    operator,
-    operationId: name,
-    resourceType,
+    ...emptyRow,
+    ...{ at: context.now(), tenantId, operator, operationId: name, outcome, resourceType },
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
     patientId: patientId ?? null,
-    status: null,
-    code: null,
-    requestId: null,
-    ip: null,
-    outcome,
-    reviewerRef: null,
-    count: null,
   });
 }

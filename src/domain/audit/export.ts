@@ -1,5 +1,6 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
 
 export type AuditRecord = AuditEvent;
 
@@ -13,10 +14,7 @@ export async function* readAudit(
   let after = 0n;
   for (;;) {
     const rows = await db.everyTenant.rows<AuditRecord>`
-      SELECT position, at, tenant_id AS "tenantId", client_id AS "clientId", operator, operation_id AS "operationId",
-        resource_type AS "resourceType", resource_id AS "resourceId", patient_id AS "patientId", status, code,
-        request_id AS "requestId", host(ip) AS ip, outcome,
-        reviewer_ref AS "reviewerRef", count
+      SELECT ${fieldsOf('AuditEvent', 'audit_event')}
       FROM audit_event WHERE position > ${after} AND at >= ${since} AND at < ${until}
         AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`tenant_id = ${tenantId}`}
       ORDER BY position LIMIT ${BATCH}`;

@@ -2,6 +2,7 @@ import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { visiblePatient } from '../access/visibility.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
 import {
   MAX_SCANNED,
   positionOf,
@@ -40,10 +41,7 @@ function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<R
           AND client.id = "patientId" AND ${visiblePatient(caller, 'client')}))`;
   return db.of(tenantId).rows<Row>`
     WITH scanned AS (
-      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", resource_type AS "resourceType",
-        resource_id AS "resourceId", patient_id AS "patientId", status, code, request_id AS "requestId",
-        host(ip) AS ip, outcome, reviewer_ref AS "reviewerRef", count
-      FROM audit_event
+      SELECT ${fieldsOf('AuditEvent', 'audit_event')} FROM audit_event
       WHERE tenant_id = ${tenantId} AND position > ${after} ${ofPatient}
         AND position <= (SELECT through FROM audit_seal ORDER BY number DESC LIMIT 1)
       ORDER BY position LIMIT ${isSelective ? MAX_SCANNED : limit + 1}

@@ -6,6 +6,12 @@ import { insertion } from '../transactions/bulkSql.js';
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
+/** The members that a row leaves empty. */
+export const emptyRow = {
+  ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null, patientId: null },
+  ...{ status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },
+} satisfies Partial<AuditRow>;
+
 /** Milliseconds that a row waits for the batch before it. */
 const MAX_WAIT_MS = 5;
 /** Concurrent batches: one hanging commit blocks neither the others nor all connections. */

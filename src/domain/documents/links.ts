@@ -1,5 +1,6 @@
 import type { Document } from '../../../generated/prisma/client.js';
 import type { AuditRow, Context, Services } from '../../context.js';
+import { emptyRow } from '../audit/recorder.js';
 
 /** Lifetime of a link to a stored document, in seconds. */
 const LINK_SECONDS = 900;
@@ -34,19 +35,9 @@ export async function openDocumentLink(
   if (!document) return undefined;
   const { id: resourceId, patientId, fileName, contentType } = document;
   await auditLog.record({
-    at: now(),
-    tenantId,
-    clientId: null,
-    operator: null,
-    operationId: 'openDocumentLink',
-    resourceType: 'document',
-    resourceId,
-    patientId,
-    status: 200,
-    code: null,
-    outcome: 'success',
-    reviewerRef: null,
-    count: null,
+    ...emptyRow,
+    ...{ at: now(), tenantId, operationId: 'openDocumentLink', status: 200, outcome: 'success' },
+    ...{ resourceType: 'document', resourceId, patientId },
     ...request,
   });
   return { path: file.path, fileName, contentType };

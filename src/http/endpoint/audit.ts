@@ -1,5 +1,6 @@
 import type { Operation } from 'openapi-backend';
 import type { AuditRow, RequestAudit, Services } from '../../context.js';
+import { emptyRow } from '../../domain/audit/recorder.js';
 import { UUID } from '../../domain/transactions/uuid.js';
 import { callerAddress } from '../listener/callerAddress.js';
 import type { Request, Route } from './route.js';
@@ -72,10 +73,10 @@ export function requestAudit(
     rowOf({ status, code = null, body, isUnknown }) {
       const parts = { response: body, ...request };
       return {
+        ...emptyRow,
         at: now(),
         tenantId: this.tenantId,
         clientId: this.clientId,
-        operator: null,
         operationId,
         resourceType: rule?.resource ?? null,
         resourceId: rule?.idOf(parts) ?? null,
@@ -86,7 +87,6 @@ export function requestAudit(
         ip: callerAddress(req, config.trustedProxies),
         outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
         reviewerRef: rule?.reviewerOf(parts) ?? null,
-        count: null,
       };
     },
   };
