@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chown, lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -43,11 +43,7 @@ async function initialise(folder: string): Promise<void> {
   await mkdir(draft, { mode: 0o700 });
   const password = join(draft, 'password');
   await writeFile(password, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
-  if (process.getuid?.() === 0) {
-    const [uid, gid] = await Promise.all([numericId('-u'), numericId('-g')]);
-    await chown(password, uid, gid);
-    await chown(draft, uid, gid);
-  }
+  if (process.getuid?.() === 0) await run('chown', ['nobody:', password, draft]);
   // With the builtin provider, lower(), comparison and patterns behave the same on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
   const [program = '', ...args] = [
@@ -121,10 +117,6 @@ export function binary(name: 'initdb' | 'postgres'): string {
 /** The environment of PostgreSQL's programs, without PGDATA and other variables that would change their behaviour. */
 export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
-}
-
-async function numericId(option: '-u' | '-g'): Promise<number> {
-  return Number((await run('id', [option, 'nobody'])).stdout);
 }
 
 /** The file's text; undefined if it does not exist. */
