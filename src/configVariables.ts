@@ -4,10 +4,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 /** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/**
- * A kind of variable. `parse` returns undefined for a wrong value. The error states the rule, never the value, which
- * may be secret. `example` passes the rule to the operators' table.
- */
+/** Errors state the `rule`, never the value, which may be secret; `example` passes it to the operators' table. */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);

@@ -66,9 +66,8 @@ async function assertFree(config: Config): Promise<void> {
 }
 
 /**
- * Resolves at the first signal, or at an uncaught error: the state of the process may be corrupt, so it shuts down for
- * another to replace it. Later signals are ignored, because a terminal and npm may both send one.
- * @returns the exit code
+ * Resolves with the exit code at the first signal, or at an uncaught error, after which the state may be corrupt. Ignores
+ * later signals: a terminal and npm may both send one.
  */
 function reasonToStop(log: Logger): Promise<0 | 1> {
   return new Promise((resolve) => {

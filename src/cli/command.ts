@@ -7,11 +7,7 @@ export const PROGRAM = 'npm run --silent cli --';
 export const addGroup = (program: Command, name: string, description: string): Command =>
   program.command(name).description(description).helpCommand(false);
 
-/**
- * Adds a command that takes --json.
- * @param examples the arguments of each example
- * @param notes for the help, before the examples
- */
+/** Adds a command that takes --json. @param examples their arguments @param notes for the help, before the examples */
 export function addCommand<const Usage extends string>(
   parent: Command,
   usage: Usage,

@@ -24,10 +24,8 @@ export function databasePlace({ environment, err }: CliIo) {
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database and audits it. Starts the embedded database unless a server runs it. Uses
- * the database's clock, because the operator's may be wrong. A signal rolls the work back.
- * @param asOwner connect as the owner of the schema, who has more rights than the service
- * @param interruption aborted by a signal instead, for endless work
+ * Runs a command on the service's database, started if necessary, and audits it. Uses the database's clock, because the
+ * operator's may be wrong. @param interruption aborted by a signal, which otherwise rolls the work back
  * @throws Error if the database does not answer, or its schema differs from that of this build
  */
 export async function withDatabase<T>(

@@ -25,11 +25,7 @@ Example:
   $ ${PROGRAM} tenant create "Lakeside Health"
   $ ${PROGRAM} client create --tenant lakeside-health --preset partner`;
 
-/**
- * Runs one command of the CLI. With --json, messages on standard error are lines of JSON.
- * @param args without the interpreter and the program itself
- * @returns the exit code: 0 success, 1 failure, 2 wrong usage
- */
+/** Runs one command. With --json, messages are lines of JSON. @returns 0 success, 1 failure, 2 wrong usage */
 export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
   const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);

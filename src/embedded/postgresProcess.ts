@@ -86,10 +86,7 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
   }
 }
 
-/**
- * Stops PostgreSQL and waits up to 10 s for its end. 'fast' ends other sessions; 'smart' lets them finish.
- * @param release ends our own session, after PostgreSQL has stopped accepting new ones
- */
+/** Stops within 10 s. `fast` ends other sessions, `smart` waits for them; `release` ends ours after the signal. */
 export async function stopPostgres(
   cluster: Cluster,
   { pid }: RunningPostgres,

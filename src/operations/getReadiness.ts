@@ -2,9 +2,8 @@ import { readinessView } from '../views/readinessView.js';
 import type { Operation } from './operation.js';
 
 /**
- * GET /readyz: for load balancers; 503 while the database is down or the process is stopping. Parts that only uploads
- * need are reported without failing: otherwise every server would leave the load balancer, and reads would end too
- * (D-95).
+ * GET /readyz: 503 while the database is down or the process stops. Other failing parts are only reported: otherwise all
+ * servers would leave the load balancer, and reads would end, too (D-95).
  */
 export const getReadiness: Operation<'getReadiness'> = async (_input, { checkParts, isStopping }) => {
   const parts = await checkParts();

@@ -10,11 +10,7 @@ export interface DemoTenant {
   readonly clientSecret: string;
 }
 
-/**
- * Creates the demo tenants once and stores their credentials in `dataDir`/demo-credentials.json (mode 0600), with the
- * address of this start.
- * @returns the demo tenants of the file
- */
+/** Creates the demo tenants once; stores their credentials and the address of this start (mode 0600). @returns all */
 export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
   const file = join(dataDir, 'demo-credentials.json');
   const known = await readTenants(file);

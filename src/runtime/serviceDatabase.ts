@@ -31,10 +31,8 @@ export async function withSchema(
 }
 
 /**
- * Updates the schemas of the service and of the job engine, and the rights of the service's role.
- * @param log receives what a migration waits for
- * @returns the migrations applied by this call
- * @throws Error naming the migration if its script fails or gets no lock, or if this build does not know a schema
+ * Updates both schemas and the rights of the service's role. @param log receives what a migration waits for
+ * @returns the applied migrations. @throws Error naming a migration that fails, or that this build does not know
  */
 export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
@@ -48,11 +46,7 @@ export async function migrateDatabase(
   return [...applied, ...ofJobs];
 }
 
-/**
- * The migrations that {@link migrateDatabase} would apply.
- * @param log receives a message if the schema is from a later build
- * @throws Error naming the migrations that this build neither knows nor supports
- */
+/** What {@link migrateDatabase} would apply; logs a later build. @throws Error for unknown migrations */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   const states = [await checkSchema(url), await checkJobSchema(url)];
   const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.reason : []));

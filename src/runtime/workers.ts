@@ -26,9 +26,7 @@ const WATCH: Watch = { beatMs: 1_000, maxSilentBeats: 10, pausesMs: [1_000, 2_00
 const SETTLED_MS = 60_000;
 
 /**
- * Runs this program in `count` processes that share a port; connections are distributed in turn. A dead or blocked
- * worker is replaced.
- * @param environment variables in addition to those of this process
+ * Runs `count` processes that share a port, and replaces dead or blocked ones. @param environment additional variables
  * @throws Error if a first worker ends before it listens; its reason is on standard error
  */
 export async function startWorkers(

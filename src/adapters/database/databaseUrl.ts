@@ -5,12 +5,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\/.*)$/;
 /** All three verify the certificate and the host name here, as in pg 8; in libpq only the last one does. */
 const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
-/**
- * Interprets `sslmode` once, and returns the address for every connection.
- * @param variable the variable with the address
- * @throws Error naming the variable if plain text to another machine was not requested explicitly, if the mode gives no
- * protection, or if a certificate cannot be read
- */
+/** The address for every connection. @throws Error with the `variable`, unless traffic is protected or local */
 export function protectedUrl(variable: string, url: string): string {
   const address = parse(variable, url);
   const mode = address.searchParams.get('sslmode');

@@ -21,10 +21,9 @@ export const LOCK_PATIENCE: LockPatience = {
 const LOCKED = ['55P03', '40P01'];
 
 /**
- * Repeats an attempt that got no lock.
- * @param waiting the connection of the attempt; a second one observes what it waits for
+ * Repeats an attempt that got no lock; a second connection observes what `waiting` waits for.
  * @param log receives the holder of the lock before each pause
- * @throws Error naming the holder of the lock after the last attempt; other errors of the attempt
+ * @throws Error naming the holder after the last attempt; other errors of the attempt
  */
 export async function withLockRetries(
   url: string,

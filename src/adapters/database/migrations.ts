@@ -46,12 +46,9 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies the pending migrations, each in one transaction with its record, so none can use CONCURRENTLY. Table,
- * checksums and lock are those of Prisma: several processes, and `prisma migrate deploy|status`, may run concurrently.
- * @param log receives what a migration waits for
- * @returns the migrations applied by this call
- * @throws Error naming the migration if its script fails or gets no lock (earlier ones stay applied), or if this build
- * does not know the schema
+ * Applies the pending migrations, each in one transaction with its record. Table, checksums and lock are those of Prisma:
+ * several processes, and Prisma's own commands, may run concurrently. @param log receives what a migration waits for
+ * @returns the applied ones. @throws Error naming the migration that fails or gets no lock; earlier ones stay applied
  */
 export async function migrate(
   url: string,

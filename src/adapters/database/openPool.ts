@@ -1,9 +1,8 @@
 import { Pool, type DatabaseError, type PoolConfig } from 'pg';
 
 /**
- * The only way to open a pool. A session that ends fails its query, or is replaced if idle. The error listeners stay
- * for the life of a connection: PostgreSQL may end a session between the response and the code that receives it, and an
- * `error` event without listener ends the process.
+ * The only way to open a pool. Its listeners stay: PostgreSQL may end a session between the response and the code that
+ * receives it, and an `error` event without listener ends the process.
  */
 export function openPool(config: PoolConfig): Pool {
   return new Pool(config).on('error', ignore).on('connect', (client) => {

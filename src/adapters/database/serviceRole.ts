@@ -8,8 +8,7 @@ const LOCK = 0x63_65_73_03;
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Grants the service's role reading and writing of all existing tables, after the migrations, but no changes of the
- * schema, the record of migrations or the audit. Does nothing if both addresses have one role.
+ * Grants the service's role, if it has its own, all rows except of the record of migrations and, to change, of the audit.
  * @throws the driver's error, for example if the role does not exist
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {

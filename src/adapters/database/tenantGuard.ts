@@ -6,10 +6,8 @@ const tenantOwned: ReadonlySet<string> = new Set(
 );
 
 /**
- * Catches programming errors: a query on a tenant-owned model must name its tenant, in `where` to read, change or
- * delete, and in every row of `data` to create. It rejects `undefined`, because Prisma treats `{ tenantId: undefined }`
- * as "any tenant". Composite keys bind the relations inside a query.
- * @throws Error naming model and operation
+ * Catches queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. It rejects
+ * `undefined`, which Prisma treats as "any". @throws Error naming model and operation
  */
 export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {
   if (model === undefined || !tenantOwned.has(model)) return;

@@ -15,10 +15,7 @@ const badPorts = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/**
- * Names that are never public: RFC 6761, 6762, 8375 and 7686, and ICANN's private "internal". They are not resolved: a
- * DNS response would reveal whether a name exists in the private network.
- */
+/** Names that are never public (RFC 6761, 6762, 7686, 8375). DNS would reveal which exist in the private network. */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
 /** Azure's metadata and health address is a cloud address in a public range. */
@@ -27,10 +24,7 @@ const azureMetadata = '168.63.129.16';
 /** The IPv6 range of the public internet (IANA); all other addresses are special or unassigned. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/**
- * Parses a caller's URL by the WHATWG rules, which also normalize every notation of an IPv4 address.
- * @returns null unless it is an absolute http(s) URL of allowed length, without credentials and bad port
- */
+/** Null unless an absolute http(s) URL of allowed length, without credentials and bad port; WHATWG rules. */
 export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
   if (authority === undefined || authority.includes('@') || !URL.canParse(text)) return null;
@@ -48,11 +42,7 @@ export function parseRedirect(location: string, from: URL): URL | null {
   return !wellFormed || url.username || url.password || badPorts.has(portOf(url)) ? null : url;
 }
 
-/**
- * Normalizes the operator's origins (`host:port`) for comparison.
- * @param variable the variable with the list
- * @throws Error naming an entry that is not `host:port`
- */
+/** Normalizes `host:port` of the operator's `variable`. @throws Error naming an entry of another form */
 export function allowedOrigins(hosts: readonly string[], variable: string): ReadonlySet<string> {
   return new Set(
     hosts.map((entry) => {

@@ -14,9 +14,8 @@ interface GuardOptions extends HopOptions {
 export class ForbiddenTarget extends Error {}
 
 /**
- * Creates the function that sends one request to a URL from outside, without following redirects. Because DNS changes,
- * each request checks the origin, resolves the host, checks its addresses and connects only to those. `deadline` also
- * aborts the reading of the response. It throws ForbiddenTarget, or the cause of the failure.
+ * Makes the function that sends one request to a foreign URL. DNS changes, so each request checks the origin, resolves the
+ * host, checks its addresses and connects only to those. @throws ForbiddenTarget, or the cause of the failure
  */
 export function guardedRequests(options: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, deadline: AbortSignal): Promise<Exchange> => {

@@ -29,10 +29,8 @@ export interface Exchange {
 }
 
 /**
- * Sends one request to exactly the given addresses: no proxy, cookies, credentials, referrer, retry or decompression.
- * The caller follows redirects: got would leave a redirect's connection open if its body never ends, read whole error
- * pages into memory, and restart its timeouts on every hop.
- * @throws the cause (network, TLS, timeout, protocol error, or the signal's reason)
+ * Sends one request to exactly these addresses: no proxy, cookies, retry or decompression. The caller follows redirects:
+ * got would read whole error pages, and restart its timeouts on every hop. @throws the cause
  */
 export async function requestOnce(
   url: URL,

@@ -1,11 +1,6 @@
 import { allowedOrigins, isAllowedOrigin, isPublicOrigin, parseTarget } from './addressRules.js';
 
-/**
- * Creates the check whether the service may send requests to a URL, as far as possible without DNS.
- * @param allowedHosts `host:port` origins exempt from the address rules
- * @param variable the variable with them
- * @throws Error naming an entry that is not `host:port`
- */
+/** Makes the check, without DNS, whether to send requests to a URL. @throws Error naming a malformed entry */
 export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {
   const allowed = allowedOrigins(allowedHosts, variable);
   return (text) => {

@@ -25,10 +25,7 @@ interface JobWorkerOptions {
 }
 
 export interface JobWorker {
-  /**
-   * Takes no more jobs and waits for running ones.
-   * @param limit milliseconds after which running jobs are handed back, for another process or a later start
-   */
+  /** Takes no more jobs and waits for running ones; hands back those that take longer than `limit` milliseconds. */
   stop(limit: number): Promise<void>;
 }
 
@@ -44,10 +41,8 @@ const RESTART = 1_000;
 const GRACE_MS = 3_000;
 
 /**
- * Runs the jobs on schedule by graphile-worker, with its own connections. Each run is taken by one of the processes on
- * the database. A failed run is logged and retried; the engine's tables store only its name. A lost database is waited
- * for.
- * @throws the driver's error if the database does not answer at the start
+ * Runs jobs by graphile-worker, each run on one of the database's processes, and waits for a lost database. Failed runs are
+ * logged and retried; the engine's tables store only names. @throws the driver's error at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
   const halt = new AbortController();

@@ -24,9 +24,7 @@ type StoredKey = JsonWebKey & { kid: string; created_at: string };
 const LIVE_KEYS = 2;
 
 /**
- * Opens the file of private keys (a JWKS, mode 0600).
- * @param create create a first key if the file is missing
- * @param onUnreadable called if the file has changed and cannot be read
+ * Opens the file of private keys (a JWKS, mode 0600), or makes it with `create`. @param onUnreadable for later changes
  * @throws Error naming the file if it is missing or is not a JWKS of ES256 private keys
  */
 export async function openSigningKeys(
@@ -55,10 +53,8 @@ export async function openSigningKeys(
 }
 
 /**
- * Adds a new key and keeps the previous one, so that existing tokens stay valid.
- * @param retireAfter lifetime of tokens in seconds: a key that was replaced less than that ago may still be needed
- * @param force drop the oldest key although its tokens may still be valid
- * @throws Error if a valid token could lose its key, without `force`
+ * Adds a new key and keeps the previous one. @param retireAfter lifetime of tokens in seconds
+ * @throws Error, unless `force`, if a valid token could lose its key
  */
 export async function rotateSigningKeys(
   file: string,

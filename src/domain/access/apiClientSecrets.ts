@@ -30,11 +30,7 @@ export function activeSecrets(secrets: readonly SecretSummary[], now: Date): Sec
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
-/**
- * Adds a secret; its text is returned only here. The previous secret stays valid for the changeover.
- * @param expireOldAfter seconds until the previous secret expires; null: until it is retired
- * @throws Error for an unknown client, or one with two active secrets
- */
+/** Adds a secret; the previous one ends after `expireOldAfter` seconds, or when retired. @throws Error for a third */
 export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number | null) {
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
@@ -57,9 +53,8 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
 }
 
 /**
- * Ends a secret now: the older of two, or the one with this hint.
- * @param options.force also if the remaining secret was never used, so that the caller may still depend on this one
- * @throws Error if no other secret would remain, if the remaining one was never used, and for an unknown client
+ * Ends the older of two secrets, or the one with this hint; `force`: also if the other was never used.
+ * @throws Error if no used secret would remain, and for an unknown client
  */
 export async function retireSecret(
   context: DomainContext,

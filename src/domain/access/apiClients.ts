@@ -94,11 +94,7 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
   await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
 }
 
-/**
- * Revokes every token issued so far; the client may obtain new ones with its secret (D-91).
- * @returns the time of the revocation, later than that of any previous one
- * @throws Error for an unknown client
- */
+/** Revokes all tokens (D-91). @returns its time, later than any previous one. @throws Error for an unknown client */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const now = context.now();

@@ -6,11 +6,7 @@ import { authenticateClient, basicCredentials, isClientId, type AuthenticatedCli
 
 type Request = Bodies['TokenRequest'];
 
-/**
- * Issues a pair of tokens (R-09). Nothing is stored: a refresh token is valid until it expires, its client or secret
- * becomes invalid, or the client's tokens are revoked.
- * @throws OAuthProblem; Problem rate_limited
- */
+/** Issues tokens, which are not stored. @throws OAuthProblem; Problem rate_limited */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
   const granted =

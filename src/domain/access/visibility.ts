@@ -23,9 +23,8 @@ export function withinClinics(
 }
 
 /**
- * The condition on a row of `client`, given by its alias, that the viewer may see the patient (R-89). A client limited
- * to clinics sees the patients whom it created, who have an encounter at one of the clinics, or whose documents it
- * stored.
+ * Whether the viewer may see a row of `client` (R-89): limited clients see the patients whom they created, who have an
+ * encounter at their clinics, or whose documents they stored.
  */
 export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;

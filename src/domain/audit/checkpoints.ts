@@ -59,11 +59,7 @@ export async function addCheckpoint(
   return count === 1;
 }
 
-/**
- * Checkpoints the rows since the latest checkpoint, up to the horizon (R-88): rows get their positions before they are
- * committed, and below the horizon no row can appear. Safe to run concurrently.
- * @returns the number of new checkpoints
- */
+/** Checkpoints rows up to the horizon, below which no row can appear (R-88). Safe to run concurrently. */
 export async function addCheckpoints(context: DomainContext): Promise<number> {
   const { db } = context;
   const [{ horizon } = { horizon: null }] = await db.everyTenant.rows<{ horizon: bigint | null }>`

@@ -15,9 +15,8 @@ type Filter = Input<'listAuditEvents'>['query'];
 type Row = Scanned & (AuditEvent | { readonly position: null });
 
 /**
- * The audit of the tenant, oldest first, up to the latest checkpoint (R-87): no row can appear there later, so readers
- * miss none. A client that is limited to clinics sees its own requests and those about patients that it may see.
- * @throws Problem cursor_invalid
+ * The audit up to the latest checkpoint, before which no row can appear: readers miss none (R-87). A limited client sees
+ * its own requests and those about its patients. @throws Problem cursor_invalid
  */
 export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
   const owner = `${context.caller.tenantId}/audit`;

@@ -68,10 +68,8 @@ export interface FileEvidence {
 }
 
 /**
- * Checks that a file may be stored as the requested documentType, and names it (R-63, R-66): the caller's name, else the
- * last segment of the URL's path, else documentType and documentId; with an extension that fits the content.
- * @throws Problem document_type_not_allowed if the content is not accepted; document_type_mismatch if the name or
- *   Content-Type contradicts it
+ * Names a file if it may be stored (R-63, R-66): the name given, else that of the URL, else type and id; its extension fits.
+ * @throws Problem document_type_not_allowed for the content; document_type_mismatch if name or Content-Type differ
  */
 export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   const { types }: DocumentRule = documentRules[request.documentType];

@@ -18,11 +18,7 @@ export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType
   readonly path: string;
 }
 
-/**
- * The document of a link to the file store; undefined if the link is invalid or the document is gone. The access is
- * audited first, without a client, because everyone with the link may read (R-87).
- * @throws Problem dependency_unavailable if it cannot be recorded
- */
+/** The document of a valid link. Audits first, without a client: everyone with the link may read (R-87). */
 export async function openDocumentLink(
   { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
   link: string,

@@ -33,9 +33,7 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches a file, stores it and inserts its row. Removes the object if the insert fails or a concurrent duplicate has
- * inserted its own row.
- * @param commit runs the insert in a transaction, unless a duplicate already has
+ * Fetches and stores a file; removes the object if the row is not inserted. @param commit skips a duplicate
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(
@@ -90,10 +88,7 @@ export async function storeFile(
   return { ...of, storageProvider, container, ...value, sizeBytes, checksum };
 }
 
-/**
- * Removes the object only if the rollback is certain: an orphaned object is harmless, a row without object is not.
- * @param work calls `inserted` after writing the row
- */
+/** Removes the object only after a certain rollback: a row without object does harm. `work` calls `inserted`. */
 async function keptIfInserted<T>(
   { objects }: Context,
   key: string,

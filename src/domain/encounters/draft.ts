@@ -42,9 +42,8 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 }
 
 /**
- * Makes the encounter that a checked body describes, for creation and for preview, so that the two cannot disagree. Ids that
- * do not exist throw; parts that cannot be used are reported as `faults`.
- * @param isNew whether the draft will be stored, and takes a number
+ * Makes the encounter of a checked body, for creation and preview alike; unusable parts become `faults`.
+ * @param isNew whether it will be stored, and takes a number
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export async function draftEncounter(

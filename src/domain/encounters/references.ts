@@ -79,9 +79,8 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 };
 
 /**
- * Loads all records that the body names by one statement. A new encounter also takes a number and locks the patient (R-50)
- * and every row that it will refer to: its rows are written with the events, after which no statement may wait for a lock
- * (R-71).
+ * Loads all records that the body names. A new encounter also takes a number and locks the patient (R-50) and every row
+ * that it refers to, because its rows are written with the events, after which nothing may wait for a lock (R-71).
  */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;

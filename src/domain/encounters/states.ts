@@ -54,11 +54,7 @@ export const encounterTransitions = {
   expired: {},
 } as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
 
-/**
- * The status after an event.
- * @throws Problem invalid_state with `current_status` when the table has no such transition; claimed_by_other when only
- * the claimant may make it
- */
+/** @throws Problem invalid_state unless the table has the transition; claimed_by_other if it is the claimant's */
 export function nextState(from: EncounterState, event: EncounterEvent, actor: EncounterActor): EncounterState {
   const transitions: Partial<Record<EncounterEvent, Transition>> = encounterTransitions[from];
   const { [event]: transition } = transitions;

@@ -76,11 +76,7 @@ export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): 
   return applyElapsedTime({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
 }
 
-/**
- * Writes a transition, if the encounter is still the version that was read (R-45).
- * @returns the encounter after the change; null if it has changed since it was read, and then nothing is written
- * @throws Problem invalid_state, claimed_by_other if the transition is not in the table
- */
+/** Writes a transition; null, without effect, if the version changed. @throws Problem as {@link nextState} */
 export async function applyChange<Row extends EncounterRow>(
   context: TransactionContext,
   encounter: Row,

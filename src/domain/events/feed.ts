@@ -78,11 +78,7 @@ async function scan({ db, caller }: FeedReader, { types, limit }: Request, after
   return frame;
 }
 
-/**
- * Refuses a cursor that would silently skip events: purged ones or, after a restore of an older database, new events at
- * positions that the reader has passed already.
- * @param next the position of the first event after the cursor
- */
+/** Refuses a cursor that would skip events: purged ones or, after a restore, new ones at passed positions. */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');

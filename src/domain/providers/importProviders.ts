@@ -11,11 +11,7 @@ type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', numbe
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 
-/**
- * Imports a file of providers into a tenant, all or nothing: each provider, with its licences, becomes as in the file;
- * others stay. Importing a file twice changes nothing (R-106).
- * @returns the counts, or all faults; with faults nothing is written
- */
+/** Replaces each provider of the file with its licences; others stay. With faults nothing is written. */
 export async function importProviders(
   context: DomainContext,
   tenantId: string,

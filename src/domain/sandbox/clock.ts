@@ -33,10 +33,7 @@ export async function readClock(context: Context): Promise<SandboxTime> {
 }
 
 /**
- * Advances the time of a sandbox, then does the work of the jobs that is due by then: the first batches at once, the
- * jobs the rest.
- * @param offsetSeconds the new lead over real time
- * @param row of the audit, committed with the new time
+ * Advances the time of a sandbox to `offsetSeconds`, then starts what is due by then; jobs do the rest. Commits `row`.
  * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, also after a concurrent change
  */
 export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {

@@ -51,8 +51,7 @@ const BATCH = 1_000n;
 const MAX_REMOVED = 100;
 
 /**
- * Restores the initial fixtures and real time; API clients stay (R-76). Waits for requests in progress.
- * @param row of the audit, committed with the reset
+ * Restores fixtures and real time, after requests in progress; API clients stay (R-76). Commits `row` of the audit.
  * @throws Problem sandbox_only, sandbox_busy
  */
 export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {

@@ -44,11 +44,7 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
 };
 
-/**
- * The downloader of sandboxes: the host of the contract's examples delivers a built-in sample, so that uploads need no
- * file server (D-83); other URLs are fetched.
- * @throws Problem document_fetch_failed if the host has no sample of that kind
- */
+/** The host of the examples delivers built-in samples, or document_fetch_failed (D-83); other URLs are fetched. */
 export function withSampleFiles(download: Downloader): Downloader {
   return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);
 }

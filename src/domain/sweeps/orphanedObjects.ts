@@ -10,10 +10,8 @@ const BATCH = 1000;
 const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**
- * Removes the remains of interrupted uploads: objects without a row, and parts of objects. It keeps objects younger than the
- * safe age, whose upload may be running, and keys of unknown form or of unknown tenants. Safe to run concurrently.
- * @param safeAge milliseconds since an object was stored; only smaller than the default while no upload is running
- * @returns how many objects and unfinished uploads were removed
+ * Removes remains of interrupted uploads: objects without a row, and parts. Keeps objects younger than the safe age, whose
+ * upload may be running, and keys of unknown form or tenants. Safe to run concurrently. @returns how many of both
  * @throws Problem dependency_unavailable when the store fails; the signal's reason when it aborts
  */
 export async function removeOrphanedObjects(

@@ -7,10 +7,8 @@ const BATCH = 10_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes audit rows older than `days` (R-88). The chain records the removal before the first row is deleted, so the remaining
- * rows can still be verified. Safe to run concurrently, and again after a failure.
- * @param context of a role that may delete from the audit, which the service's role may not
- * @returns how many rows were removed
+ * Deletes audit rows older than `days` (R-88). The chain records it before, so that the rest can be verified. Safe to
+ * run concurrently, and again after a failure. @param context of a role that may delete from the audit
  */
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
   const { db, now } = context;

@@ -1,11 +1,7 @@
 import type { Services } from '../../context.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 
-/**
- * Deletes documents past their retention period that no encounter names (R-91). The job for orphaned objects deletes objects
- * whose deletion fails here. Safe to run concurrently.
- * @returns how many
- */
+/** Deletes old documents that no encounter names (R-91); the job for orphans deletes objects that fail here. */
 export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {
   return inTenants(context, async (tenantId) => {
     const removed = await context.db.of(tenantId).rows<{ blobPath: string }>`

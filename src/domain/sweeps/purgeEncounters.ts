@@ -15,11 +15,7 @@ const ENCOUNTER_PARTS = [
   'encounter_treatment',
 ];
 
-/**
- * Deletes ended encounters past their retention period, with items, orders and payments (R-91). Keeps encounters with an
- * unpaid order, and with an approval that is in force or reused by another encounter. Safe to run concurrently.
- * @returns how many
- */
+/** Deletes old ended encounters, except with an unpaid order, or an approval in force or reused. */
 export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {

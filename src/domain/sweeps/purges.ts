@@ -11,11 +11,7 @@ export interface PurgeContext extends BackgroundContext {
 /** Rows in one transaction: few enough for the statement timeout. */
 export const RETENTION_BATCH = 1_000;
 
-/**
- * Deletes idempotency keys and their stored responses after 24 hours (R-67). Skips keys that a request has locked. Safe to run
- * concurrently.
- * @returns how many
- */
+/** Deletes idempotency keys after 24 hours, except locked ones. Safe to run concurrently. @returns how many */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
   return inTenants(
     context,
@@ -31,11 +27,7 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
   );
 }
 
-/**
- * Deletes events after 30 days (R-72), from the beginning of the feed up to the first younger event, so that the remaining
- * positions have no gap and a late reader notices the purge. Safe to run concurrently.
- * @returns how many
- */
+/** Deletes events after 30 days, up to the first younger one: without gaps, a late reader notices the purge. */
 export function purgeEvents(context: PurgeContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {

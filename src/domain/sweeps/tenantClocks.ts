@@ -25,11 +25,8 @@ interface Sweep<Row extends DueRow> {
 }
 
 /**
- * @param context in real time
- * @param tenantId limits the sweep to one tenant, whose caller waits for it: it processes the first batches and throws on a
- *   failure; undefined = all tenants
- * @returns how many rows were processed
- * @throws the error of a row, if limited to one tenant
+ * @param tenantId limits the sweep to the first batches of one tenant, whose caller waits; undefined = all tenants
+ * @returns how many rows were processed. @throws the error of a row, if limited to one tenant
  */
 type TenantSweep = (context: BackgroundContext, tenantId?: string) => Promise<number>;
 

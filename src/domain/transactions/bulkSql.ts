@@ -1,10 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/**
- * Inserts rows by one statement. All rows have the same fields, named as in the Prisma schema; omitted columns get their
- * defaults.
- * @param table never text of a caller
- */
+/** Inserts rows with equal fields; omitted columns get their defaults. @param table never text of a caller */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
   return Prisma.sql`INSERT INTO ${identifier(table)} (${columns})

@@ -6,11 +6,8 @@ const MAX_BYTES = 1024 ** 2;
 const limit = Prisma.raw(String(MAX_BYTES));
 
 /**
- * Ends a query at 1 MiB of rows, in the database, so that the process reads no more. Keeps one row beyond as the sign that
- * more follow.
- * @param found the query, with its limit
- * @param order of the rows, by the query's columns
- * @param size of a row of `found`, in bytes
+ * Ends a query at 1 MiB of rows, of `size` bytes each, plus one row as the sign that more follow.
+ * @param found the query, with its limit. @param order of the rows, by the query's columns
  */
 export function withinBytes(found: Prisma.Sql, order: Prisma.Sql, size: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`

@@ -54,10 +54,7 @@ export async function listDeliveries(
   return listPage(found, limit, ({ id }) => listCursor(id));
 }
 
-/**
- * Sends an event again, even after a success (R-133).
- * @throws Problem webhook_endpoint_not_found, delivery_not_found; invalid_state when the endpoint is disabled
- */
+/** Sends an event again, even after a success. @throws Problem as {@link requireActive}, delivery_not_found */
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
   const { tenantId } = context.caller;
   const { id } = await requireActive(context, endpointId);
@@ -71,12 +68,7 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
   return delivery;
 }
 
-/**
- * Sends the events of a period again (R-133).
- * @returns how many
- * @throws Problem webhook_endpoint_not_found; invalid_state when the endpoint is disabled; validation_failed for more than
- * {@link MAX_REPLAYED} events
- */
+/** Sends a period again. @throws Problem as {@link requireActive}; validation_failed for too many events */
 export async function replayEvents(
   context: CallerContext,
   endpointId: string,

@@ -93,10 +93,7 @@ export async function getEndpoint(context: LookupContext, id: string): Promise<E
   );
 }
 
-/**
- * Changes what a merge patch names. A disabled endpoint that becomes active gets the events from now on (R-128).
- * @throws Problem webhook_endpoint_not_found
- */
+/** A reactivated endpoint gets the events from now on (R-128). @throws Problem webhook_endpoint_not_found */
 export async function updateEndpoint(
   context: CallerContext,
   id: string,
@@ -137,10 +134,7 @@ const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
   status = 'active', disabled_reason = NULL,
   from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
 
-/**
- * Records a ping, which goes the way of every event to this endpoint alone, and returns its id.
- * @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled
- */
+/** Records a ping to this endpoint alone and returns its id. @throws Problem as {@link requireActive} */
 export async function pingEndpoint(context: CallerContext, id: string): Promise<string> {
   const { caller, events, now } = context;
   const endpoint = await requireActive(context, id);

@@ -13,9 +13,8 @@ import { isWanted, mayReceive } from './subscriptions.js';
 const BATCH = 500;
 
 /**
- * Makes the deliveries of new events, one for each event and endpoint (R-129). It reads the feed of each tenant from a
- * cursor, so that subscribers do not slow down changes. Safe to run concurrently.
- * @returns whether a tenant may have more events
+ * Makes a delivery for each new event and endpoint (R-129), from a cursor, so that subscribers do not slow down changes.
+ * Safe to run concurrently. @returns whether a tenant may have more events
  */
 export async function makeDeliveries(context: BackgroundContext): Promise<boolean> {
   const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`

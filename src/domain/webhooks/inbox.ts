@@ -34,8 +34,7 @@ export async function receive(
 }
 
 /**
- * The messages of a sandbox's receiver, newest first (R-134). A client that is limited to clinics sees the messages of its own
- * endpoints only (R-126), because other endpoints get events of other clinics.
+ * The messages of a sandbox's receiver, newest first (R-134); of a limited client, those of its own endpoints (R-126).
  * @throws Problem sandbox_only
  */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {

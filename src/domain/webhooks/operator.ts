@@ -22,11 +22,7 @@ export async function disableEndpointOf(context: TransactionContext, tenantId: s
   if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
 }
 
-/**
- * Sends the events of a period to an endpoint again, for the operator (R-133).
- * @returns how many
- * @throws Error for an unknown or disabled endpoint, or too many events
- */
+/** Sends a period again. @returns how many. @throws Error for a missing or disabled endpoint, or too many */
 export async function replayOf(
   context: TransactionContext,
   tenantId: string,

@@ -10,11 +10,8 @@ const SPREAD = 0.2;
 const LONGEST_WISH = 24 * HOUR;
 
 /**
- * The time of the next attempt; null after the last (R-131). Retry-After makes it later, never earlier: otherwise a receiver
- * could use up the retries of four days within minutes.
- * @param failures in a row, including this one
- * @param wish the receiver's Retry-After, in milliseconds from now
- * @param random from 0 to 1
+ * The next attempt; null after the last (R-131). Retry-After only delays it: a receiver could use up all retries at once.
+ * @param failures in a row. @param wish Retry-After in milliseconds. @param random from 0 to 1
  */
 export function nextAttempt(failures: number, now: Date, wish: number, random: number): Date | null {
   const delay = delays[failures - 1];
@@ -23,11 +20,7 @@ export function nextAttempt(failures: number, now: Date, wish: number, random: n
   return new Date(now.getTime() + Math.max(spread, Math.min(wish, LONGEST_WISH)));
 }
 
-/**
- * The receiver's Retry-After in milliseconds; 0 or less without one.
- * @param retryAfter seconds, or an HTTP date (RFC 9110 §10.2.3)
- * @param realNow real time, also in a sandbox, because receivers use it
- */
+/** Retry-After, seconds or a date (RFC 9110 §10.2.3), in milliseconds from real time; 0 or less without. */
 export function wishOf(retryAfter: string | null, realNow: Date): number {
   if (retryAfter === null) return 0;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * SECOND;

@@ -27,8 +27,7 @@ export interface Backend {
 }
 
 /**
- * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. Everything
- * that does not depend on the request is prepared in its endpoint.
+ * Authenticates, counts, authorises, reads, validates, runs, checks and sends, with prepared endpoints.
  * @param protective headers of every response, besides those of the contract
  */
 export function createBackend(
@@ -58,10 +57,7 @@ export function createBackend(
     return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
   };
 
-  /**
-   * @param request receives the validated parts
-   * @returns null when the caller hung up before the operation began, which then does not run
-   */
+  /** Fills `request`. @returns null when the caller hung up before the operation began, which then does not run */
   const run = async (
     endpoint: Endpoint,
     head: Head,

@@ -2,11 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/**
- * The address that a request came from: the peer's or, behind proxies that append to `X-Forwarded-For`, the address
- * that the outermost proxy saw. The caller can forge everything before it in that header.
- * @param trustedProxies the number of proxies
- */
+/** The peer, or what the outermost of `trustedProxies` saw: callers can forge the rest of `X-Forwarded-For`. */
 export function callerAddress(
   { headers, socket }: { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } },
   trustedProxies: number,

@@ -22,11 +22,7 @@ const LINGER_TIMEOUT_MS = 1_000;
 /** Observes a request that never reached the application; returns the headers of every response. */
 export type RefusalObserver = (requestId: string, code: ProblemCode) => Readonly<Record<string, string>>;
 
-/**
- * An HTTP server that withstands slow, malformed and stalled requests. Node would refuse some with an empty response;
- * they get a documented problem instead.
- * @param limits override those of production in tests
- */
+/** An HTTP server that withstands slow, malformed and stalled requests, and answers all with a documented problem. */
 export function createHttpServer(
   listener: RequestListener,
   newId: () => string,
@@ -76,8 +72,8 @@ export function createHttpServer(
 const malformed = (): Problem => new Problem('validation_failed', 'The HTTP request is malformed or too large.');
 
 /**
- * Whether a refusal may be written. Browsers open connections in advance and take bytes that arrive before their next
- * request for the response to it. The same would happen after the response to the faulty request.
+ * Whether a refusal may be written. Before a request, and after the response to it, a browser would take it for the
+ * response to its next request.
  */
 function awaitsResponse(socket: Duplex, last: ServerResponse | undefined): boolean {
   if (socket instanceof Socket && socket.bytesRead === 0) return false;

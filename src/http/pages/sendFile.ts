@@ -6,8 +6,7 @@ type SendError = Error & { readonly status?: number };
 
 /**
  * Express's `sendFile` as a promise: an exception in its callback would end the process.
- * @returns the error that can still be answered; undefined when the file was sent or the caller has gone
- * @throws SendError once the headers are sent
+ * @returns the error that can still be answered. @throws SendError once the headers are sent
  */
 export function sendFile(res: Response, path: string): Promise<SendError | undefined> {
   return new Promise((resolve, reject) => {

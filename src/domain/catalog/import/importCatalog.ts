@@ -35,11 +35,7 @@ export interface ImportOptions {
   readonly progress?: Progress;
 }
 
-/**
- * Imports a catalog file into a tenant: creates or updates its elements and leaves other rows unchanged. Importing a
- * file twice changes nothing.
- * @returns the changes, or all faults; with faults nothing is written
- */
+/** Creates or updates the elements of a file; other rows stay. With faults nothing is written. */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,

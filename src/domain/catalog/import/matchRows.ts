@@ -49,11 +49,7 @@ export interface Planning {
   fault(pointer: string, message: string): void;
 }
 
-/**
- * Finds the stored row of each element by its id, so that a row can be renamed, or else by its key. Reports ids that
- * contradict the stored catalog, and two elements for one row.
- * @param describe the key of an element, and the columns that are not its members
- */
+/** Finds stored rows by id or key. @param describe the key of an element, and columns that are not its members */
 export function matchRows<Element extends { readonly id?: string }>(
   { stored, newId, fault }: Planning,
   kind: Kind,
