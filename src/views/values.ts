@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
-/** From PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`): for hundreds in a list, `Date` costs twenty times as much. */
+/** From PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`): for hundreds in a list, `Date` costs 20 times as much. */
 export const isoTime = (time: string): string => `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
 
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
