@@ -24,10 +24,7 @@ type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Ope
 /** Shared by all apps of a process: endpoints depend only on the contract and the code. */
 let endpoints: ReturnType<typeof endpointsOf> | undefined;
 
-/**
- * The service as a request handler. Operations of the contract run at once; everything else, including failures, goes
- * through Express.
- */
+/** Runs operations of the contract at once; everything else, including failures, goes through Express. */
 export async function createApp(services: Services): Promise<RequestListener> {
   const backend = createBackend(
     await (endpoints ??= endpointsOf(operations satisfies Registered)),

@@ -11,10 +11,7 @@ export type ObjectStoreConfig = Config['objectStore'];
 export type S3Config = Omit<Extract<ObjectStoreConfig, { kind: 's3' }>, 'kind'>;
 export type DocumentScannerConfig = Config['documentScanner'];
 
-/**
- * Reads the configuration from environment variables; an empty variable counts as absent.
- * @throws Error naming every wrong variable and its rule, but no value, which may be secret
- */
+/** Empty variables count as absent. @throws Error with every wrong variable and its rule, without secret values */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
   const reporter = ({ errors }: { readonly errors: Readonly<Record<string, Error | undefined>> }): void => {

@@ -64,21 +64,14 @@ export const variables = {
   PORT: port.or(3000, 'Port; 0 = any free one'),
   HOST: text.or('127.0.0.1', 'Address to listen on; `0.0.0.0` = all'),
   BASE_URL: origin.optional('Public URL, the same on every server; default `http://HOST:PORT` ([install](install.md))'),
-  DATABASE_URL: postgresUrl.optional(
-    '`postgresql://…`, version 15 to 18; default: the embedded one ([database](database.md))',
-  ),
+  DATABASE_URL: postgresUrl.optional('PostgreSQL 15 to 18; default: the embedded one ([database](database.md))'),
   DATABASE_OWNER_URL: postgresUrl.optional('`DATABASE_URL` for the role that owns the schema; default `DATABASE_URL`'),
-  DATABASE_POOL_SIZE: integer(1, 500).or(
-    10,
-    'Connections for requests of all workers; jobs and webhooks use up to 13 more',
-  ),
+  DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
   ACCESS_TOKEN_TTL: seconds.or(25_200, 'Seconds that an access token is valid'),
   REFRESH_TOKEN_TTL: seconds.or(2_592_000, 'Seconds that a refresh token is valid'),
-  SIGNING_KEYS_FILE: text.optional(
-    'Existing file of private keys (JWKS); default: `signing-keys.json` in `DATA_DIR`, created if missing',
-  ),
+  SIGNING_KEYS_FILE: text.optional('Existing file of private keys (JWKS); default: `signing-keys.json` in `DATA_DIR`'),
   OBJECT_STORE: oneOf('file', 's3').or('file', 'Where documents are stored: `file` is `DATA_DIR`'),
   S3_ENDPOINT: httpUrl.requiredWith('OBJECT_STORE', 's3', '`https://host[:port]`'),
   S3_REGION: text.or('us-east-1', 'Region for signatures'),
@@ -88,58 +81,32 @@ export const variables = {
   DOCUMENT_FETCH_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to fetch documents from over http or at private addresses'),
   WEBHOOK_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to send webhooks to over http or at private addresses'),
   DOCUMENT_SCANNER: oneOf('none', 'clamav').or('none', '`clamav`: clamd scans documents before they are stored'),
-  CLAMAV_ADDRESS: socketAddress.requiredWith(
-    'DOCUMENT_SCANNER',
-    'clamav',
-    '`host:port` of clamd or `/path` of its socket',
-  ),
+  CLAMAV_ADDRESS: socketAddress.requiredWith('DOCUMENT_SCANNER', 'clamav', '`host:port` or `/path` of the socket'),
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
   // A timer of more than 24 days would fire at once.
-  DRAIN_TIMEOUT: integer(1, 86_400).or(
-    75,
-    'Seconds for requests in progress after SIGTERM; a document upload may take 70 seconds',
-  ),
-  SHUTDOWN_DELAY: integer(0, 3_600).or(
-    0,
-    'Seconds after SIGTERM with open port and failing `/readyz`, for load balancers',
-  ),
-  MIN_FREE_DISK: integer(0, 1_000_000_000).or(
-    512,
-    'MiB free on the disk of `DATA_DIR`; below it `/readyz` reports `disk`',
-  ),
+  DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
+  SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM with open port and failing `/readyz`'),
+  MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; below it `/readyz` reports `disk`'),
   // Longer than the 60 s of common load balancers: they must close idle connections first.
-  KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(
-    65,
-    "Seconds to keep an idle connection; must exceed the load balancer's timeout",
-  ),
+  KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(65, "Seconds to keep an idle connection; more than the load balancer's"),
   MAX_CONNECTIONS: integer(1, 100_000).or(5_000, 'Connections per process; an idle one takes about 10 KiB'),
   RATE_LIMIT: oneOf('on', 'off').or('on', '`off`: no limits, for load tests'),
-  RATE_LIMIT_REQUESTS: quota.or(
-    1_200,
-    'Requests of a client per minute, unless it has its own limit (`client update`)',
-  ),
+  RATE_LIMIT_REQUESTS: quota.or(1_200, 'Requests of a client per minute; `client update` sets another limit'),
   RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; proportional to its own limit'),
   RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
   RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, per client and minute'),
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
-  RATE_LIMIT_REDIS_URL: redisUrl.optional(
-    '`redis(s)://…`: limits apply to all servers together; without it, to each process',
-  ),
+  RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
   WORKERS: workers.or(1, 'Processes for requests: a number, or `auto` for one per core ([install](install.md))'),
-  TRUSTED_PROXIES: integer(0, 10).or(
-    0,
-    'Proxies in front that append to `X-Forwarded-For`; 0 = the peer is the caller',
+  TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
+  DOCUMENT_RETENTION_DAYS: retentionDays.optional('Days to keep unused documents; default: unlimited'),
+  ENCOUNTER_RETENTION_DAYS: retentionDays.optional(
+    'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
-  DOCUMENT_RETENTION_DAYS: retentionDays.optional(
-    'Days to keep unused documents; default: unlimited ([retention](retention.md))',
-  ),
-  ENCOUNTER_RETENTION_DAYS: retentionDays.optional('Days to keep ended encounters; default: unlimited'),
   METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(
-    'OpenTelemetry collector for a span of every request ([monitoring](monitoring.md))',
-  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional('Collector for a span of every request ([monitoring](monitoring.md))'),
   OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
 };
 

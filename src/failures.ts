@@ -20,10 +20,7 @@ export function reasonOf(error: unknown): string {
 /** Errors of this code and the language, whose messages contain no values. */
 const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
 
-/**
- * An error and its causes for the log. Errors of libraries may quote values (health data, secrets), so only their name,
- * code and position are kept.
- */
+/** An error and its causes for the log. Libraries may quote values: only name, code and position are kept. */
 export function describeCauses(error: unknown): object[] {
   const causes: object[] = [];
   for (let cause = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {

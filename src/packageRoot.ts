@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/**
- * The folder of package.json, as a `file:` URL with a final slash, for this module in `src/` and in
- * `generated/build/src/`. Data files (contract, migrations, docs) are located from here.
- */
+/** The folder of package.json as a `file:` URL, from `src/` and from `generated/build/src/`. */
 export const packageRoot: URL = findPackageRoot(new URL('./', import.meta.url));
 
 function findPackageRoot(folder: URL): URL {

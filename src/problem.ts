@@ -49,10 +49,7 @@ export function invalidState(current_status: string, detail?: string): Problem {
   return new Problem('invalid_state', detail, { extra: { current_status } });
 }
 
-/**
- * A problem with one member of the body.
- * @param rule the violated rule, if it is not the code of the problem
- */
+/** A problem with one member of the body. @param rule if it is not the code of the problem */
 export function fieldProblem(code: ProblemCode, pointer: string, detail: string, rule: string = code): Problem {
   return new Problem(code, undefined, { errors: [{ pointer, code: rule, detail }] });
 }

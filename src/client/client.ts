@@ -32,10 +32,7 @@ type Body<Path extends keyof paths, Method extends Methods> = MethodResponse<
   Path extends PathOf<Method> ? Path : never
 >;
 
-/**
- * Calls an operation by its path in the contract.
- * @throws ApiError if the service rejects the request; the error of `fetch` if it cannot be reached
- */
+/** Calls an operation by its path. @throws ApiError if the service rejects it; the error of `fetch` */
 interface Call<Method extends Methods> {
   <Path extends PathOf<Method>>(path: Path, ...init: Arguments<Init<Path, Method>>): Promise<Result<Path, Method>>;
 }

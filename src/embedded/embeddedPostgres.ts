@@ -24,8 +24,6 @@ export interface EmbeddedPostgres {
   /** Address for the service's role, which has only the rights granted by the migrations. */
   readonly serviceUrl: string;
   readonly started: boolean;
-  /** This process created the cluster, which is empty. */
-  readonly firstStart: boolean;
   close(): Promise<void>;
 }
 
@@ -44,7 +42,7 @@ interface Session {
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { cluster, created } = await prepareCluster(options.dataDir);
+  const cluster = await prepareCluster(options.dataDir);
   let session = await acquire(cluster, options);
   const { url, process: child } = session.running;
   let closing = false;
@@ -75,7 +73,6 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     url,
     serviceUrl: urlOf(SERVICE_ROLE, cluster.password, session.running.port),
     started: child !== undefined,
-    firstStart: created,
     async close() {
       closing = true;
       await restoring;

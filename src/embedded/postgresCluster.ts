@@ -23,23 +23,22 @@ export interface Cluster {
  * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
  * incomplete cluster.
  */
-export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluster; created: boolean }> {
+export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir);
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
   await removeAbandoned(home);
-  const created = (await readOptional(join(folder, 'password'))) === undefined && (await initialise(folder));
-  const cluster = {
+  if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder);
+  return {
     pgdata: join(folder, 'data'),
     logFile: join(home, 'postgres.log'),
     password: (await readFile(join(folder, 'password'), 'utf8')).trim(),
     prefix: await commandPrefix(folder),
   };
-  return { cluster, created };
 }
 
-/** Runs initdb. @returns false if another process was faster */
-async function initialise(folder: string): Promise<boolean> {
+/** Runs initdb, unless another process is faster. */
+async function initialise(folder: string): Promise<void> {
   const draft = `${folder}.new.${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
   const password = join(draft, 'password');
@@ -60,10 +59,9 @@ async function initialise(folder: string): Promise<boolean> {
   try {
     await run(program, args, { cwd: '/', env: environment() });
     await rename(draft, folder);
-    return true;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return false;
+    if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return;
     throw new Error(`PostgreSQL could not be initialised in ${folder}: ${reasonOf(error)}`, { cause: error });
   }
 }

@@ -20,10 +20,7 @@ export interface ServiceDatabase {
   close(): Promise<void>;
 }
 
-/**
- * Opens the configured database, with any schema.
- * @throws Error naming the variable whose address must not be used (see {@link protectedUrl})
- */
+/** Opens the configured database, with any schema. @throws Error as {@link protectedUrl} */
 export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
   const { databaseUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {

@@ -25,9 +25,7 @@ export interface MetricsPage {
   close(): void;
 }
 
-/**
- * Starts counting; returns a function that serves the page. Workers report to the first process, which serves for all.
- */
+/** Starts counting; returns the function that serves the page. Workers report to the first process. */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
   startTelemetry({ metrics: created });

@@ -15,10 +15,7 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
   return withSchema(await configuredDatabase(options), options);
 }
 
-/**
- * Migrates or checks the schema of an opened database; closes the database on failure.
- * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
- */
+/** Migrates or checks the schema; closes the database on failure. @throws Error that says what to do */
 export async function withSchema(
   database: ServiceDatabase,
   { databaseUrl, applyMigrations, log }: Pick<ServiceDatabaseOptions, 'databaseUrl' | 'applyMigrations' | 'log'>,

@@ -131,7 +131,7 @@ describe('a number has one value everywhere', () => {
     const descriptions = [guide, operationOf('uploadPatientDocument').description];
     expect(descriptions.map((text) => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
     const { desc, ...spec } = variables.DRAIN_TIMEOUT;
-    expect(/a document upload may take (\d+) /.exec(desc ?? '')?.[1]).toBe('70');
+    expect(/an upload may take (\d+) /.exec(desc ?? '')?.[1]).toBe('70');
     expect('default' in spec && spec.default).toBeGreaterThan(70);
   });
 

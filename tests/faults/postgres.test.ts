@@ -30,7 +30,7 @@ let baseUrl: string;
 let token: string;
 beforeAll(async () => {
   folder = await temporaryDataDir();
-  ({ cluster } = await prepareCluster(folder.dataDir));
+  cluster = await prepareCluster(folder.dataDir);
   postgres = await started();
   await migrateDatabase({ ownerUrl: postgres.url, url: postgres.url });
   const db = openDatabase(postgres.url);

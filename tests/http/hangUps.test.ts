@@ -79,18 +79,21 @@ it('drops queued requests whose callers hang up, and runs the remaining ones', a
   };
   const logged = harness.logged.length;
   const lines = () => harness.logged.slice(logged).filter(({ operationId }) => operationId === 'createPatient');
-  const { stays, first } = await harness.domain.db.prisma.$transaction(async (db) => {
-    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-    // A sandbox has one slot. The first request holds it and completes although its caller hangs up.
-    const first = await queued();
-    await untilLocked(1);
-    const gone = [await queued(), await queued(), await queued()];
-    const stays = await queued();
-    first.socket.destroy();
-    for (const { socket } of gone) socket.destroy();
-    while (lines().length < 4) await delay(10);
-    return { stays, first };
-  });
+  const { stays, first } = await harness.domain.db.prisma.$transaction(
+    async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+      // A sandbox has one slot. The first request holds it and completes although its caller hangs up.
+      const first = await queued();
+      await untilLocked(1);
+      const gone = [await queued(), await queued(), await queued()];
+      const stays = await queued();
+      first.socket.destroy();
+      for (const { socket } of gone) socket.destroy();
+      while (lines().length < 4) await delay(10);
+      return { stays, first };
+    },
+    { timeout: 20_000 },
+  );
   expect(await stays.answer()).toMatchObject({ status: 201 });
   expect(await count()).toBe(before + 2);
   expect(await first.closed()).toEqual([]);

@@ -36,13 +36,16 @@ const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.m
 
 /** Does the work while a lock delays this many requests of the sandbox; returns their answers. */
 async function whileWaiting(count: number, work: (waiting: Promise<Answer>[]) => Promise<void>): Promise<Answer[]> {
-  const waiting = await harness.domain.db.prisma.$transaction(async (db) => {
-    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
-    const { encounter_id } = cast.encounters.waiting;
-    const answers = times(count, () => simulate(harness, sandbox, encounter_id, { outcome: 'claim' }));
-    await work(answers);
-    return answers;
-  });
+  const waiting = await harness.domain.db.prisma.$transaction(
+    async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+      const { encounter_id } = cast.encounters.waiting;
+      const answers = times(count, () => simulate(harness, sandbox, encounter_id, { outcome: 'claim' }));
+      await work(answers);
+      return answers;
+    },
+    { timeout: 20_000 },
+  );
   return Promise.all(waiting);
 }
 

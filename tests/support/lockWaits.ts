@@ -30,13 +30,16 @@ export async function whileBlocked<T>(
   meanwhile: (holder: PrismaQueries) => Promise<unknown>,
 ): Promise<T> {
   let isDone = false;
-  const working = await owner.domain.db.prisma.$transaction(async (holder) => {
-    await holder.$executeRaw(lock);
-    const result = work().finally(() => (isDone = true));
-    await untilBlocked(owner, 1, () => isDone);
-    if (isDone) throw new Error('the work did not wait for the lock');
-    await meanwhile(holder);
-    return { result };
-  });
+  const working = await owner.domain.db.prisma.$transaction(
+    async (holder) => {
+      await holder.$executeRaw(lock);
+      const result = work().finally(() => (isDone = true));
+      await untilBlocked(owner, 1, () => isDone);
+      if (isDone) throw new Error('the work did not wait for the lock');
+      await meanwhile(holder);
+      return { result };
+    },
+    { timeout: 20_000 },
+  );
   return working.result;
 }

@@ -19,10 +19,13 @@ export function reset(harness: Harness, { token }: Caller): Promise<Answer> {
 
 /** Does the work while another reset of the tenant holds its lock. */
 export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, work: () => Promise<T>): Promise<T> {
-  return domain.db.prisma.$transaction(async (db) => {
-    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
-    return work();
-  });
+  return domain.db.prisma.$transaction(
+    async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
+      return work();
+    },
+    { timeout: 20_000 },
+  );
 }
 
 /** PUT /sandbox/clock */

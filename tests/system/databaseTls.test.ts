@@ -23,7 +23,7 @@ let admin: Client;
 
 beforeAll(async () => {
   folder = await temporaryDataDir();
-  const { cluster } = await prepareCluster(folder.dataDir);
+  const cluster = await prepareCluster(folder.dataDir);
   const { uid, gid } = await stat(cluster.pgdata);
   for (const [name, content] of Object.entries({ ...tlsFiles, 'tls_hba.conf': HBA })) {
     const file = join(cluster.pgdata, name);

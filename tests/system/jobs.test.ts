@@ -1,5 +1,5 @@
 import { purgeEvents } from '../../src/domain/sweeps/purges.js';
-import { sweeps } from '../../src/jobs/sweeps.js';
+import { sweeps } from '../../src/jobs/index.js';
 import { recordPaid } from '../support/events.js';
 import {
   newCategory,

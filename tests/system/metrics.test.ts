@@ -78,21 +78,24 @@ it('serves one page to scrapes within a second, also while requests use the whol
   const baseUrl = await server.started;
   const url = metricsUrlOf(server);
   const token = await demoToken(baseUrl, stage.dataDir);
-  const blocked = await stage.db.prisma.$transaction(async (db) => {
-    await db.$executeRaw`LOCK TABLE client`;
-    const waiting = call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
-    const waiters = () =>
-      db.$queryRaw<unknown[]>`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
-    while ((await waiters()).length === 0) await delay(20);
-    const scrapes = [];
-    // On a slow machine, two scrapes may take more than a second.
-    do scrapes.push(await (await fetch(url)).text());
-    while (scrapes.length < 2 || (scrapes.at(-1) !== scrapes.at(-2) && scrapes.length < 20));
-    expect(scrapes.at(-1)).toBe(scrapes.at(-2));
-    expect(scrapes.at(-1)).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
-    expect(scrapes.at(-1)).toMatch(/^ces_webhooks_waiting \d+$/m);
-    return { waiting };
-  });
+  const blocked = await stage.db.prisma.$transaction(
+    async (db) => {
+      await db.$executeRaw`LOCK TABLE client`;
+      const waiting = call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
+      const waiters = () =>
+        db.$queryRaw<unknown[]>`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
+      while ((await waiters()).length === 0) await delay(20);
+      const scrapes = [];
+      // On a slow machine, two scrapes may take more than a second.
+      do scrapes.push(await (await fetch(url)).text());
+      while (scrapes.length < 2 || (scrapes.at(-1) !== scrapes.at(-2) && scrapes.length < 20));
+      expect(scrapes.at(-1)).toBe(scrapes.at(-2));
+      expect(scrapes.at(-1)).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
+      expect(scrapes.at(-1)).toMatch(/^ces_webhooks_waiting \d+$/m);
+      return { waiting };
+    },
+    { timeout: 20_000 },
+  );
   await blocked.waiting;
   await expectCleanExit(server);
 });

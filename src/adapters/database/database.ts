@@ -13,9 +13,7 @@ export interface Database extends Queries {
   transaction<T>(work: (transaction: Transaction) => Promise<Finished<T>>): Promise<T>;
   /** Reads one consistent state; statements that are sent together take one round trip. */
   snapshot<T>(work: (snapshot: Queries) => Promise<T>): Promise<T>;
-  /**
-   * Model queries, each with its own commit. One costs as much as several statements, and transactions do not have it.
-   */
+  /** Model queries, each with its own commit; one costs as much as several statements. */
   readonly prisma: ReturnType<typeof guardedPrisma>;
   close(): Promise<void>;
 }
@@ -29,22 +27,14 @@ interface DatabaseOptions {
   readonly pool?: 'requests' | 'webhooks';
 }
 
-/**
- * More statement texts than the service has; further texts are not prepared, because each costs memory per connection.
- */
+/** More texts than the service has; further ones are not prepared: each costs memory per connection. */
 const preparedLimit = 300;
 /** Longer texts are not prepared: bulk inserts of the catalog import differ by row count and are used once. */
 const preparedLength = 20_000;
 
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** The longest timer of Node: 24 days. */
-const MAX_MS = 2 ** 31 - 1;
-
-/**
- * Connects at the first query. Each connection prepares a statement once, named by its text. If the database does not
- * answer, a query fails within about `timeoutMs` with an error that `isUnavailable` recognizes.
- */
+/** Connects at the first query. Without an answer, a query fails after `timeoutMs` with an `isUnavailable` error. */
 export function openDatabase(
   url: string,
   { poolSize = 10, timeoutMs = 5_000, pool: name = 'requests' }: DatabaseOptions = {},
@@ -66,7 +56,7 @@ export function openDatabase(
   });
   metrics?.watchPool(name, pool);
   const nameOf = statementNames();
-  const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }), timeoutMs);
+  const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }));
   return {
     ...queriesOn(pool, nameOf),
     transaction: (work) => runTransaction(pool, nameOf, work),
@@ -93,16 +83,9 @@ function statementNames() {
 }
 
 /** Prisma; its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
-function guardedPrisma(adapter: PrismaPg, timeoutMs: number) {
-  const client = new PrismaClient({
-    adapter,
-    // The default reads the caller's source file for every error message.
-    errorFormat: 'minimal',
-    // Prisma's timer would release the connection while later statements of an operation still use it. PostgreSQL
-    // limits statements, and transactions that wait for their client.
-    transactionOptions: { maxWait: 2 * timeoutMs, timeout: MAX_MS },
-  });
-  return client.$extends({
+function guardedPrisma(adapter: PrismaPg) {
+  // The default format reads the caller's source file for every error message.
+  return new PrismaClient({ adapter, errorFormat: 'minimal' }).$extends({
     query: {
       async $allOperations({ model, operation, args, query }) {
         assertTenantNamed(model, operation, args);
@@ -120,10 +103,7 @@ export async function databaseClock(db: Queries): Promise<() => Date> {
   return () => new Date(Date.now() + aheadMs);
 }
 
-/**
- * Sets the session's time zone to UTC, because the adapter sends and reads times without offset, and one generic plan
- * per statement: the tested and measured one, independent of the values.
- */
+/** UTC, because the adapter sends and reads times without offset; one generic plan per statement: the measured one. */
 function withSettings(url: string): string {
   const address = new URL(url);
   const own = '-c TimeZone=UTC -c plan_cache_mode=force_generic_plan';

@@ -1,9 +1,6 @@
 import { openPool } from './openPool.js';
 
-/**
- * Returns a function that checks whether the database answers. It has its own connection, opened by the first check, so
- * it does not queue behind requests. It rejects if there is no response within about `timeoutMs`.
- */
+/** Checks whether the database answers in time, on its own connection, so that it does not queue behind requests. */
 export function openDatabaseProbe(url: string, timeoutMs: number): () => Promise<unknown> {
   const pool = openPool({
     connectionString: url,

@@ -66,33 +66,18 @@ export async function withLockRetries(
   });
 }
 
-interface Holder {
-  readonly pid: number;
-  readonly application: string;
-  /** null: hidden from the role. */
-  readonly state: string | null;
-  readonly seconds: number | null;
-  readonly modes: string | null;
-  readonly relation: string | null;
-}
-
-/** Excludes the text of queries, which may contain health data. */
+/** Excludes the text of queries, which may contain health data. What the role may not see is left out. */
 async function holdersOf(observer: Client, pid: number | undefined): Promise<string | undefined> {
-  const { rows } = await observer.query<Holder>(
-    `SELECT holder.pid, coalesce(nullif(application_name, ''), backend_type, 'unnamed') AS application, state,
-        extract(epoch FROM now() - xact_start)::int AS seconds, wanted.relation::regclass::text AS relation,
-        (SELECT string_agg(DISTINCT mode, ', ') FROM pg_locks
-          WHERE pid = holder.pid AND granted AND relation = wanted.relation) AS modes
+  const { rows } = await observer.query<{ holders: string | null }>(
+    `SELECT string_agg(format('process %s (%s) holds %s on %s', holder.pid,
+        concat_ws(', ', coalesce(nullif(application_name, ''), backend_type, 'unnamed'), state,
+          'in a transaction for ' || extract(epoch FROM now() - xact_start)::int || ' s'),
+        coalesce((SELECT string_agg(DISTINCT mode, ', ') FROM pg_locks
+          WHERE pid = holder.pid AND granted AND relation = wanted.relation), 'a lock'),
+        coalesce(wanted.relation::regclass::text, 'a row')), '; ' ORDER BY xact_start) AS holders
       FROM pg_locks wanted JOIN pg_stat_activity holder ON holder.pid = ANY (pg_blocking_pids(wanted.pid))
-      WHERE wanted.pid = $1 AND NOT wanted.granted ORDER BY xact_start`,
+      WHERE wanted.pid = $1 AND NOT wanted.granted`,
     [pid],
   );
-  if (rows.length === 0) return undefined;
-  return rows
-    .map(({ pid, application, state, seconds, modes, relation }) => {
-      const session = [application, state, seconds === null ? null : `in a transaction for ${seconds} s`];
-      const lock = `${modes ?? 'a lock'} on ${relation ?? 'a row'}`;
-      return `process ${pid} (${session.filter((part) => part !== null).join(', ')}) holds ${lock}`;
-    })
-    .join('; ');
+  return rows[0]?.holders ?? undefined;
 }

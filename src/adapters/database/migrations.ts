@@ -6,10 +6,7 @@ import { packageRoot } from '../../packageRoot.js';
 import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { rowsOf, withClient } from './withClient.js';
 
-/**
- * The generation of this build, compared with the database's `oldest_generation()`. Increase it when the code no longer
- * needs something that a later migration removes.
- */
+/** Compared with `oldest_generation()`. Increase it when the code stops needing what a later migration removes. */
 export const GENERATION = 2;
 
 /** The schema of the database relative to this build; servers run on `current` and `newer`. */

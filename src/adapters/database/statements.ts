@@ -72,10 +72,7 @@ export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ig
   return { of: statementsOf, everyTenant: statementsOf(null) };
 }
 
-/**
- * Runs a transaction on one connection. BEGIN is sent with the first statement, COMMIT with the last; after an error
- * PostgreSQL turns COMMIT into ROLLBACK.
- */
+/** Sends BEGIN with the first statement and COMMIT with the last; after an error COMMIT means ROLLBACK. */
 export async function runTransaction<T>(
   pool: Pool,
   nameOf: NameOf,

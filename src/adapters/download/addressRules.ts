@@ -4,15 +4,10 @@ import ipaddr from 'ipaddr.js';
 /** Longer URLs are rejected; proxies and logs keep this length uncut. */
 const maxUrlLength = 2048;
 
-/**
- * Absolute http(s) URLs without blanks, control characters and backslashes, which the URL parser would silently repair.
- */
+/** Absolute http(s) URLs without blanks, controls and backslashes, which the URL parser would silently repair. */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/**
- * Ports that web clients block ("bad port", Fetch standard §2.9), because the server could take a request for a
- * command.
- */
+/** Ports that web clients block (Fetch standard §2.9): the server could take a request for a command. */
 const badPorts = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -85,10 +80,7 @@ export function isPublicOrigin(url: URL): boolean {
   return name.includes('.') && !privateNames.test(name);
 }
 
-/**
- * Whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, compatible, NAT64, 6to4, Teredo) does
- * not: public servers do not need it.
- */
+/** Whether an address is public. IPv4 inside IPv6 (mapped, NAT64, 6to4, Teredo) is not: servers do not need it. */
 export function isPublicAddress(text: string): boolean {
   // ipaddr.js also accepts 0x7f.1 and the like, which no resolver returns.
   if (isIP(text) === 0) return false;

@@ -87,9 +87,7 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
 
-/**
- * Limits the server's silence: the timer runs only while reading from the server, so a slow consumer is not a stall.
- */
+/** Limits the server's silence: the timer runs only while reading, so a slow consumer is not a stall. */
 async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
   const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   for (;;) {

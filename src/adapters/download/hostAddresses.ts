@@ -16,10 +16,7 @@ export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
   return addresses;
 };
 
-/**
- * Resolves a name from outside by DNS only, until the signal aborts. The system's lookup cannot be aborted: a few
- * hostile name servers could block all of libuv's threads.
- */
+/** DNS only. The system's lookup cannot be aborted: hostile name servers could block all threads of libuv. */
 export const lookupInDns: HostLookup = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });
   const cancel = () => resolver.cancel();

@@ -28,9 +28,7 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
   return newest < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }
 
-/**
- * Applies the engine's migrations, each in one transaction; several processes may call it. Returns the applied ones.
- */
+/** Applies the engine's migrations and returns them; several processes may call it. */
 export async function migrateJobSchema(url: string): Promise<string[]> {
   const pool = openPool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   try {

@@ -36,10 +36,7 @@ export interface JobWorker {
 const CONCURRENCY = 3;
 /** Attempts of a run, 3 to 55 s apart; the next scheduled run replaces a waiting one. */
 const ATTEMPTS = 5;
-/**
- * Milliseconds between polls for jobs to retry; NOTIFY announces others. Each of the engine's {@link CONCURRENCY} workers
- * polls.
- */
+/** Milliseconds between the polls of each worker for jobs to retry; NOTIFY announces others. */
 const POLL_INTERVAL = 6_000;
 /** Milliseconds before a failed engine is restarted. */
 const RESTART = 1_000;

@@ -5,10 +5,7 @@ import { countInMemory, countInRedis, type Count, type Counter } from './counter
 import type { LimitName, Limits, Usage } from './limits.js';
 import { connectRedis } from './redisClient.js';
 
-/**
- * Counts in Redis for all servers or, without it, in memory; `burst` protects the process, so it always counts in
- * memory.
- */
+/** Counts in Redis for all servers, if there is one. `burst` protects the process: always in memory. */
 export async function openLimits(quotas: Quotas, redisUrl: string | null, log: Logger): Promise<Limits> {
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
   const counters = new Map<LimitName, Counter>();

@@ -42,10 +42,7 @@ export function createFileLinks(secret: KeyObject): FileLinks {
   };
 }
 
-/**
- * The secret that signs links, from a file that one process creates for all.
- * @throws Error if it does not have 32 bytes
- */
+/** The secret of links, from a file that one process creates for all. @throws Error if it does not have 32 bytes */
 export async function loadLinkSecret(path: string): Promise<KeyObject> {
   const secret = await readFile(path).catch(() => createSecret(path));
   if (secret.length !== secretLength) throw new Error(`${path} must have ${secretLength} bytes. Remove it.`);

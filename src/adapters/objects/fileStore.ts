@@ -80,10 +80,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
 /** Not empty, not hidden, no `..`, no path separator of any system. */
 const segmentPattern = /^[^.\\\p{Cc}][^\\\p{Cc}]*$/u;
 
-/**
- * The file of a key, always below the folder.
- * @throws Error if a segment of the key is empty, hidden or too long, or has a character that leads elsewhere
- */
+/** The file of a key, always below the folder. @throws Error if the key could lead elsewhere */
 function pathOf(folder: string, key: string): string {
   const segments = key.split('/');
   const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);

@@ -12,10 +12,7 @@ interface ObjectStoreOptions {
   readonly store: ObjectStoreConfig;
 }
 
-/**
- * Opens the configured store; `check` tells whether it works.
- * @throws Error if DATA_DIR cannot be used or the configuration is invalid
- */
+/** Opens the configured store, unchecked. @throws Error for a wrong DATA_DIR or configuration */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
   const { dataDir, baseUrl, store } = options;
   if (store.kind === 's3') {

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import http from 'node:http';
+import https from 'node:https';
 import { join } from 'node:path';
 import { create as contentDisposition } from 'content-disposition';
-import got, { type Response } from 'got';
 import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
 import { errorCode } from '../../failures.js';
 import { Problem } from '../../problem.js';
-import { endsWithin } from '../endsWithin.js';
 import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
 
@@ -20,28 +18,17 @@ export interface S3StoreOptions extends S3Config {
   readonly timeout?: number;
 }
 
-/** Lifetime of request signatures in seconds: enough for clocks that differ a little. */
-const requestExpiry = 300;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Objects in a bucket of any S3-compatible server. minio's client signs plain HTTP requests with timeouts. Its own
- * upload would keep 5 MiB per file in memory, hang (and end the process) if the body fails, and leave parts in the
- * bucket. Here a body goes to an unnamed file first, so that one PUT of known size stores all or nothing.
+ * Objects in a bucket of any S3-compatible server. The upload of minio's client would keep 5 MiB per file in memory, hang
+ * (and end the process) if the body fails, and leave parts in the bucket. Here a body goes to an unnamed file first, so
+ * that one PUT of known size stores all or nothing.
  * @throws Error if the endpoint is not `http(s)://host[:port]`, or the spool folder cannot be created
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
-  const { bucket, spoolFolder } = options;
+  const { bucket, spoolFolder, region } = options;
   const client = clientFor(options);
-  const timeout = options.timeout ?? 30_000;
-  const http = got.extend({
-    agent: { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) },
-    retry: { limit: 0 },
-    throwHttpErrors: false,
-    followRedirect: false,
-    timeout: { connect: 5000, secureConnect: 5000 },
-  });
-  // Not got's own timeout: a 101 response ends it without a result, and the request would wait forever.
-  const limited = () => ({ signal: AbortSignal.timeout(timeout) });
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
   return {
@@ -53,10 +40,11 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       try {
         await writeFile(spool, body);
         const { size } = await spool.stat();
-        const url = await client.presignedPutObject(bucket, key, requestExpiry);
         const file = spool.createReadStream({ start: 0, autoClose: false });
         const headers = { 'content-length': String(size), 'content-type': contentType };
-        expectSuccess(await http.put(url, { body: file, headers, ...limited() }));
+        const target = { method: 'PUT', bucketName: bucket, objectName: key, headers };
+        const response = await client.makeRequestStreamAsync(target, file, '', [200], region);
+        response.resume();
       } catch (error) {
         unavailable(error);
       } finally {
@@ -65,29 +53,25 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async *read(key) {
-      const url = await client.presignedGetObject(bucket, key, requestExpiry);
-      const stream = http.stream(url, { throwHttpErrors: true, ...limited() });
-      // The timeout may pass after reading: an error without a listener ends the process.
-      stream.on('error', () => undefined);
       try {
-        yield* stream;
+        yield* await client.getObject(bucket, key);
       } catch (error) {
         unavailable(error);
-      } finally {
-        stream.destroy();
       }
     },
 
     async remove(key) {
-      const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
-      expectSuccess(await http.delete(url, limited()).catch(unavailable), 'NoSuchKey');
+      await client.removeObject(bucket, key).catch((error: unknown) => {
+        // Only Google's server reports a missing object on removal.
+        if (errorCode(error) !== 'NoSuchKey') unavailable(error);
+      });
     },
 
-    list: () => listObjects(client, bucket, timeout),
+    list: () => listObjects(client, bucket),
 
     async removeUnfinished(before) {
       const spooled = await removeFilesOlderThan(spoolFolder, before).catch(unavailable);
-      return spooled + (await abortUploads(client, bucket, timeout, before));
+      return spooled + (await abortUploads(client, bucket, before).catch(unavailable));
     },
 
     async link(key, { fileName, contentType }, now, seconds) {
@@ -100,20 +84,18 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // GET instead of HEAD, which needs the same permission: some servers answer HEAD for a missing bucket with a
+      // Lists instead of HEAD, which needs the same permission: some servers answer HEAD for a missing bucket with a
       // body, which breaks the connection.
-      const query = { 'list-type': '2', 'max-keys': '1' };
-      const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
-      expectSuccess(await http.get(url, limited()).catch(unavailable));
+      await client.listObjectsV2Query(bucket, '', '', '', 1, '').catch(unavailable);
     },
   };
 }
 
 /** Keeps one page of keys in memory. */
-async function* listObjects(client: Client, bucket: string, timeout: number): AsyncGenerator<ListedObject> {
+async function* listObjects(client: Client, bucket: string): AsyncGenerator<ListedObject> {
   let token = '';
   for (let more = true; more;) {
-    const page = await inTime(timeout, client.listObjectsV2Query(bucket, '', token, '', 1000, ''));
+    const page = await client.listObjectsV2Query(bucket, '', token, '', 1000, '').catch(unavailable);
     for (const { name, lastModified } of page.objects) {
       if (name !== undefined) yield { key: name, modifiedAt: lastModified };
     }
@@ -124,13 +106,13 @@ async function* listObjects(client: Client, bucket: string, timeout: number): As
 }
 
 /** This store uploads in one piece, but parts of other or earlier programs cost money until they are removed. */
-async function abortUploads(client: Client, bucket: string, timeout: number, before: Date): Promise<number> {
+async function abortUploads(client: Client, bucket: string, before: Date): Promise<number> {
   let aborted = 0;
   let [key, id] = ['', ''];
   for (let more = true; more;) {
-    const page = await inTime(timeout, client.listIncompleteUploadsQuery(bucket, '', key, id, ''));
+    const page = await client.listIncompleteUploadsQuery(bucket, '', key, id, '');
     for (const upload of page.uploads.filter(({ initiated }) => initiated < before)) {
-      await inTime(timeout, client.abortMultipartUpload(bucket, upload.key, upload.uploadId));
+      await client.abortMultipartUpload(bucket, upload.key, upload.uploadId);
       aborted += 1;
     }
     [more, key, id] = [page.isTruncated, page.nextKeyMarker, page.nextUploadIdMarker];
@@ -138,18 +120,12 @@ async function abortUploads(client: Client, bucket: string, timeout: number, bef
   return aborted;
 }
 
-/** The client's own requests have no timeout. */
-async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
-  const isInTime = await endsWithin(timeout, request).catch(unavailable);
-  return isInTime ? request : unavailable(new Error('The object store did not answer in time'));
-}
-
-function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): Client {
+function clientFor({ endpoint, region, accessKey, secretKey, timeout = 30_000 }: S3StoreOptions): Client {
   const url = new URL(endpoint);
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
     throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
   }
-  return new Client({
+  const client = new Client({
     endPoint: url.hostname,
     ...(url.port ? { port: Number(url.port) } : {}),
     useSSL: url.protocol === 'https:',
@@ -159,7 +135,30 @@ function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): 
     pathStyle: true,
     // A retry would be printed to the console, and jobs retry anyway.
     retryOptions: { disableRetry: true },
+    transport:
+      url.protocol === 'https:' ? timeLimited(https, 'secureConnect', timeout) : timeLimited(http, 'connect', timeout),
   });
+  // Signatures do not cover bodies, which have no hash before they are read.
+  client.enableSHA256 = false;
+  return client;
+}
+
+/** Limits each request, with the reading of its response; the client itself has no timeout. */
+function timeLimited({ request }: typeof http | typeof https, connected: string, timeout: number) {
+  const limited = (options: https.RequestOptions, onResponse?: (response: http.IncomingMessage) => void) => {
+    const sent = request({ ...options, signal: AbortSignal.timeout(timeout) }, onResponse);
+    // Without a listener, a 101 response would end the request without a result.
+    sent.once('upgrade', (_response, socket) => {
+      socket.destroy();
+      sent.emit('error', new Error('The server switched protocols'));
+    });
+    return sent.once('socket', (socket) => {
+      if (!socket.connecting) return;
+      const timer = setTimeout(() => sent.destroy(new Error('The connection timed out')), CONNECT_TIMEOUT_MS);
+      for (const event of [connected, 'close']) socket.once(event, () => clearTimeout(timer));
+    });
+  };
+  return { request: limited as typeof http.request };
 }
 
 /** An unlinked file: no other process can read it, and it vanishes with this one. */
@@ -181,27 +180,12 @@ const wrongSettings: ReadonlyMap<string, string> = new Map([
   ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
 ]);
 
-/** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
-function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
-  // Not response.ok: without following redirects, got counts them as success.
-  if (statusCode >= 200 && statusCode < 300) return;
-  const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
-  // Only Google's server reports a missing object on removal.
-  if (code === acceptedCode) return;
-  const wrong = wrongSettings.get(code);
-  unavailable(
-    wrong === undefined
-      ? new Error(`The object store answered ${statusCode} (${code})`)
-      : new WrongStoreSetting(`${wrong} (${code})`),
-  );
-}
-
 /** Rethrows the body's own Problem; other errors come from the store. */
 function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
-  // got's errors contain the signed URL, so the log gets only the code.
-  const code = errorCode(error) === 'ERR_ABORTED' ? 'ETIMEDOUT' : errorCode(error);
-  const isOurs = error instanceof WrongStoreSetting || !(error instanceof Error);
-  const cause = isOurs ? error : new Error(typeof code === 'string' ? code : error.message);
+  const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
+  const wrong = wrongSettings.get(String(code));
+  const reason = typeof code === 'string' ? code : String(error);
+  const cause = wrong === undefined ? new Error(reason) : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

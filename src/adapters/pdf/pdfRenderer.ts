@@ -19,10 +19,7 @@ export interface PdfDocument {
 
 export type PdfRenderer = (document: PdfDocument) => Promise<Uint8Array>;
 
-/**
- * Renders pages in a thread: a page takes 40 ms of CPU, which would block the event loop. The thread starts with the
- * first page, renders one at a time, and is replaced if it dies.
- */
+/** Renders in a thread, one page at a time: 40 ms of CPU would block the event loop. A dead thread is replaced. */
 export function openPdfRenderer(): PdfRenderer {
   let thread: Worker | undefined;
   const start = (): Worker => {

@@ -12,10 +12,7 @@ interface RequestEnd {
 /** Sends a span for each request to OpenTelemetry. */
 export type Tracing = Awaited<ReturnType<typeof startTracing>>;
 
-/**
- * Starts OpenTelemetry, which reads its standard variables.
- * @throws Error naming OTEL_EXPORTER_OTLP_ENDPOINT if the optional dependency is not installed
- */
+/** Starts OpenTelemetry, which reads its own variables. @throws Error if the optional dependency is missing */
 export async function startTracing(serviceName: string) {
   const [{ NodeSDK }, { ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace }] = await Promise.all([
     import('@opentelemetry/sdk-node'),

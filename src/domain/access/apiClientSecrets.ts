@@ -96,10 +96,7 @@ async function lockClient(context: TransactionContext, clientId: string) {
   return findApiClient(context, clientId);
 }
 
-/**
- * An API client with its tenant and secrets. Operators name no tenant, because `client_id` is globally unique.
- * @throws Error for an unknown client
- */
+/** An API client, with tenant and secrets, by its globally unique id. @throws Error for an unknown client */
 export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
   const [client] = await withSecrets(db, Prisma.sql`api_client.client_id = ${clientId}`);
   const [tenant] = client

@@ -30,10 +30,7 @@ export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/**
- * Creates an API client with its first secret, whose text is returned only here (R-05).
- * @throws Error for an unknown tenant, permission or clinic, and for a name that the tenant already uses
- */
+/** Creates a client; its secret is returned only here. @throws Error for unknown references, a taken name */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';

@@ -27,10 +27,7 @@ const LAST_USED_STEP_MS = 3_600_000;
 /** Compared for an unknown client, so that the response takes as long as for a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/**
- * Checks client credentials; null for wrong credentials, an inactive client or tenant, or an expired secret. An unknown
- * client costs as much time as a wrong secret, so timing does not reveal which clients exist (R-05).
- */
+/** Null unless client, tenant and secret are valid. An unknown client takes as long as a wrong secret. */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,

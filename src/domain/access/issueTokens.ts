@@ -20,10 +20,7 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
   return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
 }
 
-/**
- * Whether the client's tokens were revoked after this one was issued. A token names the latest revocation before it;
- * its `iat` cannot be compared, because the clocks of servers and database differ (D-91).
- */
+/** Compares the revocations that token and client name, not `iat`: the clocks of servers differ (D-91). */
 export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tokensValidAfter: Date | null): boolean {
   return issuedAfter < latestRevocation(tokensValidAfter);
 }

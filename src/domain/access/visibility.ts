@@ -12,10 +12,7 @@ export interface Viewer {
 
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
-/**
- * The condition for a viewer who is limited to clinics, derived from their array of UUIDs; other viewers see
- * everything.
- */
+/** A condition on the clinics (an array of UUIDs) of a limited viewer; others see everything. */
 export function withinClinics(
   { allowedClinicIds: clinics }: Viewer,
   condition: (clinics: Prisma.Sql) => Prisma.Sql,

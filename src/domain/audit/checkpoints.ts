@@ -11,10 +11,7 @@ const MAX_ROWS = 10_000;
 /** The predecessor's hash for the first checkpoint. */
 export const NOTHING_BEFORE = Buffer.alloc(32);
 
-/**
- * Position and digest of each row, concatenated. The digest excludes the position, so that a moved row is recognized,
- * and lists its columns, so that adding a column changes no digest.
- */
+/** Position and digest of each row. A digest has no position, which reveals moves, and a fixed list of columns. */
 export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
       (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,

@@ -11,10 +11,7 @@ const MAX_WAIT_MS = 5;
 /** Concurrent batches: one hanging commit blocks neither the others nor all connections. */
 const MAX_BATCHES = 3;
 
-/**
- * Group commit for the rows of concurrent requests (R-87): the first row is written at once, the rows that arrive
- * meanwhile in one statement after it, or after a few milliseconds.
- */
+/** Group commit: writes the first row at once, and rows that arrive meanwhile in one statement after it. */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;

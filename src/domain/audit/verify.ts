@@ -28,9 +28,7 @@ const POSITION_BYTES = 8;
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-/**
- * Recomputes the chain over the audit and compares it with the rows and with the expected checkpoint, if given (R-88).
- */
+/** Recomputes the chain of checkpoints and compares it with the rows and the expected one. */
 export async function verifyAudit(context: Context, expected?: ExpectedCheckpoint): Promise<AuditVerdict> {
   const anchor = await latestRemoval(context.db);
   let [checkpoints, rows] = [0, 0];

@@ -32,10 +32,7 @@ interface CatalogPage<Row> {
   readonly inactive: number;
 }
 
-/**
- * Reads one page: its ids first, then only their rows. A filtered set is read once, for its number and the page.
- * Without a filter the number is stored; the page is located in the index of the order, from the nearer end.
- */
+/** Reads the ids of a page, then its rows. Without a filter, the total is stored, and the nearer end is read. */
 export async function readPage<Row>(
   { db, caller }: Context,
   list: CatalogList,

@@ -5,9 +5,7 @@ import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 
-/**
- * The rows of a tenant's catalog by kind, including deleted products. Blocks other imports until the transaction ends.
- */
+/** The rows of a catalog by kind, with deleted products. Blocks other imports until the transaction ends. */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
   // Inserts with a foreign key to the tenant (FOR KEY SHARE) do not wait for this lock.
   await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;

@@ -2,10 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 
 const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/;
 
-/**
- * Whether this runtime knows the IANA time zone; offsets such as `+05:30` are not names. Temporal decides, because Intl
- * also accepts ambiguous abbreviations such as `IST`.
- */
+/** Whether the name is a known IANA zone. Intl would also accept offsets and ambiguous names such as `IST`. */
 export function isTimeZone(name: string): boolean {
   if (!ZONE_NAME.test(name)) return false;
   try {

@@ -7,10 +7,7 @@ interface Follower {
   isComplete(): boolean;
 }
 
-/**
- * Passes the bytes on and checks at the end that the file is complete (D-64).
- * @throws Problem document_type_not_allowed after the last byte
- */
+/** Passes bytes on, then checks the end of the file (D-64). @throws Problem document_type_not_allowed */
 export async function* completeDocument(
   type: DocumentMediaType,
   body: AsyncIterable<Uint8Array>,
@@ -68,10 +65,7 @@ function followTiff(): Follower {
   };
 }
 
-/**
- * The length of the block at an offset: Infinity for the last block, undefined if more bytes are needed. It must be
- * positive, or a crafted file could keep the loop running forever.
- */
+/** The length of a block, never 0: Infinity for the last one, undefined if more bytes are needed. */
 type BlockLength = (bytes: Buffer, at: number) => number | undefined;
 
 /** A file of blocks is complete after its last block; if the format marks none, at the exact end of a block. */
@@ -98,9 +92,7 @@ function pngChunk(bytes: Buffer, at: number): number | undefined {
   return bytes.toString('latin1', at + 4, at + 8) === 'IEND' ? Infinity : bytes.readUInt32BE(at) + 12;
 }
 
-/**
- * JPEG (ITU-T T.81, B.1): a segment, whose data may contain a thumbnail with its own end, or coded data up to a marker.
- */
+/** JPEG (ITU-T T.81, B.1): a segment, perhaps with a thumbnail that has its own end, or data up to a marker. */
 function jpegBlock(bytes: Buffer, at: number): number | undefined {
   if (bytes[at] !== 0xff) {
     const marker = bytes.indexOf(0xff, at);

@@ -3,16 +3,16 @@ import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Accepted media types with their extensions. The first extension is added to names without one. */
-const extensions = {
-  'application/pdf': ['pdf'],
-  'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
-  'image/png': ['png'],
-  'image/tiff': ['tif', 'tiff'],
-  'image/heic': ['heic', 'heif'],
+/** Accepted media types. The first extension is added to names without one; `aliases` are other spellings. */
+const formats = {
+  'application/pdf': { extensions: ['pdf'], aliases: ['application/x-pdf', 'application/acrobat'] },
+  'image/jpeg': { extensions: ['jpg', 'jpeg', 'jpe', 'jfif'], aliases: ['image/jpg', 'image/pjpeg'] },
+  'image/png': { extensions: ['png'], aliases: ['image/x-png'] },
+  'image/tiff': { extensions: ['tif', 'tiff'], aliases: ['image/tif', 'image/x-tif', 'image/x-tiff'] },
+  'image/heic': { extensions: ['heic', 'heif'], aliases: ['image/heif'] },
 } as const;
 
-export type DocumentMediaType = keyof typeof extensions;
+export type DocumentMediaType = keyof typeof formats;
 
 interface DocumentRule {
   readonly types: readonly DocumentMediaType[];
@@ -38,31 +38,11 @@ export const documentRules = {
 /** The documentType path parameter (D-29). */
 export type DocumentType = keyof typeof documentRules;
 
-/** Other spellings of media types in Content-Type. */
-const aliases: Readonly<Record<string, DocumentMediaType>> = {
-  'application/x-pdf': 'application/pdf',
-  'application/acrobat': 'application/pdf',
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'image/tif': 'image/tiff',
-  'image/x-tif': 'image/tiff',
-  'image/x-tiff': 'image/tiff',
-  'image/heif': 'image/heic',
-};
-
 /** Content types that mean any file, and therefore cannot contradict the content. */
-const unspecific: readonly string[] = [
-  'application/octet-stream',
-  'binary/octet-stream',
-  'application/binary',
-  'application/unknown',
-  'unknown/unknown',
-  'application/download',
-  'application/x-download',
-  'application/force-download',
-  'application/x-force-download',
-];
+const unspecific: ReadonlySet<string> = new Set(
+  `application/octet-stream binary/octet-stream application/binary application/unknown unknown/unknown
+  application/download application/x-download application/force-download application/x-force-download`.split(/\s+/),
+);
 
 /** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) claim no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
@@ -109,19 +89,19 @@ export function describeFile(request: UploadRequest, evidence: FileEvidence) {
 /** The Content-Type in lower case, without parameters, aliases resolved; undefined if unspecific. */
 function specificType(header: string | undefined): string | undefined {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.includes(type)) return undefined;
-  return aliases[type] ?? type;
+  if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.has(type)) return undefined;
+  return formatWith('aliases', type) ?? type;
 }
 
 /** The accepted type with this extension, 'other' for a rejected type, or undefined. */
 function typeByExtension(name: string): DocumentMediaType | 'other' | undefined {
   const extension = extensionOf(name);
-  return documentTypeOf(extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);
+  return formatWith('extensions', extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);
 }
 
-function documentTypeOf(extension: string): DocumentMediaType | undefined {
-  const types = Object.keys(extensions) as DocumentMediaType[];
-  return types.find((type) => extensions[type].some((known) => known === extension));
+function formatWith(kind: 'extensions' | 'aliases', text: string): DocumentMediaType | undefined {
+  const types = Object.keys(formats) as DocumentMediaType[];
+  return types.find((type) => formats[type][kind].some((known) => known === text));
 }
 
 /** The extension in lower case without the dot, or ''. */
@@ -132,10 +112,7 @@ function extensionOf(name: string): string {
 /** The limit of file systems, and within the contract's 255 characters. */
 const maxNameBytes = 255;
 
-/**
- * The base name in a text, in NFC, without control characters, lone surrogates, leading and trailing dots and blanks,
- * and without direction marks, which display `exe.pdf` as `fdp.exe`. Undefined if nothing remains.
- */
+/** The base name in NFC, without control characters and direction marks, which show `exe.pdf` as `fdp.exe`. */
 export function safeFileName(text: string): string | undefined {
   const base = text
     .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\ufeff]/gu, '')
@@ -158,8 +135,8 @@ function fileNameInUrl(url: string): string | undefined {
 
 /** Adds the type's extension if the name has none of that type; limited to 255 bytes of UTF-8. */
 function withExtension(name: string, type: DocumentMediaType): string {
-  if (documentTypeOf(extensionOf(name)) === type) return name;
-  return cut(`${name}.${extensions[type][0]}`);
+  if (formatWith('extensions', extensionOf(name)) === type) return name;
+  return cut(`${name}.${formats[type].extensions[0]}`);
 }
 
 /** Shortens the stem by whole characters until the name fits; keeps an extension of up to 16 characters. */
@@ -176,10 +153,7 @@ function cut(name: string): string {
   return stem + suffix;
 }
 
-/**
- * The object key of a document, `blobPath` in the API (R-64). It excludes the file name, which may contain a patient's
- * name: object stores write keys to logs and bills.
- */
+/** The object key (R-64), without the file name: stores write keys to logs and bills. */
 export function blobPath({
   tenantId,
   patientId,

@@ -61,9 +61,7 @@ export async function uploadDocument<T>(
   );
 }
 
-/**
- * Unknown, invisible and other tenants' patients get the same problem, so that it does not reveal which exist (R-61).
- */
+/** Gives unknown, invisible and other tenants' patients one problem, which does not reveal who exists (R-61). */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
   const [patient] = await db.of(caller.tenantId).rows<{ id: string }>`
     SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
@@ -72,10 +70,7 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
   return patient.id;
 }
 
-/**
- * Fetches, checks, scans and stores a file in one stream. The object store keeps an object only if its stream ends
- * without error, so a rejected file is not stored.
- */
+/** Fetches, checks, scans and stores in one stream, of which the store keeps nothing if it ends with an error. */
 export async function storeFile(
   { caller, download, objects, scanner }: FileContext,
   patientId: string,

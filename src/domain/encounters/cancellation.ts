@@ -36,10 +36,7 @@ export function cancelEncounter(
   }));
 }
 
-/**
- * Expires an encounter before its deadline, for a sandbox (R-75).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
- */
+/** Expires an encounter early, for a sandbox. @throws Problem as {@link cancelEncounter} */
 export function expireEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, () => expiry);
 }

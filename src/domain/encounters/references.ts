@@ -160,10 +160,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
   return { price: new Prisma.Decimal(price), shippingAmount: new Prisma.Decimal(shippingAmount), ...offer };
 }
 
-/**
- * Step 2 of R-29: refuses one UUID in two spellings, which the contract's `uniqueItems` cannot detect.
- * @throws Problem validation_failed
- */
+/** Step 2 of R-29: one UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
 export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
   const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
     const ids = (body[property] ?? []).map(canonicalUuid);
@@ -176,10 +173,7 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
   if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
 }
 
-/**
- * Step 5 of R-29: requires every record to exist in the tenant (D-30).
- * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
- */
+/** Step 5 of R-29: every record exists in the tenant (D-30). @throws Problem *_not_found */
 export function requireFound(parts: EncounterParts): FoundParts {
   const { clinic, patient, treatments, documents, ...others } = parts;
   const found = treatments.filter((treatment) => treatment !== undefined);

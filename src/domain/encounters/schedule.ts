@@ -71,10 +71,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
   return { scheduledAt: instant(resolved), dayStartsAt, isZoneKnown: true };
 }
 
-/**
- * The earliest claim of an encounter: 15 minutes before a scheduled live visit; local midnight of its day if only the day
- * and the zone are known; otherwise at once (R-36).
- */
+/** Claimable 15 minutes before a live visit, from local midnight of a day without time, else at once. */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
   if (reviewType === 'asynchronous') return createdAt;
@@ -82,10 +79,7 @@ export function claimableFrom(reviewType: Encounter['reviewType'], schedule: Res
   return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
 }
 
-/**
- * When an encounter without a review expires: 30 days after its creation (or the latest information) or its schedule,
- * whichever is later (R-37).
- */
+/** Expires 30 days after the latest information, creation or schedule, whichever is latest. */
 export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
   const planned = scheduledAt ?? dayStartsAt ?? waitsSince;
   return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);

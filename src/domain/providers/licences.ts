@@ -4,10 +4,7 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 const ANY_STATE = 'any';
 
-/**
- * Whether the row of `tenant` requires no licence, or the provider is active and has a licence in force in the state that
- * allows this type of review (R-107).
- */
+/** Whether `tenant` needs no licence, or an active provider has one in force for the state and review (R-107). */
 export const isAccepted = (
   reviewerRef: Prisma.Sql,
   reviewType: Prisma.Sql,

@@ -12,18 +12,13 @@ interface DemoCredentials {
   readonly clientSecret: string;
 }
 
-/**
- * Two tenants, to try their separation. The first has the fixtures, the second a different catalog until it is reset.
- */
+/** Two tenants: the first has the fixtures, the second another catalog until it is reset. */
 const demoTenants = [
   { id: 'demo', name: 'demo', catalog: null },
   { id: 'harbor', name: 'Harbor Wellness', catalog: 'prisma/demo/harbor.json' },
 ] as const;
 
-/**
- * Creates the sandbox tenants of the demo, each with one API client that has every permission of a partner, each in one
- * transaction. An existing tenant is left unchanged and gives no credentials.
- */
+/** Creates the demo tenants, each with a partner client. Existing ones stay and give no credentials. */
 export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoCredentials[]> {
   const existing = new Set((await listTenants(context)).map(({ id }) => id));
   const created: DemoCredentials[] = [];

@@ -76,10 +76,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   await removeObjects(context, stale);
 }
 
-/**
- * Creates a sandbox tenant with the fixtures (R-73).
- * @throws Error if the name or the id is malformed or taken; Problem dependency_unavailable if the store fails
- */
+/** Creates a sandbox with the fixtures. @throws Error for a bad name or id; Problem dependency_unavailable */
 export function createSandbox(
   context: DomainContext,
   wanted: Omit<NewTenant, 'mode'>,

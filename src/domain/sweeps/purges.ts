@@ -51,10 +51,7 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
   return inTenants(context, purgeSome);
 }
 
-/**
- * Purges tenant by tenant, in batches. A tenant that fails is logged and left to the next run.
- * @param purgeSome deletes up to RETENTION_BATCH rows and returns how many
- */
+/** Purges in batches of `purgeSome`. A tenant that fails is logged and left to the next run. */
 export async function inTenants(
   context: PurgeContext,
   purgeSome: (tenantId: string) => Promise<number>,

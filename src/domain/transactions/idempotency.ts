@@ -53,10 +53,7 @@ export function storeResult(
       AND operation_id = ${operationId} AND key = ${key}`);
 }
 
-/**
- * The result that an earlier request stored under the key; undefined if the key is new.
- * @throws Problem idempotency_key_reused if the earlier request was different
- */
+/** The stored result of the key; undefined if it is new. @throws Problem idempotency_key_reused */
 export async function findResult(
   { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,

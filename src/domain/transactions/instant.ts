@@ -1,9 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 
-/**
- * The instant of a contract DateTime, truncated to milliseconds. A leap second becomes the second before it. Decimals are cut
- * first, because Temporal reads only nine.
- */
+/** An instant in milliseconds: cuts decimals, of which Temporal reads nine; a leap second is the one before. */
 export function instantOf(text: string): Date {
   return new Date(Temporal.Instant.from(text.replace(/(\.\d{3})\d+/, '$1')).epochMilliseconds);
 }

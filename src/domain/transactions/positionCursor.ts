@@ -30,10 +30,7 @@ export interface ScannedPage<Row> {
   readonly hasMore: boolean;
 }
 
-/**
- * Makes a page of the matching rows, of which there may be one more than the page holds.
- * @param start of the next page if no row was scanned
- */
+/** Makes a page of rows, which may be one more. @param start of the next page if no row was scanned */
 export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
   { scanned, end }: Scanned,

@@ -32,11 +32,7 @@ type NewValues<Model extends Prisma.ModelName> = {
   readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined;
 };
 
-/**
- * Updates rows of a tenant.
- * @param where a condition
- * @returns how many rows were updated
- */
+/** Updates rows of a tenant. @param where a condition @returns how many */
 export function updateRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,

@@ -68,10 +68,7 @@ async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ 
   return { result, last: unitOfWorkStatement(unit) };
 }
 
-/**
- * Takes the request's key, if it has one. In a sandbox it also takes the lock that excludes a reset, and reads the clock
- * under that lock (R-76).
- */
+/** Takes the request's key, if any. In a sandbox it also excludes a reset and reads the clock. */
 async function begin({ caller, idempotency, now, realNow }: Context, db: Transaction) {
   const { tenantId, tenantMode } = caller;
   if (tenantMode === 'live' && !idempotency) return { now, isFirst: true };

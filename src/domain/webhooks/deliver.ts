@@ -56,10 +56,7 @@ const MAX_FAILING_MS = 5 * 24 * 3_600_000;
 /** Longer than the longest retry delay. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
-/**
- * Leases endpoints with due deliveries, the least recently served first. No other process sends to them until they are
- * served or the lease ends.
- */
+/** Leases endpoints with due deliveries, the least recently served first: no other process sends to them. */
 export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
   return db.everyTenant.rows<TakenEndpoint>`
     UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})

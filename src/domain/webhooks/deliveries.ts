@@ -96,10 +96,7 @@ export interface ReplayedTime {
   readonly before: Date | null;
 }
 
-/**
- * Sends the events of a period to an endpoint, also those that it has received.
- * @returns how many; null, without an effect, for more than {@link MAX_REPLAYED}
- */
+/** Sends events again, even received ones. @returns how many; null, without effect, above {@link MAX_REPLAYED} */
 export async function replay(
   context: TransactionContext,
   { tenantId, id }: { readonly tenantId: string; readonly id: string },

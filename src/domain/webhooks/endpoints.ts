@@ -41,10 +41,7 @@ const latestPosition = (tenantId: string): Prisma.Sql =>
 
 const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
 
-/**
- * Refuses a URL that nothing may be sent to, as far as that can be said without DNS (R-127).
- * @throws Problem webhook_url_forbidden
- */
+/** Refuses a forbidden URL as far as possible without DNS (R-127). @throws Problem webhook_url_forbidden */
 export function checkUrl(
   { caller, baseUrl, isWebhookTarget }: Pick<Context, 'caller' | 'baseUrl' | 'isWebhookTarget'>,
   url: string,
@@ -53,10 +50,7 @@ export function checkUrl(
   throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL');
 }
 
-/**
- * Makes an endpoint of the caller, which gets the events from now on (R-126).
- * @throws Problem webhook_limit_reached
- */
+/** Makes an endpoint, which gets the events from now on (R-126). @throws Problem webhook_limit_reached */
 export async function createEndpoint(
   context: CallerContext,
   { url, types = [], description }: Bodies['CreateWebhookEndpointRequest'],
@@ -122,10 +116,7 @@ export async function updateEndpoint(
     UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
 }
 
-/**
- * Disables an endpoint for another one than its partner, who learns it from the feed (R-128, R-132).
- * @param id of an endpoint that is active and locked
- */
+/** Disables an active, locked endpoint; its partner learns it from the feed (R-128, R-132). */
 export async function disable(
   context: TransactionContext,
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
@@ -159,10 +150,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   return eventId;
 }
 
-/**
- * Locks the endpoints of a tenant until commit. An endpoint is locked before its deliveries, everywhere: attempts lock both, and
- * the reverse order deadlocks with them.
- */
+/** Locks endpoints until commit, before their deliveries: attempts do, too, and the reverse order deadlocks. */
 export const lockingEndpoints = (tenantId: string): Prisma.Sql => Prisma.sql`
   SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} ORDER BY id FOR NO KEY UPDATE`;
 

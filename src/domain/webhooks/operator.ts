@@ -16,10 +16,7 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
     WHERE webhook_endpoint.tenant_id = ${tenantId} ORDER BY webhook_endpoint.id`;
 }
 
-/**
- * Disables an endpoint for the operator and records the event (R-128). A disabled endpoint stays unchanged.
- * @throws Error when there is no such endpoint
- */
+/** Disables an endpoint, unless it is disabled, and records it (R-128). @throws Error when there is none */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   const { disabledReason } = await endpointOf(context, tenantId, id);
   if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');

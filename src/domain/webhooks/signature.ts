@@ -1,9 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/**
- * The headers of Standard Webhooks 1.0, with a signature for each secret, so that a receiver can verify with any of them.
- * @param at real time, also in a sandbox, because receivers refuse old messages
- */
+/** The headers of Standard Webhooks 1.0, one signature per secret. @param at real time: receivers refuse old ones */
 export function signedHeaders(secrets: readonly Uint8Array[], id: string, at: Date, body: string) {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const sign = (secret: Uint8Array): string =>

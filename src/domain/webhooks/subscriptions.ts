@@ -10,10 +10,7 @@ const owner = {
 /** The condition on a row of `api_client` that its endpoints receive events (D-150). */
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
-/**
- * The condition on rows of `event`, `webhook_endpoint` and `api_client` that the endpoint subscribes to the type of the event
- * and its API client may see it (R-129). A ping goes to its own endpoint only, even without a subscription.
- */
+/** Whether an endpoint subscribes to an event that its client may see (R-129). Pings go to their own endpoint only. */
 export const isWanted = Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text
   ELSE (cardinality(webhook_endpoint.types) = 0 OR event.type = ANY (webhook_endpoint.types))

@@ -12,10 +12,7 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
-/**
- * Reads and parses the body, if any. openapi-backend would read it before authentication.
- * @throws Problem content_type_not_json, malformed_json, body_too_large
- */
+/** @throws Problem content_type_not_json, malformed_json, body_too_large */
 export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
   const bytes = await readBytes(req, res);
   if (bytes.length === 0) return undefined;

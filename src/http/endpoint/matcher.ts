@@ -6,10 +6,7 @@ export type Match<Operation> =
   | { readonly allow: string }
   | 'unknown_path';
 
-/**
- * Matches the path first, a concrete one before a template (OpenAPI 3.1 §4.8.8), then the method. openapi-backend's
- * matcher scans all operations and rebuilds their patterns for every request.
- */
+/** Matches concrete paths before templates (OpenAPI 3.1 §4.8.8). openapi-backend's matcher scans all operations. */
 export function buildMatcher<Operation extends { readonly path: string; readonly method: string }>(
   operations: readonly Operation[],
 ): (method: string, path: string) => Match<Operation> {

@@ -88,10 +88,7 @@ const ofText =
   (given: unknown): unknown =>
     typeof given === 'string' ? read(given) : given;
 
-/**
- * The idempotency key without quotation marks (the IETF draft's sf-string), and the fingerprint of path and canonical
- * JSON (RFC 8785), in which the order of members does not matter.
- */
+/** The key without quotation marks, and the fingerprint of path and canonical JSON (RFC 8785). */
 export function idempotencyOf(operationId: string, { headers, path }: Head, body: unknown): IdempotencyRequest | null {
   const given = headers[KEY_HEADER.toLowerCase()];
   if (typeof given !== 'string') return null;

@@ -79,10 +79,7 @@ export function deleteNulls(body: unknown, { properties = {}, required = [], ite
 /** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/**
- * Reports locations and rules, never values. Its code is `validation_failed`, unless the schemas of all errors name the
- * same code (`x-problem-codes`).
- */
+/** Reports locations and rules, never values. Schemas may name another code than `validation_failed`. */
 function validationProblem(all: readonly ErrorObject[]): Problem {
   // One more than a response lists, so that the response mentions further errors.
   const errors = all.slice(0, MAX_FIELD_ERRORS + 1);

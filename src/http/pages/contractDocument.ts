@@ -4,10 +4,7 @@ import { packageRoot } from '../../packageRoot.js';
 
 let version: string | undefined;
 
-/**
- * The parts of the contract that the server needs, as `make generate` wrote them. Not cached: openapi-backend modifies
- * the object, and the resolved contract is large.
- */
+/** The parts that the server needs. Not cached: openapi-backend modifies the object, and it is large. */
 export function readContract(): Document {
   const contract = JSON.parse(readFileSync(new URL('generated/server.json', packageRoot), 'utf8')) as Document;
   version = contract.info.version;

@@ -19,10 +19,7 @@ export const documentLinks =
       ip: callerAddress(request, services.config.trustedProxies),
     });
 
-/**
- * Serves the signed links of the file store (`fileUrl`), which the contract does not describe; mount at `/files`. A
- * browser offers the document for saving and cannot run its content.
- */
+/** Serves the signed links of the file store; mount at `/files`. A browser offers to save the document. */
 export function fileRoutes(open: OpenLink): Router {
   const router = Router({ caseSensitive: true, strict: true });
   // Not a parameter: Express would decode it and fail on malformed encoding, and links contain no encoding.

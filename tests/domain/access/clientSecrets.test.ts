@@ -121,13 +121,19 @@ describe('rotation', () => {
     const { tenantId } = client;
     const { id } = await clientOf(client);
     const [secret] = await secretsOf(client);
-    const answer = await harness.domain.db.prisma.$transaction(async (rotation) => {
-      await rotation.$queryRaw`SELECT id FROM api_client WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
-      const pending = login(harness, client);
-      await untilBlocked();
-      await rotation.apiClientSecret.updateMany({ where: { tenantId, id: secret?.id ?? '' }, data: { hint: 'late' } });
-      return { pending };
-    });
+    const answer = await harness.domain.db.prisma.$transaction(
+      async (rotation) => {
+        await rotation.$queryRaw`SELECT id FROM api_client WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+        const pending = login(harness, client);
+        await untilBlocked();
+        await rotation.apiClientSecret.updateMany({
+          where: { tenantId, id: secret?.id ?? '' },
+          data: { hint: 'late' },
+        });
+        return { pending };
+      },
+      { timeout: 20_000 },
+    );
     expect((await answer.pending).status).toBe(200);
   });
 });

@@ -40,11 +40,14 @@ it('keeps exact totals during concurrent changes of every kind, including rollba
     if (number % 4 === 0) await db.prisma.clinic.update({ where: id, data: { isActive: !isActive } });
     if (number % 5 === 0) {
       await db.prisma
-        .$transaction(async (inside) => {
-          await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
-          await inside.clinic.delete({ where: id });
-          if (number % 10 === 0) throw new Error('rolled back');
-        })
+        .$transaction(
+          async (inside) => {
+            await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
+            await inside.clinic.delete({ where: id });
+            if (number % 10 === 0) throw new Error('rolled back');
+          },
+          { maxWait: 20_000 },
+        )
         .catch(() => undefined);
     }
   });

@@ -3,7 +3,7 @@ import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
 import { forEachTenantClock } from '../../../src/domain/sweeps/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
-import { sweeps } from '../../../src/jobs/sweeps.js';
+import { sweeps } from '../../../src/jobs/index.js';
 import { eventSchemas, operations } from '../../support/contract.js';
 import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
 import { newEncounter, newPartner, newPatient, shipTo, type Partner } from '../../support/factories.js';

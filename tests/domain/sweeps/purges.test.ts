@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { retention } from '../../../src/jobs/retention.js';
+import { applyRetention } from '../../../src/jobs/index.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -32,7 +32,7 @@ async function run(settings: Settings): Promise<void> {
   const { domain, services } = harness;
   const config = { retention: { documentDays: null, encounterDays: null, ...settings } };
   const { signal } = new AbortController();
-  await retention.run({ ...domain, objects: services.objects, log: services.log, config, signal });
+  await applyRetention({ ...domain, objects: services.objects, log: services.log, config, signal });
 }
 
 /** Ages records by 100 days. */

@@ -165,10 +165,7 @@ const product = {
   else: { required: treatment.required },
 } as const;
 
-/**
- * JSON Schema 2020-12 of a catalog file for one tenant. Members have the names of the API, but a product names its
- * pharmacy, category, subcategory and clinics, because a file may omit ids.
- */
+/** JSON Schema 2020-12 of a catalog file. Products name pharmacy, category and clinics: a file may omit ids. */
 export const catalogSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Catalog file',

@@ -14,10 +14,7 @@ export interface JsonFault extends JsonPlace {
 export interface JsonDocument {
   /** undefined if the text is not JSON. */
   readonly value: unknown;
-  /**
-   * The first syntax error, because most later ones follow from it; otherwise every repeated member and every value
-   * that PostgreSQL cannot store: U+0000, half a surrogate pair, a number beyond the range of a double.
-   */
+  /** The first syntax error, or all repeated members and values that PostgreSQL cannot store. */
   readonly faults: readonly JsonFault[];
   /** The place of the value at a pointer or, with `at: 'name'`, of its member's name. */
   placeOf(pointer: string, at?: 'name'): JsonPlace;

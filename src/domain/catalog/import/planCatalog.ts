@@ -15,10 +15,7 @@ const ownedParts = [
   ['availability', 'product'],
 ] as const;
 
-/**
- * Compares a valid file with the stored catalog. The import creates or updates the elements of the file and leaves
- * other rows unchanged. Faults go to `planning.fault`.
- */
+/** Compares a valid file with the stored catalog; rows that the file omits stay. Reports to `planning.fault`. */
 export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   const groups = matchGroups(planning, catalog);
   const plan: CatalogPlan = { ...groups, ...matchProducts(planning, catalog, groups) };

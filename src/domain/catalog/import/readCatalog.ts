@@ -71,10 +71,7 @@ interface UniqueBy {
   readonly ignoreCase?: boolean;
 }
 
-/**
- * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have equal texts in these members. Each repetition
- * is a fault that names the first such element.
- */
+/** Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have equal texts in these members. */
 const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, elements, path) => {
   const firsts = new Map<string, number>();
   return elements.flatMap((element, index) => {
