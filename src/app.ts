@@ -70,7 +70,7 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
   app.use('/files', fileRoutes(documentLinks(services)));
   app.use((req, res) => {
     const found = match(req.method, req.path);
-    if (found === 'unknown_path') throw new Problem('route_not_found');
+    if (found === 'unknown_path') throw new Problem('route_not_found', finalSlash(req.path));
     if ('allow' in found) {
       res.set('Allow', found.allow);
       throw new Problem('method_not_allowed');
@@ -84,6 +84,10 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
   const cut: ErrorRequestHandler = (_error, _req, res, _next) => void res.destroy();
   return app.use(cut);
 }
+
+/** The detail for a path that differs from an operation's by a final slash only, as far as that can be seen. */
+const finalSlash = (path: string): string | undefined =>
+  /.\/$/.test(path) ? 'No operation has this path. Send it without the slash at its end.' : undefined;
 
 /** The headers of helmet, which are constant and therefore computed once. */
 function protectiveHeaders(): Record<string, string> {

@@ -11,6 +11,13 @@ export interface FieldError {
   readonly reason?: 'minimum_age' | 'synchronous_only';
 }
 
+/** The first fault of a request that is not valid, and how many more there are. */
+function summaryOf(code: ProblemCode, [first, ...more]: readonly FieldError[] = []): string | undefined {
+  if (code !== 'validation_failed' || !first) return undefined;
+  const place = first.parameter ?? (first.pointer?.slice(2) || 'the body');
+  return `${place}: ${first.detail}${more.length > 0 ? ` (${more.length} more)` : ''}.`;
+}
+
 interface ProblemOptions {
   readonly errors?: readonly FieldError[];
   readonly cause?: unknown;
@@ -28,7 +35,7 @@ export class Problem extends Error {
   readonly scope: string | undefined;
 
   constructor(code: ProblemCode, detail?: string, options: ProblemOptions = {}) {
-    super(detail ?? problems[code].detail, { cause: options.cause });
+    super(detail ?? summaryOf(code, options.errors) ?? problems[code].detail, { cause: options.cause });
     this.name = 'Problem';
     this.code = code;
     this.errors = options.errors ?? [];
@@ -66,7 +73,7 @@ const conflict = (title: string, detail: string): ProblemType => ({ status: 409,
 
 /** Every code with its status (R-77). A code that is missing here or in the contract does not compile. */
 export const problems = {
-  validation_failed: invalid('Request is not valid', 'The request does not match the contract; see errors.'),
+  validation_failed: invalid('Request is not valid', 'The request does not match the contract.'),
   malformed_json: invalid('Malformed JSON', 'The body is not well-formed JSON in UTF-8.'),
   content_type_not_json: invalid('Content type is not JSON', 'Send the body as application/json, not compressed.'),
   identifier_required: invalid('Identifier required', 'Send at least one of encounter_id, gfe_no and order_no.'),

@@ -88,8 +88,13 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-node': ['adapters'],
 };
 
-/** Who may look at the environment: the two programs hand it to config, PostgreSQL needs the PATH. */
-const environmentReaders = ['src/cli/main.ts', 'src/embedded/postgresCluster.ts', 'src/main.ts'];
+/** Who may look at the environment: the two programs hand it to config, the client's program has no config, PostgreSQL needs the PATH. */
+const environmentReaders = [
+  'src/cli/main.ts',
+  'src/client/bin/main.ts',
+  'src/embedded/postgresCluster.ts',
+  'src/main.ts',
+];
 
 const sources: readonly Source[] = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
@@ -268,7 +273,7 @@ describe('the outside world', () => {
     return found;
   };
 
-  it('hands the environment to config, and only three programs read it', () => {
+  it('hands the environment to config, and only four programs read it', () => {
     const readers = sources.filter((source) => uses(source, (text) => text === 'process.env')).map(({ path }) => path);
     expect(readers.sort()).toEqual(environmentReaders);
   });

@@ -135,11 +135,14 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
   yield* rest;
 }
 
-/** The same problem for every fault of the server; the cause for the log names neither host nor address. */
+/** The same problem for every fault of the server. It says what the server did, and names neither host nor address. */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
   if (error instanceof ForbiddenTarget) throw new Problem('document_url_forbidden');
-  throw new Problem('document_fetch_failed', undefined, { cause: new Error(nameless(error)) });
+  const fault = nameless(error);
+  throw new Problem('document_fetch_failed', `The URL did not deliver the file: ${fault}.`, {
+    cause: new Error(fault),
+  });
 }
 
 function nameless(error: unknown): string {

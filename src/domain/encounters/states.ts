@@ -54,13 +54,30 @@ export const encounterTransitions = {
   expired: {},
 } as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
 
+/** For the sentence that refuses an event. */
+const participles: Readonly<Record<EncounterEvent, string>> = {
+  claim: 'claimed',
+  renew: 'claimed',
+  release: 'released',
+  lapse: 'released',
+  approve: 'reviewed',
+  deny: 'reviewed',
+  ask: 'sent back with a question',
+  inform: 'given information',
+  reschedule: 'rescheduled',
+  cancel: 'cancelled',
+  expire: 'expired',
+  revoke: 'revoked',
+  amend: 'given an addendum',
+};
+
 /** @throws Problem invalid_state unless the table has the transition; claimed_by_other if it is the claimant's */
 export function nextState(from: EncounterState, event: EncounterEvent, actor: EncounterActor): EncounterState {
   const transitions: Partial<Record<EncounterEvent, Transition>> = encounterTransitions[from];
   const { [event]: transition } = transitions;
   if (transition?.by.includes(actor)) return transition.to;
   if (actor === 'provider' && transition?.by.includes('claimant')) throw new Problem('claimed_by_other');
-  throw invalidState(from);
+  throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.`);
 }
 
 /** `leaseExpiresAt` is set exactly while the status is `in_review`. */

@@ -111,9 +111,7 @@ function oauthProblemOf({ code, errors, message }: Problem): OAuthProblem {
   // The operation has no parameters, so an error outside the body is about the query.
   const inQuery = `The query parameter ${first.parameter ?? ''}`.trim();
   const location = first.pointer === undefined ? inQuery : first.pointer.slice(2) || 'The body';
-  // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
-  const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
-  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${detail}.`);
+  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${first.detail}.`);
 }
 
 /** RFC 6750 §3: no error attribute when no token was sent or the token is not the reason. */

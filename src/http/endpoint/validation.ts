@@ -1,6 +1,7 @@
 import { _, type ErrorObject, type KeywordCxt } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { closestMatch } from 'leven';
 import type { ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { MAX_FIELD_ERRORS } from './errors.js';
@@ -22,7 +23,7 @@ function validator(useDefaults: boolean): Ajv2020 {
     // Checks an event against the schema of its type only.
     discriminator: true,
   });
-  ajv.addVocabulary(['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-problem-codes']);
+  ajv.addVocabulary(['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-hint', 'x-problem-codes']);
   addFormats.default(ajv);
   // ajv-formats parses the seconds as a float, so that enough decimals round up to the next second.
   ajv.addFormat('date-time', (text: string) => isDateTime(text.replace(/\.\d+/, '')));
@@ -100,22 +101,68 @@ function namedCode({ keyword, params, parentSchema }: ErrorObject): ProblemCode 
   return codes?.[keyword];
 }
 
-function fieldError({ instancePath, keyword: code, params, message = 'is not valid' }: ErrorObject): FieldError {
+function fieldError(error: ErrorObject): FieldError {
+  const { instancePath, keyword: code, params } = error;
   // Ajv locates the parent of a missing or unknown property.
   const name: unknown = params['missingProperty'] ?? params['additionalProperty'];
   const location = typeof name === 'string' && PROPERTY_NAME.test(name) ? `${instancePath}/${name}` : instancePath;
   const [, part, ...path] = location.split('/');
-  const detail = detailOf(code, params, message);
+  const detail = detailOf(error);
   if (part === 'body') return { pointer: ['#', ...path].join('/'), code, detail };
   const [parameter] = path;
   return parameter === undefined ? { code, detail } : { parameter, code, detail };
 }
 
-function detailOf(keyword: string, params: ErrorObject['params'], message: string): string {
-  if (keyword === 'required') return 'is required';
-  if (keyword === 'additionalProperties') return 'is not known here';
-  const allowed: unknown = params['allowedValues'];
-  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : message;
+/** What people read about a format that has no `x-hint` of its own. */
+const formatHints: Readonly<Record<string, string>> = {
+  uuid: 'must be a UUID, for example 01a05c32-5e80-7000-8000-00000000c001',
+  date: 'must be a date, for example 2026-11-20',
+  'date-time': 'must be a date-time with a zone, for example 2026-11-20T15:30:00Z',
+  uri: 'must be an absolute URL',
+};
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'must be a string',
+  integer: 'must be a whole number',
+  number: 'must be a number',
+  boolean: 'must be true or false',
+  array: 'must be an array',
+  object: 'must be an object',
+};
+
+function detailOf({ keyword, params, parentSchema = {}, message = 'is not valid' }: ErrorObject): string {
+  const hint = parentSchema['x-hint'] as string | undefined;
+  switch (keyword) {
+    case 'required':
+      return 'is required';
+    case 'additionalProperties':
+      return `is not known here${suggestion(String(params['additionalProperty']), parentSchema)}`;
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as unknown[]).filter((value) => value !== '').join(', ')}`;
+    case 'type':
+      return typeHint(parentSchema) ?? message;
+    case 'pattern':
+      return hint ?? message;
+    case 'format':
+      return hint ?? formatHints[String(params['format'])] ?? message;
+    default:
+      return message;
+  }
+}
+
+/** The hint of a string is about its characters. */
+function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchema']>): string | undefined {
+  const [name = ''] = [type as string | readonly string[]].flat();
+  return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);
+}
+
+/** The name that the caller probably meant. */
+function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
+  const properties = (schema['properties'] ?? {}) as object;
+  // Long names would cost more than a good request, short ones resemble every other.
+  if (name.length > 40) return '';
+  const known = closestMatch(name, Object.keys(properties), { maxDistance: Math.floor(name.length / 4) });
+  return known === undefined ? '' : `; perhaps ${known} is meant`;
 }
 
 /** The return value of an operation, which is sent as the response. */
