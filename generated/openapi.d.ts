@@ -99,6 +99,50 @@ export interface paths {
         patch: operations["updatePatient"];
         trace?: never;
     };
+    "/clients/{id}/clearances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check whether a patient may get treatments
+         * @description Says for each treatment whether an approval for the clinic is in force on a day, and if not, why. For a day in the
+         *     past it says what was known at the end of that day, for a day in the future what is known now, without approvals that
+         *     end by then. `cleared` does not say that an approval would be reused: see `factsChanged` and the guide.
+         */
+        get: operations["getClearances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clearances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List approvals to renew
+         * @description Lists the approvals in force that end before a day, the first to end first. Approvals without an end are not listed,
+         *     nor are those with a successor: a later approval of the same category and subcategory for the same patient at the same
+         *     clinic. An API client that is limited to clinics sees only their approvals.
+         */
+        get: operations["listRenewals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/reference/states": {
         parameters: {
             query?: never;
@@ -3506,6 +3550,141 @@ export interface components {
         UpdatedPatient: components["schemas"]["Patient"] & {
             guardian: components["schemas"]["Guardian"];
         };
+        /** @description Whether a patient may get a treatment. */
+        Clearance: {
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             * @example 01a05c32-5e80-7000-8000-00000000b201
+             */
+            treatmentId: string;
+            /**
+             * Format: uuid
+             * @description Id of its category.
+             * @example 01a05c32-5e80-7000-8000-00000000ca01
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Id of its subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca101
+             */
+            subcategoryId: string;
+            /** @description Whether an approval for this clinic is in force; true exactly if `reason` is `approved`. */
+            cleared: boolean;
+            /**
+             * @description `approved` if an approval is in force. Otherwise what the latest request led to: it is `pending`, or was `denied`; or its approval is `expired`, `revoked`, `superseded` by a denial at another clinic, or excepts this treatment (`declined`). `never_requested` if there is none, or if all were cancelled or expired. Treat an unknown value as not cleared.
+             * @example approved
+             */
+            reason: "approved" | "pending" | "denied" | "expired" | "revoked" | "superseded" | "declined" | "never_requested";
+            /**
+             * Format: date-time
+             * @description End of the approval, also if it has ended; null if it has no end, or if there is none.
+             * @example 2027-11-14T16:10:00.000Z
+             */
+            validUntil: string | null;
+            /**
+             * Format: int64
+             * @description The encounter of the decision, or of the pending request; null for `never_requested`.
+             * @example 100126
+             */
+            encounter_id: number | null;
+            /**
+             * @description Its GFE number.
+             * @example GFE-100126
+             */
+            gfe_no: string | null;
+            /**
+             * Format: date-time
+             * @description When the provider decided; null without a decision.
+             * @example 2026-11-14T16:10:00.000Z
+             */
+            decidedAt: string | null;
+            /** @description Whether there was news about the patient from the approval until now, such as a changed medical history: consider a new request. False unless `cleared`. */
+            factsChanged: boolean;
+        };
+        ClearanceList: {
+            /**
+             * Format: date
+             * @description The day, in the time zone of the clinic's primary location, or else in UTC.
+             * @example 2026-11-20
+             */
+            at: string;
+            /** @description One element for each treatment, in the order of `treatmentIds`. */
+            data: components["schemas"]["Clearance"][];
+        };
+        /**
+         * @description Good Faith Estimate number of an encounter.
+         * @example GFE-100126
+         */
+        GfeNumber: string;
+        /** @description An approval that will end. */
+        Renewal: {
+            /**
+             * Format: uuid
+             * @description The `user_id` of the patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description Id of the clinic.
+             * @example 01a05c32-5e80-7000-8000-00000000c101
+             */
+            clinicId: string;
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             * @example 01a05c32-5e80-7000-8000-00000000ca01
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca101
+             */
+            subcategoryId: string;
+            /**
+             * @description Name of the category at the request.
+             * @example Injectables
+             */
+            category_name: string;
+            /**
+             * @description Name of the subcategory at the request.
+             * @example Neuromodulators
+             */
+            sub_category_name: string;
+            /**
+             * Format: int64
+             * @description The encounter of the approval.
+             * @example 100126
+             */
+            encounter_id: number;
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: date-time
+             * @description When the provider approved.
+             * @example 2026-11-14T16:10:00.000Z
+             */
+            decidedAt: string;
+            /**
+             * Format: date-time
+             * @description When the approval ends.
+             * @example 2027-11-14T16:10:00.000Z
+             */
+            validUntil: string;
+        };
+        RenewalList: {
+            /** @description Approvals, the first to end first. */
+            data: components["schemas"]["Renewal"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+             */
+            next_cursor: string | null;
+            /** @description Another page follows. */
+            has_more: boolean;
+        };
         StateList: {
             /** @description States, ordered by name. */
             data: {
@@ -5069,11 +5248,6 @@ export interface components {
          * @example 100126
          */
         EncounterNumber: number;
-        /**
-         * @description Good Faith Estimate number of an encounter.
-         * @example GFE-100126
-         */
-        GfeNumber: string;
         /**
          * @description An encounter was created.
          * @example {
@@ -6744,6 +6918,49 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The access token lacks the permission, or the API client is limited to other clinics */
+        EncounterForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The clinic, the patient or a treatment does not exist */
+        ClearanceNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter is missing, unknown or malformed */
+        CursorBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body or a parameter is malformed, or the file cannot be fetched or accepted */
         UploadPatientDocumentBadRequest: {
             headers: {
@@ -6781,20 +6998,6 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["RetryAfterOptional"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description A parameter is missing, unknown or malformed */
-        CursorBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -6852,21 +7055,6 @@ export interface components {
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The access token lacks the permission, or the API client is limited to other clinics */
-        EncounterForbidden: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -7450,6 +7638,39 @@ export interface components {
          * @example 01a10caf-a4c0-7000-8000-00000000d001
          */
         PatientId: components["schemas"]["Uuid"];
+        /**
+         * @description The clinic of the treatment. Approvals of other clinics do not clear the patient there.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        ClearanceClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 100, more than one visit needs.
+         * @example [
+         *       "01a05c32-5e80-7000-8000-00000000b201",
+         *       "01a05c32-5e80-7000-8000-00000000b202"
+         *     ]
+         */
+        ClearanceTreatmentIds: components["schemas"]["Uuid"][];
+        /**
+         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). By default today. See the guide for other days.
+         * @example 2026-11-20
+         */
+        ClearanceDay: string;
+        /**
+         * @description Only approvals for this clinic.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        RenewalClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2027-12-01
+         */
+        ExpiringBefore: string;
+        /**
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+         */
+        RenewalCursor: string;
         /**
          * @description Only states of this country (ISO 3166 two-letter code, in either case); by default all.
          * @example US
@@ -8098,6 +8319,127 @@ export interface operations {
             404: components["responses"]["PatientNotFound"];
             409: components["responses"]["UpdatePatientConflict"];
             413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getClearances: {
+        parameters: {
+            query: {
+                /**
+                 * @description The clinic of the treatment. Approvals of other clinics do not clear the patient there.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId: components["parameters"]["ClearanceClinicId"];
+                /**
+                 * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 100, more than one visit needs.
+                 * @example [
+                 *       "01a05c32-5e80-7000-8000-00000000b201",
+                 *       "01a05c32-5e80-7000-8000-00000000b202"
+                 *     ]
+                 */
+                treatmentIds: components["parameters"]["ClearanceTreatmentIds"];
+                /**
+                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). By default today. See the guide for other days.
+                 * @example 2026-11-20
+                 */
+                at?: components["parameters"]["ClearanceDay"];
+            };
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One clearance for each treatment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClearanceList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["ClearanceNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listRenewals: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only approvals for this clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId?: components["parameters"]["RenewalClinicId"];
+                /**
+                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2027-12-01
+                 */
+                expiring_before: components["parameters"]["ExpiringBefore"];
+                /**
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+                 */
+                cursor?: components["parameters"]["RenewalCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of approvals */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenewalList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

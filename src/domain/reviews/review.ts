@@ -139,8 +139,9 @@ async function decideItems(
   decided: readonly DecidedItem[],
 ): Promise<GfeItem[]> {
   const decidedAt = context.now();
-  // Its own denials do not end an approval of the same review.
-  const factsVersion = await countFacts(context, encounter, decided.filter(isDenial).length);
+  // Its own refusals do not end an approval of the same review.
+  const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
+  const factsVersion = await countFacts(context, encounter, refusals.length);
   const changes = new Map(decided.map((one) => [one.item.id, decision(one, decidedAt, factsVersion)]));
   const items: GfeItem[] = [];
   for (const item of encounter.gfeItems) {

@@ -1,0 +1,208 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
+import type { Input } from '../../contract.js';
+import { Problem, type FieldError } from '../../problem.js';
+import { mayUseClinic, visiblePatient } from '../access/visibility.js';
+import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
+import type { JsonOf } from '../transactions/bulkSql.js';
+import type { ReadContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../transactions/uuid.js';
+import { approvalEnd } from './approvals.js';
+import { isInForce, statusAt } from './inForce.js';
+
+/** A request of the patient at the clinic for an item, with the provider's decision if there is one. */
+type Fact = Pick<
+  GfeItem,
+  'status' | 'validUntil' | 'decidedAt' | 'declinedTreatmentIds' | 'reviewOften' | 'reviewRecurring' | 'factsVersion'
+> &
+  Pick<Encounter, 'encounterNo' | 'gfeNo'> &
+  ItemIdentity & {
+    readonly requestedAt: Date;
+    /** When the encounter ended without a review. */
+    readonly closedAt: Date | null;
+  };
+
+type ClearedTreatment = ItemIdentity & { readonly id: string };
+
+/** The answer for one treatment; `fact` null = the patient never requested it there. */
+export interface Clearance {
+  readonly treatment: ClearedTreatment;
+  readonly fact: Fact | null;
+  readonly reason: ReturnType<typeof reasonOf>;
+  /** Whether there was news since the approval (R-210). */
+  readonly factsChanged: boolean;
+}
+
+/** When an answer applies: what is known then, and the moment for which it is asked (D-270). */
+interface Moment {
+  readonly knownAt: Date;
+  readonly at: Date;
+}
+
+/**
+ * Whether the patient may get each treatment at the clinic on a day, with the day (R-224).
+ * @throws Problem clinic_not_permitted, patient_not_found, clinic_not_found, treatment_not_found
+ */
+export async function clearances(
+  context: ReadContext,
+  patientId: string,
+  { clinicId, treatmentIds, at: day }: Input<'getClearances'>['query'],
+): Promise<{ readonly day: string; readonly clearances: readonly Clearance[] }> {
+  if (!mayUseClinic(context, clinicId)) throw new Problem('clinic_not_permitted');
+  const ids = treatmentIds.map(canonicalUuid);
+  const { factsVersion, clinic, treatments, facts } = await load(context, patientId, clinicId, ids);
+  if (factsVersion === null) throw new Problem('patient_not_found');
+  if (!clinic) throw missing('clinic_not_found', [{ parameter: 'clinicId', detail: 'does not exist in your tenant' }]);
+  const byId = new Map(treatments.map((treatment) => [treatment.id, treatment]));
+  const wanted = ids.flatMap((id) => byId.get(id) ?? []);
+  if (wanted.length < ids.length) {
+    const unknown = ids.flatMap((id, index) => (byId.has(id) ? [] : [`element ${index + 1}`]));
+    throw missing(
+      'treatment_not_found',
+      unknown.map((element) => ({ parameter: 'treatmentIds', detail: `${element} does not exist in your tenant` })),
+    );
+  }
+  const moment = momentOf(day, clinic.timeZone ?? 'UTC', context.now());
+  const known = facts.flatMap((fact) => asKnown(factOf(fact), moment.knownAt)).sort(latestFirst);
+  return {
+    day: moment.day,
+    clearances: wanted.map((treatment) => {
+      const own = known.filter((fact) => itemKey(fact) === itemKey(treatment));
+      return clearance(treatment, own, moment.at, BigInt(factsVersion));
+    }),
+  };
+}
+
+/** Of approvals in force the one that ends last, as reuse does; else the latest fact. A later exception excludes earlier approvals. */
+function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: bigint): Clearance {
+  const excepted = latest.findIndex((fact) => isDeclined(fact, treatment));
+  const candidates = excepted < 0 ? latest : latest.slice(0, excepted);
+  const approval = candidates
+    .filter((fact) => isInForce(fact, at, treatment.id))
+    .reduce<Fact | null>((last, fact) => (last && endOf(last) >= endOf(fact) ? last : fact), null);
+  const fact = approval ?? latest[0];
+  if (!fact) return { treatment, fact: null, reason: 'never_requested', factsChanged: false };
+  const factsChanged = approval !== null && approval.factsVersion !== factsVersion;
+  return { treatment, fact, reason: reasonOf(fact, treatment, at), factsChanged };
+}
+
+const endOf = ({ validUntil }: Fact): number => validUntil?.getTime() ?? Infinity;
+
+const isDeclined = ({ declinedTreatmentIds }: Fact, { id }: ClearedTreatment): boolean =>
+  declinedTreatmentIds.includes(id);
+
+/** Requests that ended without a review are no facts. */
+const reasons = {
+  pending_review: 'pending',
+  approved: 'approved',
+  denied: 'denied',
+  expired: 'expired',
+  revoked: 'revoked',
+  superseded: 'superseded',
+  cancelled: 'never_requested',
+} as const satisfies Record<GfeItem['status'], string>;
+
+const reasonOf = (fact: Fact, treatment: ClearedTreatment, at: Date) =>
+  isDeclined(fact, treatment) ? 'declined' : reasons[statusAt(fact, at)];
+
+/** A decision counts from its time on, a request without one from its creation. */
+const timeOf = ({ decidedAt, requestedAt }: Fact): number => (decidedAt ?? requestedAt).getTime();
+
+const latestFirst = (one: Fact, other: Fact): number =>
+  timeOf(other) - timeOf(one) || Number(other.encounterNo - one.encounterNo);
+
+/** A fact as it was known at that time: nothing before its request, and after it ended without a review. */
+function asKnown(fact: Fact, knownAt: Date): Fact[] {
+  const { requestedAt, decidedAt, closedAt, status, validUntil } = fact;
+  if (requestedAt > knownAt || (closedAt !== null && closedAt <= knownAt)) return [];
+  if (decidedAt === null || decidedAt > knownAt) {
+    return [{ ...fact, status: 'pending_review', decidedAt: null, validUntil: null, declinedTreatmentIds: [] }];
+  }
+  const isEnded = status === 'revoked' || status === 'superseded';
+  // A revocation and a denial replace the end; before, the approval had the one of its rule.
+  if (isEnded && validUntil !== null && validUntil > knownAt) {
+    return [{ ...fact, status: 'approved', validUntil: approvalEnd(fact, decidedAt) }];
+  }
+  return [fact];
+}
+
+/** Today = now; another day = its last millisecond in the zone, with what is known by then (D-270). */
+function momentOf(day: string | undefined, timeZone: string, now: Date): Moment & { readonly day: string } {
+  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone).toPlainDate();
+  const asked = day === undefined ? today : Temporal.PlainDate.from(day);
+  const next = asked.add({ days: 1 }).toZonedDateTime(timeZone);
+  const at = asked.equals(today) ? now : new Date(next.epochMilliseconds - 1);
+  return { day: asked.toString(), at, knownAt: at < now ? at : now };
+}
+
+interface Row {
+  /** Null: no such patient, or not visible to the caller. */
+  readonly factsVersion: number | null;
+  readonly clinic: { readonly timeZone: string | null } | null;
+  readonly treatments: readonly ClearedTreatment[];
+  readonly facts: readonly JsonOf<Fact>[];
+}
+
+/** Reused approvals are left out: they are the decision that they reuse (R-83). */
+async function load(
+  { db, caller }: ReadContext,
+  patientId: string,
+  clinicId: string,
+  treatmentIds: readonly string[],
+): Promise<Row> {
+  const { tenantId } = caller;
+  const [row] = await db.of(tenantId).rows<Row>`
+    WITH treatment AS (
+      SELECT id, category_id, subcategory_id FROM product
+      WHERE tenant_id = ${tenantId} AND id = ANY (${[...treatmentIds]}::uuid[]) AND NOT is_deleted
+    )
+    SELECT
+      (SELECT facts_version::float8 FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
+        AND ${visiblePatient(caller, 'client')}) AS "factsVersion",
+      (SELECT json_build_object('timeZone', place.timezone) FROM clinic LEFT JOIN clinic_location AS place
+          ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
+        WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid) AS clinic,
+      (SELECT coalesce(json_agg(json_build_object('id', id, 'categoryId', category_id,
+          'subcategoryId', subcategory_id)), '[]') FROM treatment) AS treatments,
+      (SELECT coalesce(json_agg(json_build_object('categoryId', item.category_id, 'subcategoryId', item.subcategory_id,
+          'status', item.status, 'validUntil', item.valid_until, 'decidedAt', item.decided_at,
+          'declinedTreatmentIds', item.declined_treatment_ids, 'reviewOften', item.review_often,
+          'reviewRecurring', item.review_recurring, 'factsVersion', item.facts_version,
+          'encounterNo', encounter.encounter_no, 'gfeNo', encounter.gfe_no, 'requestedAt', encounter.created_at,
+          'closedAt', CASE encounter.status WHEN 'cancelled' THEN encounter.cancelled_at
+            WHEN 'expired' THEN encounter.expires_at END)), '[]')
+        FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
+        WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
+          AND encounter.clinic_id = ${clinicId}::uuid AND item.reused_from_encounter_id IS NULL
+          AND (item.category_id, item.subcategory_id) IN (SELECT category_id, subcategory_id FROM treatment)) AS facts`;
+  if (!row) throw new Error('a statement returned no row');
+  return row;
+}
+
+function factOf({
+  validUntil,
+  decidedAt,
+  requestedAt,
+  closedAt,
+  factsVersion,
+  encounterNo,
+  ...fact
+}: JsonOf<Fact>): Fact {
+  const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
+  return {
+    ...fact,
+    validUntil: dateOf(validUntil),
+    decidedAt: dateOf(decidedAt),
+    closedAt: dateOf(closedAt),
+    requestedAt: new Date(requestedAt),
+    factsVersion: factsVersion === null ? null : BigInt(factsVersion),
+    encounterNo: BigInt(encounterNo),
+  };
+}
+
+function missing(
+  code: 'clinic_not_found' | 'treatment_not_found',
+  faults: readonly Pick<Required<FieldError>, 'parameter' | 'detail'>[],
+): Problem {
+  return new Problem(code, undefined, { errors: faults.map((fault) => ({ ...fault, code })) });
+}

@@ -1,0 +1,34 @@
+import type { Schemas } from '../contract.js';
+import type { Clearance } from '../domain/approvals/clearance.js';
+import type { Renewal } from '../domain/approvals/renewals.js';
+import { timestamp } from './values.js';
+
+export function clearanceView({ treatment, fact, reason, factsChanged }: Clearance): Schemas['Clearance'] {
+  return {
+    treatmentId: treatment.id,
+    categoryId: treatment.categoryId,
+    subcategoryId: treatment.subcategoryId,
+    cleared: reason === 'approved',
+    reason,
+    validUntil: timestamp(fact?.validUntil ?? null),
+    encounter_id: fact && Number(fact.encounterNo),
+    gfe_no: fact && fact.gfeNo,
+    decidedAt: timestamp(fact?.decidedAt ?? null),
+    factsChanged,
+  };
+}
+
+export function renewalView(renewal: Renewal): Schemas['Renewal'] {
+  return {
+    patientId: renewal.patientId,
+    clinicId: renewal.clinicId,
+    categoryId: renewal.categoryId,
+    subcategoryId: renewal.subcategoryId,
+    category_name: renewal.categoryName,
+    sub_category_name: renewal.subCategoryName,
+    encounter_id: Number(renewal.encounterNo),
+    gfe_no: renewal.gfeNo,
+    decidedAt: renewal.decidedAt.toISOString(),
+    validUntil: renewal.validUntil.toISOString(),
+  };
+}
