@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { create as contentDisposition } from 'content-disposition';
 import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
-import { errorCode } from '../../failures.js';
+import { errorCode, messageOf } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
@@ -185,7 +185,7 @@ function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
   const wrong = wrongSettings.get(String(code));
-  const reason = typeof code === 'string' ? code : String(error);
+  const reason = typeof code === 'string' ? code : messageOf(error);
   const cause = wrong === undefined ? new Error(reason) : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }
