@@ -174,6 +174,12 @@ const occasions: Readonly<Record<string, Occasion>> = {
   },
   'getEncounter awaiting_information': ask('getEncounter', { encounter_id: cast.encounters.asked.encounter_id }),
   'getEncounter declined_treatment': ask('getEncounter', { encounter_id: cast.encounters.held.encounter_id }),
+  'getClearances not_cleared': ask('getClearances', {
+    id: cast.noah.id,
+    treatmentIds: [cast.products.semaglutide, cast.products.tirzepatide, cast.products.laser],
+  }),
+  'listRenewals some': ask('listRenewals', { cursor: undefined }),
+  'listRenewals none': ask('listRenewals', { cursor: undefined, expiring_before: '2026-12-01' }),
   'getCertificate certificate': async () => {
     const answer = await ask('getCertificate')();
     // The example shows only the first bytes.

@@ -24,6 +24,8 @@ export const cast = {
     vitaminB12: '01a05c32-5e80-7000-8000-00000000b203',
     /** Available only in Phoenix. */
     laser: '01a05c32-5e80-7000-8000-00000000b204',
+    /** Every review of the fixtures declines it. */
+    tirzepatide: '01a05c32-5e80-7000-8000-00000000b207',
     glutathione: '01a05c32-5e80-7000-8000-00000000b210',
   },
   jane: { id: '01a10caf-a4c0-7000-8000-00000000d001', email: 'jane.miller@example.com' },

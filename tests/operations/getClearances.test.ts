@@ -1,0 +1,253 @@
+import {
+  newCategory,
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+} from '../support/factories.js';
+import { call, type Answer } from '../support/http.js';
+import { openHarness } from '../support/openHarness.js';
+import { expectProblem } from '../support/refusals.js';
+import { approve, cancelled, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { statementsOf } from '../support/statements.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const day = 24 * 3_600_000;
+
+type Body = Answer['body'];
+
+const ask = (patientId: string, query: Record<string, string>, token = partner.token): Promise<Answer> =>
+  call(harness, `GET /clients/${patientId}/clearances?${new URLSearchParams(query)}`, { token });
+
+/** The clearance of one treatment of an encounter, the first by default. */
+async function clearanceOf(encounter: Body, changes: Record<string, string> = {}): Promise<Body> {
+  const { patientId, clinicId, treatmentIds } = encounter;
+  const { status, body } = await ask(patientId, { clinicId, treatmentIds: treatmentIds[0], ...changes });
+  expect({ status, count: body.data?.length }).toEqual({ status: 200, count: 1 });
+  return body.data[0];
+}
+
+const again = ({ patientId, clinicId, treatmentIds }: Body, changes = {}): Promise<Body> =>
+  newEncounter(harness, partner, { patientId, clinicId, treatmentIds, ...changes });
+
+async function revoke({ encounter_id, gfe_data }: Body): Promise<void> {
+  const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
+  const json = { reviewerRef: reviewer, items, reason: 'Overlooked.' };
+  const { status } = await call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
+  expect(status).toBe(200);
+}
+
+/** Runs with the clock moved by days, and moves it back. */
+async function later<T>(days: number, work: () => Promise<T>): Promise<T> {
+  const start = harness.clock.now;
+  harness.clock.now = new Date(start.getTime() + days * day);
+  const [{ clientId, clientSecret }, old] = [partner, partner.token];
+  const { body } = await call(harness, 'POST /oauth/token', {
+    json: { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+  });
+  Object.assign(partner, { token: body.access_token });
+  return work().finally(() => {
+    harness.clock.now = start;
+    Object.assign(partner, { token: old });
+  });
+}
+
+const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
+const today = (days = 0): string => dayOf(new Date(harness.clock.now.getTime() + days * day));
+
+describe('200', () => {
+  it('clears a patient with an approval in force, in one statement', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const [{ categoryId, subcategoryId, decidedAt, validUntil }] = encounter.gfe_data;
+    let shown: Body;
+    const statements = await statementsOf(async () => {
+      shown = await clearanceOf(encounter);
+    });
+    expect(shown).toEqual({
+      ...{ treatmentId: encounter.treatmentIds[0], categoryId, subcategoryId, cleared: true, reason: 'approved' },
+      ...{ validUntil, encounter_id: encounter.encounter_id, gfe_no: encounter.gfe_no, decidedAt, factsChanged: false },
+    });
+    expect(statements.filter(({ text }) => text.includes('gfe_item'))).toHaveLength(1);
+  });
+
+  it('names the reason of a treatment that was never requested, or only in an encounter that was cancelled', async () => {
+    const encounter = await newEncounter(harness, partner);
+    await cancelled(harness, partner, encounter);
+    const none = { cleared: false, reason: 'never_requested', encounter_id: null, gfe_no: null };
+    expect(await clearanceOf(encounter)).toMatchObject({ ...none, validUntil: null, decidedAt: null });
+  });
+
+  it('names a pending request, which does not end an approval in force', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const { encounter_id } = encounter;
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'pending', encounter_id });
+    await reviewed(harness, partner, encounter);
+    await again(encounter);
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, reason: 'approved', encounter_id });
+  });
+
+  it('answers denied for a denial after an approval, and superseded for a denial at another clinic', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const clinicId = await newClinic(harness, partner);
+    const { encounter_id } = await reviewed(harness, partner, await again(encounter, { clinicId }), deny);
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'superseded' });
+    expect(await clearanceOf(encounter, { clinicId })).toMatchObject({ reason: 'denied', encounter_id });
+    const second = await reviewed(harness, partner, await again(encounter), approve);
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, encounter_id: second.encounter_id });
+    const third = await reviewed(harness, partner, await again(encounter), deny);
+    const denied = { cleared: false, reason: 'denied', encounter_id: third.encounter_id, validUntil: null };
+    expect(await clearanceOf(encounter)).toMatchObject(denied);
+  });
+
+  it('answers revoked after a revocation, and expired from the end of an approval on', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const { validUntil } = encounter.gfe_data[0];
+    await later(365, async () => {
+      harness.clock.now = new Date(validUntil);
+      expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'expired', validUntil });
+      harness.clock.now = new Date(Date.parse(validUntil) - 1);
+      expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, validUntil });
+    });
+    await revoke(encounter);
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'revoked' });
+  });
+
+  it('answers declined for a treatment that the latest approval excepts, which also ends its reuse', async () => {
+    const group = await newCategory(harness, partner);
+    const treatmentIds = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];
+    const encounter = await completedEncounter(harness, partner, { treatmentIds });
+    const except = () => ({ decision: 'approved', exceptTreatmentIds: [treatmentIds[1]] });
+    await reviewed(harness, partner, await again(encounter), except);
+    const { patientId, clinicId } = encounter;
+    const { body } = await ask(patientId, { clinicId, treatmentIds: treatmentIds.join(',') });
+    expect(body.data.map(({ reason }: Body) => reason)).toEqual(['approved', 'declined']);
+    const { tenant } = harness.domain.db.prisma;
+    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: true } });
+    const json = { patientId, clinicId, treatmentIds: [treatmentIds[1]], serviceQueue: 'provider_network' };
+    const options = { token: partner.token, json: { ...json, reviewType: 'asynchronous' } };
+    const preview = await call(harness, 'POST /encounters/preview', options);
+    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: false } });
+    expect(preview.body.gfe_data).toMatchObject([{ status: 'pending_review' }]);
+  });
+
+  it('does not clear a patient at another clinic', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const clinicId = await newClinic(harness, partner);
+    expect(await clearanceOf(encounter, { clinicId })).toMatchObject({ cleared: false, reason: 'never_requested' });
+  });
+
+  it('says that there was news since the approval', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const json = { medicalHistory: 'Pregnant' };
+    await call(harness, `PATCH /clients/${encounter.patientId}`, { token: partner.token, json });
+    expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, factsChanged: true });
+  });
+
+  it('answers for a day in the past what was known at its end', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const [before, asked] = [today(-1), today()];
+    const end: string = await later(2, async () => {
+      const { gfe_data } = await reviewed(harness, partner, encounter);
+      return gfe_data[0].validUntil;
+    });
+    const approvedOn = today(2);
+    await later(4, () => again(encounter).then((second) => reviewed(harness, partner, second, deny)));
+    await later(6, async () => {
+      const seen = async (at: string) => {
+        const { cleared, reason, validUntil } = await clearanceOf(encounter, { at });
+        return [cleared, reason, validUntil];
+      };
+      expect(await seen(before)).toEqual([false, 'never_requested', null]);
+      expect(await seen(asked)).toEqual([false, 'pending', null]);
+      expect(await seen(approvedOn)).toEqual([true, 'approved', end]);
+      expect(await seen(today(-2))).toEqual([false, 'denied', null]);
+      const { clinicId } = encounter;
+      const { body } = await ask(encounter.patientId, { clinicId, treatmentIds: encounter.treatmentIds[0] });
+      expect(body.at).toBe(today());
+    });
+  });
+
+  it('answers for a day in the future what is known now, without approvals that end by then', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const { validUntil } = encounter.gfe_data[0];
+    const lastDay = new Date(validUntil);
+    const dayBefore = dayOf(new Date(lastDay.getTime() - day));
+    expect(await clearanceOf(encounter, { at: dayBefore })).toMatchObject({ cleared: true });
+    const onIt = await clearanceOf(encounter, { at: dayOf(lastDay) });
+    expect(onIt).toMatchObject({ cleared: false, reason: 'expired', validUntil });
+  });
+
+  it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
+    'takes today by default, in the time zone of the clinic, such as %s',
+    async (timezone) => {
+      const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone }] });
+      const [patientId, treatmentIds] = [await newPatient(harness, partner), await newProduct(harness, partner)];
+      const { body } = await ask(patientId, { clinicId, treatmentIds });
+      const local = new Intl.DateTimeFormat('en-CA', { timeZone: timezone, dateStyle: 'short' });
+      expect(body.at).toBe(local.format(harness.clock.now));
+    },
+  );
+
+  it('takes treatments by comma or repeated, in any letter case, and keeps their order', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const ids = [await newProduct(harness, partner), encounter.treatmentIds[0], await newProduct(harness, partner)];
+    const { patientId, clinicId } = encounter;
+    const target = `GET /clients/${patientId}/clearances?clinicId=${clinicId}`;
+    const repeated = ids.map((id) => `&treatmentIds=${id.toUpperCase()}`).join('');
+    for (const query of [`&treatmentIds=${ids.join(',')}`, repeated]) {
+      const { body } = await call(harness, target + query, { token: partner.token });
+      expect(body.data.map(({ treatmentId }: Body) => treatmentId)).toEqual(ids);
+      expect(body.data.map(({ cleared }: Body) => cleared)).toEqual([false, true, false]);
+    }
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['more than 100 treatments', Array.from({ length: 101 }, () => harness.domain.newId()).join(','), '2026-11-20'],
+    ['an id that is no UUID', 'botox', '2026-11-20'],
+    ['a day that does not exist', harness.domain.newId(), '2026-02-30'],
+    ['a time instead of a day', harness.domain.newId(), '2026-11-20T16:00:00Z'],
+  ])('refuses %s', async (_what, treatmentIds, at) => {
+    const id = harness.domain.newId();
+    expectProblem(await ask(id, { clinicId: id, treatmentIds, at }), 400, 'validation_failed');
+  });
+});
+
+describe('403', () => {
+  it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
+    const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
+    const own = await newClinic(harness, partner);
+    const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [own]);
+    const query = { clinicId, treatmentIds: treatmentIds[0] };
+    expectProblem(await ask(patientId, query, token), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it('answers patient_not_found to a client that may not see the patient', async () => {
+    const { patientId, treatmentIds } = await completedEncounter(harness, partner);
+    const own = await newClinic(harness, partner);
+    const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [own]);
+    const query = { clinicId: own, treatmentIds: treatmentIds[0] };
+    expectProblem(await ask(patientId, query, token), 404, 'patient_not_found');
+  });
+
+  it("answers clinic_not_found and treatment_not_found for unknown ids, and for another tenant's", async () => {
+    const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
+    const foreign = await completedEncounter(harness, await newPartner(harness));
+    for (const id of [harness.domain.newId(), foreign.clinicId]) {
+      expectProblem(await ask(patientId, { clinicId: id, treatmentIds: treatmentIds[0] }), 404, 'clinic_not_found');
+    }
+    for (const id of [harness.domain.newId(), foreign.treatmentIds[0]]) {
+      const answer = await ask(patientId, { clinicId, treatmentIds: `${treatmentIds[0]},${id}` });
+      expectProblem(answer, 404, 'treatment_not_found');
+      expect(answer.body.errors).toMatchObject([
+        { parameter: 'treatmentIds', detail: expect.stringContaining('element 2') },
+      ]);
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import { newClient, newClinic, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
+import { call, type Answer } from '../support/http.js';
+import { openHarness } from '../support/openHarness.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter, deny, reviewed } from '../support/reviews.js';
+
+const harness = await openHarness();
+
+type Body = Answer['body'];
+
+const list = async (token: string, query: Record<string, string> = {}): Promise<Body> => {
+  const parameters = new URLSearchParams({ expiring_before: '2100-01-01', ...query });
+  const { status, body } = await call(harness, `GET /clearances?${parameters}`, { token });
+  expect(status).toBe(200);
+  return body;
+};
+const numbers = ({ data }: Body): number[] => data.map(({ encounter_id }: Body) => encounter_id);
+
+describe('200', () => {
+  it('lists the approvals that end before a day, the first to end first, in pages', async () => {
+    const partner = await newPartner(harness);
+    const encounters: Body[] = [];
+    const nextDay = async (): Promise<void> => {
+      harness.clock.advance(24 * 3_600);
+      Object.assign(partner, { token: await newToken(harness, partner) });
+    };
+    for (let count = 0; count < 3; count += 1) {
+      encounters.push(await completedEncounter(harness, partner));
+      await nextDay();
+    }
+    const { token } = partner;
+    const wanted = encounters.map(({ encounter_id }) => encounter_id);
+    const all = await list(token);
+    const [{ patientId, clinicId, encounter_id, gfe_no, gfe_data }] = encounters;
+    const [{ categoryId, subcategoryId, category_name, sub_category_name, decidedAt, validUntil }] = gfe_data;
+    const item = { categoryId, subcategoryId, category_name, sub_category_name, decidedAt, validUntil };
+    expect(all.data[0]).toEqual({ patientId, clinicId, encounter_id, gfe_no, ...item });
+    expect([numbers(all), all.next_cursor, all.has_more]).toEqual([wanted, null, false]);
+    const first = await list(token, { limit: '2' });
+    expect([numbers(first), first.has_more]).toEqual([wanted.slice(0, 2), true]);
+    const second = await list(token, { limit: '2', cursor: first.next_cursor });
+    expect([numbers(second), second.next_cursor]).toEqual([wanted.slice(2), null]);
+    const last = encounters[2].gfe_data[0].validUntil.slice(0, 10);
+    expect(numbers(await list(token, { expiring_before: last }))).toEqual(wanted.slice(0, 2));
+    expect(numbers(await list(token, { clinicId }))).toEqual([encounter_id]);
+  });
+
+  it('leaves out approvals with a successor, or that have ended', async () => {
+    const partner = await newPartner(harness);
+    const first = await completedEncounter(harness, partner);
+    const { patientId, clinicId, treatmentIds } = first;
+    harness.clock.advance(3_600);
+    const pending = await newEncounter(harness, partner, { patientId, clinicId, treatmentIds });
+    expect(numbers(await list(partner.token))).toEqual([first.encounter_id]);
+    const second = await reviewed(harness, partner, pending);
+    expect(numbers(await list(partner.token))).toEqual([second.encounter_id]);
+    await reviewed(harness, partner, await newEncounter(harness, partner, { patientId, clinicId, treatmentIds }), deny);
+    expect(numbers(await list(partner.token))).toEqual([]);
+  });
+
+  it('lists an approval although there is a later one at another clinic, of another item, or of another patient', async () => {
+    const partner = await newPartner(harness);
+    const first = await completedEncounter(harness, partner);
+    const { patientId, clinicId, treatmentIds } = first;
+    harness.clock.advance(3_600);
+    const others = [
+      await completedEncounter(harness, partner, {
+        patientId,
+        treatmentIds,
+        clinicId: await newClinic(harness, partner),
+      }),
+      await completedEncounter(harness, partner, {
+        patientId,
+        clinicId,
+        treatmentIds: [await newProduct(harness, partner)],
+      }),
+      await completedEncounter(harness, partner, { clinicId, treatmentIds }),
+    ];
+    const wanted = [first, ...others].map(({ encounter_id }) => encounter_id);
+    expect(numbers(await list(partner.token)).sort()).toEqual(wanted.sort());
+  });
+
+  it('shows a client that is limited to clinics only their approvals', async () => {
+    const partner = await newPartner(harness);
+    const [own, other] = [await completedEncounter(harness, partner), await completedEncounter(harness, partner)];
+    const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [own.clinicId]);
+    expect(numbers(await list(String(token)))).toEqual([own.encounter_id]);
+    expect(numbers(await list(String(token), { clinicId: other.clinicId }))).toEqual([]);
+  });
+});
+
+describe('400', () => {
+  it('requires the day, and refuses a cursor of another list', async () => {
+    const { token } = await newPartner(harness);
+    expectProblem(await call(harness, 'GET /clearances', { token }), 400, 'validation_failed');
+    const cursor = Buffer.from('2026-11-20T16:00:00.000Z 100123').toString('base64url');
+    const target = `GET /clearances?expiring_before=2100-01-01&cursor=${cursor}`;
+    expectProblem(await call(harness, target, { token }), 400, 'cursor_invalid');
+  });
+});
