@@ -121,28 +121,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/clearances": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List approvals to renew
-         * @description Lists the approvals in force that end before a day, the first to end first. Approvals without an end are not listed,
-         *     nor are those with a successor: a later approval of the same category and subcategory for the same patient at the same
-         *     clinic. An API client that is limited to clinics sees only their approvals.
-         */
-        get: operations["listRenewals"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/reference/states": {
         parameters: {
             query?: never;
@@ -387,6 +365,28 @@ export interface paths {
          *     repeated. The encounter returns to its place in the queue.
          */
         post: operations["provideInformation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clearances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List approvals to renew
+         * @description Lists the approvals in force that end before a day, the first to end first. Approvals without an end are not listed,
+         *     nor are those with a successor: a later approval of the same category and subcategory for the same patient at the same
+         *     clinic. An API client that is limited to clinics sees only their approvals.
+         */
+        get: operations["listRenewals"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3618,78 +3618,6 @@ export interface components {
             /** @description One element for each treatment, in the order of `treatmentIds`. */
             data: components["schemas"]["Clearance"][];
         };
-        /**
-         * @description Good Faith Estimate number of an encounter.
-         * @example GFE-100126
-         */
-        GfeNumber: string;
-        /** @description An approval that will end. */
-        Renewal: {
-            /**
-             * Format: uuid
-             * @description The `user_id` of the patient.
-             * @example 01a10caf-a4c0-7000-8000-00000000d001
-             */
-            patientId: string;
-            /**
-             * Format: uuid
-             * @description Id of the clinic.
-             * @example 01a05c32-5e80-7000-8000-00000000c101
-             */
-            clinicId: string;
-            /**
-             * Format: uuid
-             * @description Id of the category.
-             * @example 01a05c32-5e80-7000-8000-00000000ca01
-             */
-            categoryId: string;
-            /**
-             * Format: uuid
-             * @description Id of the subcategory.
-             * @example 01a05c32-5e80-7000-8000-0000005ca101
-             */
-            subcategoryId: string;
-            /**
-             * @description Name of the category at the request.
-             * @example Injectables
-             */
-            category_name: string;
-            /**
-             * @description Name of the subcategory at the request.
-             * @example Neuromodulators
-             */
-            sub_category_name: string;
-            /**
-             * Format: int64
-             * @description The encounter of the approval.
-             * @example 100126
-             */
-            encounter_id: number;
-            gfe_no: components["schemas"]["GfeNumber"];
-            /**
-             * Format: date-time
-             * @description When the provider approved.
-             * @example 2026-11-14T16:10:00.000Z
-             */
-            decidedAt: string;
-            /**
-             * Format: date-time
-             * @description When the approval ends.
-             * @example 2027-11-14T16:10:00.000Z
-             */
-            validUntil: string;
-        };
-        RenewalList: {
-            /** @description Approvals, the first to end first. */
-            data: components["schemas"]["Renewal"][];
-            /**
-             * @description The `cursor` of the next page; null on the last one.
-             * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
-             */
-            next_cursor: string | null;
-            /** @description Another page follows. */
-            has_more: boolean;
-        };
         StateList: {
             /** @description States, ordered by name. */
             data: {
@@ -4658,6 +4586,78 @@ export interface components {
             additionalNotes?: string | null;
             /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
             documentIds?: components["schemas"]["Uuid"][] | null;
+        };
+        /**
+         * @description Good Faith Estimate number of an encounter.
+         * @example GFE-100126
+         */
+        GfeNumber: string;
+        /** @description An approval that will end. */
+        Renewal: {
+            /**
+             * Format: uuid
+             * @description The `user_id` of the patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description Id of the clinic.
+             * @example 01a05c32-5e80-7000-8000-00000000c101
+             */
+            clinicId: string;
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             * @example 01a05c32-5e80-7000-8000-00000000ca01
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca101
+             */
+            subcategoryId: string;
+            /**
+             * @description Name of the category at the request.
+             * @example Injectables
+             */
+            category_name: string;
+            /**
+             * @description Name of the subcategory at the request.
+             * @example Neuromodulators
+             */
+            sub_category_name: string;
+            /**
+             * Format: int64
+             * @description The encounter of the approval.
+             * @example 100126
+             */
+            encounter_id: number;
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: date-time
+             * @description When the provider approved.
+             * @example 2026-11-14T16:10:00.000Z
+             */
+            decidedAt: string;
+            /**
+             * Format: date-time
+             * @description When the approval ends.
+             * @example 2027-11-14T16:10:00.000Z
+             */
+            validUntil: string;
+        };
+        RenewalList: {
+            /** @description Approvals, the first to end first. */
+            data: components["schemas"]["Renewal"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+             */
+            next_cursor: string | null;
+            /** @description Another page follows. */
+            has_more: boolean;
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
@@ -6952,20 +6952,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A parameter is missing, unknown or malformed */
-        CursorBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The body or a parameter is malformed, or the file cannot be fetched or accepted */
         UploadPatientDocumentBadRequest: {
             headers: {
@@ -7003,6 +6989,20 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter is missing, unknown or malformed */
+        CursorBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -7662,21 +7662,6 @@ export interface components {
          */
         ClearanceDay: string;
         /**
-         * @description Only approvals for this clinic.
-         * @example 01a05c32-5e80-7000-8000-00000000c101
-         */
-        RenewalClinicId: components["schemas"]["Uuid"];
-        /**
-         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
-         * @example 2027-12-01
-         */
-        ExpiringBefore: string;
-        /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
-         * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
-         */
-        RenewalCursor: string;
-        /**
          * @description Only states of this country (ISO 3166 two-letter code, in either case); by default all.
          * @example US
          */
@@ -7751,6 +7736,21 @@ export interface components {
          * @example 100127
          */
         AwaitingEncounterId: number;
+        /**
+         * @description Only approvals for this clinic.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        RenewalClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2027-12-01
+         */
+        ExpiringBefore: string;
+        /**
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+         */
+        RenewalCursor: string;
         /**
          * @description Only orders with this status.
          * @example pending
@@ -8417,64 +8417,6 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
-    listRenewals: {
-        parameters: {
-            query: {
-                /**
-                 * @description Only approvals for this clinic.
-                 * @example 01a05c32-5e80-7000-8000-00000000c101
-                 */
-                clinicId?: components["parameters"]["RenewalClinicId"];
-                /**
-                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
-                 * @example 2027-12-01
-                 */
-                expiring_before: components["parameters"]["ExpiringBefore"];
-                /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
-                 * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
-                 */
-                cursor?: components["parameters"]["RenewalCursor"];
-                /**
-                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
-                 * @example 20
-                 */
-                limit: components["parameters"]["Limit"];
-            };
-            header?: {
-                /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
-                 * @example error=rate_limited
-                 */
-                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page of approvals */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RenewalList"];
-                };
-            };
-            400: components["responses"]["CursorBadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
     listStates: {
         parameters: {
             query?: {
@@ -9111,6 +9053,64 @@ export interface operations {
             404: components["responses"]["ProvideInformationNotFound"];
             409: components["responses"]["ProvideInformationConflict"];
             413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listRenewals: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only approvals for this clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId?: components["parameters"]["RenewalClinicId"];
+                /**
+                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2027-12-01
+                 */
+                expiring_before: components["parameters"]["ExpiringBefore"];
+                /**
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
+                 */
+                cursor?: components["parameters"]["RenewalCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of approvals */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenewalList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
