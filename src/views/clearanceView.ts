@@ -11,7 +11,7 @@ export function clearanceView({ treatment, fact, reason, factsChanged }: Clearan
     cleared: reason === 'approved',
     reason,
     validUntil: timestamp(fact?.validUntil ?? null),
-    encounter_id: fact && Number(fact.encounterNo),
+    encounter_id: fact && fact.encounterNo,
     gfe_no: fact && fact.gfeNo,
     decidedAt: timestamp(fact?.decidedAt ?? null),
     factsChanged,

@@ -74,7 +74,7 @@ function send(
   });
 }
 
-const { tenantId, apiClientId } = cast;
+const { tenantId, apiClientId, nobody } = cast;
 const KEY = 'Idempotency-Key';
 const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
@@ -193,13 +193,9 @@ const provocations: Readonly<Record<string, Provocation>> = {
     query: { id: cast.noah.id },
     body: { email: cast.jane.email },
   })),
-  'getClearances clinic_not_found': withQuery({ clinicId: cast.nobody }),
-  'getClearances patient_not_found': withQuery({ id: cast.nobody }),
-  'getClearances treatment_not_found': withQuery({ treatmentIds: [cast.products.botox, cast.nobody] }),
-  'updatePatient patient_not_found': withQuery({ id: cast.nobody }),
-  'simulateVerification patient_not_found': withQuery({ id: cast.nobody }),
-  patient_access_denied: withQuery({ id: cast.nobody }),
-  'getPatient patient_not_found': withQuery({ id: cast.nobody }),
+  'getClearances clinic_not_found': withQuery({ clinicId: nobody }),
+  'getClearances treatment_not_found': withQuery({ treatmentIds: [cast.products.botox, nobody] }),
+  patient_access_denied: withQuery({ id: nobody }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
   document_url_forbidden: withBody({ url: 'https://127.0.0.1/file.pdf' }),
   document_fetch_failed: delivering((_req, res) => res.writeHead(404).end()),
@@ -208,10 +204,13 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
-  clinic_not_found: withBody({ clinicId: cast.nobody }),
-  patient_not_found: withBody({ patientId: cast.nobody }),
-  treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
-  document_not_found: withBody({ documentIds: [cast.nobody] }),
+  clinic_not_found: withBody({ clinicId: nobody }),
+  patient_not_found: (operation) =>
+    (targetOf(operation).includes('/clients/') ? withQuery({ id: nobody }) : withBody({ patientId: nobody }))(
+      operation,
+    ),
+  treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
+  document_not_found: withBody({ documentIds: [nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
@@ -233,8 +232,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
-  webhook_endpoint_not_found: withQuery({ endpoint_id: cast.nobody }),
-  delivery_not_found: withQuery({ delivery_id: cast.nobody }),
+  webhook_endpoint_not_found: withQuery({ endpoint_id: nobody }),
+  delivery_not_found: withQuery({ delivery_id: nobody }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
@@ -268,7 +267,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
-  payment_not_found: withBody({ payment_id: cast.nobody }),
+  payment_not_found: withBody({ payment_id: nobody }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({
     query: { encounter_id: claimed.encounter_id },
@@ -278,7 +277,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   not_due: about(scheduled),
   decisions_incomplete: (operation) => {
     const { decisions } = exampleBody(operation);
-    const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
+    const unknown = { categoryId: nobody, subcategoryId: nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
   ...provokedByShipments(() => ({ harness, partner }), after, send),

@@ -20,7 +20,7 @@ const day = 24 * 3_600_000;
 type Body = Answer['body'];
 
 const ask = (patientId: string, query: Record<string, string>, token = partner.token): Promise<Answer> =>
-  call(harness, `GET /clients/${patientId}/clearances?${new URLSearchParams(query)}`, { token });
+  call(harness, `GET /clients/${patientId}/clearances?${new URLSearchParams(query).toString()}`, { token });
 
 /** The clearance of one treatment of an encounter, the first by default. */
 async function clearanceOf(encounter: Body, changes: Record<string, string> = {}): Promise<Body> {

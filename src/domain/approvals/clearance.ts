@@ -13,10 +13,12 @@ import { isInForce, statusAt } from './inForce.js';
 /** A request of the patient at the clinic for an item, with the provider's decision if there is one. */
 type Fact = Pick<
   GfeItem,
-  'status' | 'validUntil' | 'decidedAt' | 'declinedTreatmentIds' | 'reviewOften' | 'reviewRecurring' | 'factsVersion'
+  'status' | 'validUntil' | 'decidedAt' | 'declinedTreatmentIds' | 'reviewOften' | 'reviewRecurring'
 > &
-  Pick<Encounter, 'encounterNo' | 'gfeNo'> &
+  Pick<Encounter, 'gfeNo'> &
   ItemIdentity & {
+    readonly encounterNo: number;
+    readonly factsVersion: number | null;
     readonly requestedAt: Date;
     /** When the encounter ended without a review. */
     readonly closedAt: Date | null;
@@ -68,13 +70,13 @@ export async function clearances(
     day: moment.day,
     clearances: wanted.map((treatment) => {
       const own = known.filter((fact) => itemKey(fact) === itemKey(treatment));
-      return clearance(treatment, own, moment.at, BigInt(factsVersion));
+      return clearance(treatment, own, moment.at, factsVersion);
     }),
   };
 }
 
 /** Of approvals in force the one that ends last, as reuse does; else the latest fact. A later exception excludes earlier approvals. */
-function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: bigint): Clearance {
+function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: number): Clearance {
   const excepted = latest.findIndex((fact) => isDeclined(fact, treatment));
   const candidates = excepted < 0 ? latest : latest.slice(0, excepted);
   const approval = candidates
@@ -109,7 +111,7 @@ const reasonOf = (fact: Fact, treatment: ClearedTreatment, at: Date) =>
 const timeOf = ({ decidedAt, requestedAt }: Fact): number => (decidedAt ?? requestedAt).getTime();
 
 const latestFirst = (one: Fact, other: Fact): number =>
-  timeOf(other) - timeOf(one) || Number(other.encounterNo - one.encounterNo);
+  timeOf(other) - timeOf(one) || other.encounterNo - one.encounterNo;
 
 /** A fact as it was known at that time: nothing before its request, and after it ended without a review. */
 function asKnown(fact: Fact, knownAt: Date): Fact[] {
@@ -179,15 +181,7 @@ async function load(
   return row;
 }
 
-function factOf({
-  validUntil,
-  decidedAt,
-  requestedAt,
-  closedAt,
-  factsVersion,
-  encounterNo,
-  ...fact
-}: JsonOf<Fact>): Fact {
+function factOf({ validUntil, decidedAt, requestedAt, closedAt, ...fact }: JsonOf<Fact>): Fact {
   const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
   return {
     ...fact,
@@ -195,8 +189,6 @@ function factOf({
     decidedAt: dateOf(decidedAt),
     closedAt: dateOf(closedAt),
     requestedAt: new Date(requestedAt),
-    factsVersion: factsVersion === null ? null : BigInt(factsVersion),
-    encounterNo: BigInt(encounterNo),
   };
 }
 
