@@ -93,7 +93,10 @@ export const problems = {
     'Document URL is not allowed',
     'The service must not fetch this URL; use a public https URL.',
   ),
-  document_fetch_failed: invalid('Document could not be fetched', 'The URL did not deliver the file.'),
+  document_fetch_failed: invalid(
+    'Document could not be fetched',
+    'The host did not deliver the file in time, or at all.',
+  ),
   document_empty: invalid('Document is empty', 'The file has no content.'),
   document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
   document_type_not_allowed: invalid('File type not allowed', 'The file type is not accepted for this document type.'),

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
+import { Option, type Command } from '@commander-js/extra-typings';
 import {
   createApiClient,
   deactivateApiClient,
@@ -116,7 +116,7 @@ function addSecretCommands(client: Command, terminal: CliIo): void {
   const rotating = 'add a secret; the old one stays valid until you retire it';
   const examples = [EXAMPLE_CLIENT, `${EXAMPLE_CLIENT} --expire-old 604800`];
   addCommand(client, 'rotate-secret <client-id>', rotating, examples, '\nWith --json: clientId, clientSecret, old.')
-    .option('--expire-old <seconds>', EXPIRE_OLD, overlap)
+    .option('--expire-old <seconds>', EXPIRE_OLD, wholeNumber(SHORTEST_OVERLAP, 99_999_999))
     .action(async (clientId, { expireOld = null, json }) => {
       const rotated = await withDatabase(terminal, (context) => rotateSecret(context, clientId, expireOld));
       const { clientSecret } = rotated;
@@ -142,11 +142,6 @@ function addSecretCommands(client: Command, terminal: CliIo): void {
         `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`;
       print(terminal, json, { clientId, hint, expiresAt }, told);
     });
-}
-
-function overlap(text: string): number {
-  if (/^\d{1,8}$/.test(text) && Number(text) >= SHORTEST_OVERLAP) return Number(text);
-  throw new InvalidArgumentError(`Give whole seconds, at least ${SHORTEST_OVERLAP}.`);
 }
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);

@@ -1,15 +1,12 @@
 import { makeDataDir } from '../adapters/dataDir.js';
+import type { EmbeddedPostgresOptions } from '../embedded/embeddedPostgres.js';
 import { protectedUrl } from '../adapters/database/databaseUrl.js';
 
-export interface DatabasePlace {
+export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log'> {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
   /** For migrations; null = `databaseUrl`. */
   readonly databaseOwnerUrl: string | null;
-  readonly dataDir: string;
-  /** A server owns the embedded PostgreSQL; a tool joins a server's, or starts it while it works. */
-  readonly role: 'server' | 'tool';
-  readonly log: (message: string) => void;
 }
 
 export interface ServiceDatabase {

@@ -1,14 +1,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Services } from '../context.js';
-import { createDemo } from '../domain/sandbox/demo.js';
+import { createDemo, type DemoTenant } from '../domain/sandbox/demo.js';
 import { errorCode } from '../failures.js';
 
-export interface DemoTenant {
-  readonly name: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type { DemoTenant };
 
 /** Creates the demo tenants once; stores their credentials and the address of this start (mode 0600). @returns all */
 export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {

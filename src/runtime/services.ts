@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
-import { targetRule } from '../adapters/download/targetRule.js';
+import { targetRule } from '../adapters/download/addressRules.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openPdfRenderer } from '../adapters/pdf/pdfRenderer.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';

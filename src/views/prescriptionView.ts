@@ -1,9 +1,9 @@
 import type { EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { prescriptionOf } from '../domain/catalog/prescription.js';
+import type { Prescription } from '../domain/catalog/prescription.js';
 
 /** The frozen prescription of a treatment; null = it needs none. */
 export function prescriptionView(treatment: EncounterTreatment): Schemas['Prescription'] | null {
-  const prescription = prescriptionOf(treatment);
+  const prescription = treatment.rx as Prescription | null;
   return prescription && { ...prescription, isDerived: treatment.isRxDerived };
 }

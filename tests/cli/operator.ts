@@ -1,4 +1,4 @@
-import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { startHarness, type Harness, type HarnessOptions } from '../support/harness.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { runJson, runProgram, type Ended } from './runProgram.js';

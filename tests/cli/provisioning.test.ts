@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mock } from 'node:test';
-import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { presets } from '../../src/domain/access/permissions.js';
 import { refusal, useOperator } from './operator.js';
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
-import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { refusal, useOperator } from './operator.js';
 
 const { harness, database, run, json, createClient, accepts } = useOperator();

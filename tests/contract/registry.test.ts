@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { permissions } from '../../src/domain/access/permissions.js';
 import * as registered from '../../src/operations/index.js';
+import type { ProblemCode } from '../../src/contract.js';
 import { packageRoot } from '../../src/packageRoot.js';
-import { oauthStatuses, problems } from '../../src/problem.js';
+import { oauthStatuses, Problem, problems } from '../../src/problem.js';
 import { cast } from '../support/cast.js';
 import { contract, failureExamples, operations, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
@@ -119,7 +120,8 @@ describe('codes', () => {
       shown,
       ({ title }) => title,
       ({ name, example }) => {
-        const { status, title, detail } = Object(problems)[name];
+        const { status, title } = Object(problems)[name];
+        const { message: detail } = new Problem(example['code'] as ProblemCode, undefined, example);
         const { requestId: request_id } = cast;
         const request = { request_id, instance: `urn:uuid:${request_id}`, doc_url: `/docs#/section/errors/${name}` };
         const type = `urn:clinical-encounter:problem:${name}`;

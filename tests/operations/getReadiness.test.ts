@@ -10,7 +10,8 @@ import { closeServer, listen } from '../support/objectStores.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 
-const workingStore: RequestListener = (_request, response) => void response.end();
+const emptyBucket = '<ListBucketResult><Name>documents</Name></ListBucketResult>';
+const workingStore: RequestListener = (_request, response) => void response.end(emptyBucket);
 const refuse: RequestListener = (_request, response) => void response.writeHead(503).end();
 let storeBehaviour = workingStore;
 let storeRequests = 0;
@@ -48,9 +49,11 @@ const getReadiness = (): Promise<Answer> => call(harness, 'GET /readyz');
 
 /** The first response with these checks: a result is cached for a second. */
 async function answerWith(checks: object): Promise<Answer> {
+  const giveUp = performance.now() + 15_000;
   for (;;) {
     const answer = await getReadiness();
     if (JSON.stringify(answer.body.checks) === JSON.stringify(checks)) return answer;
+    if (performance.now() > giveUp) throw new Error(`It stays ${JSON.stringify(answer.body.checks)}`);
     await delay(50);
   }
 }

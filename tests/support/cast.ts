@@ -1,4 +1,4 @@
-import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { exampleBody, operationOf } from './contract.js';

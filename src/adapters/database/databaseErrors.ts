@@ -18,10 +18,6 @@ export function sqlState(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === '55P03';
-}
-
 /** Whether the database or the way to it is down, full or too slow, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UnknownOutcome) return true;

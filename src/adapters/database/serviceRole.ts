@@ -8,7 +8,7 @@ const LOCK = 0x63_65_73_03;
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Grants the service's role, if it has its own, all rows except of the record of migrations and, to change, of the audit.
+ * Lets the service's role, if it has its own, use all tables; it may not change audited rows or recorded migrations.
  * @throws the driver's error, for example if the role does not exist
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {

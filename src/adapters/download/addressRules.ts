@@ -56,6 +56,15 @@ export function allowedOrigins(hosts: readonly string[], variable: string): Read
   );
 }
 
+/** Makes the check, without DNS, whether to send requests to a URL. @throws Error naming a malformed entry */
+export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {
+  const allowed = allowedOrigins(allowedHosts, variable);
+  return (text) => {
+    const url = parseTarget(text);
+    return url !== null && (isAllowedOrigin(url, allowed) || isPublicOrigin(url));
+  };
+}
+
 /** Whether the operator allows http and private addresses for this origin. */
 export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean {
   return allowed.has(originOf(url));

@@ -78,7 +78,9 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
     // 206 would be only a part of the document.
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
-    if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
+    if (!redirectStatuses.includes(statusCode) || !headers.location) {
+      throw new Problem('document_fetch_failed', `The host answered with status ${statusCode}.`);
+    }
     const target = parseRedirect(headers.location ?? '', url);
     // The target is the server's choice, so any fault in it counts as forbidden.
     if (!target) throw new Problem('document_url_forbidden');
@@ -135,14 +137,14 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
   yield* rest;
 }
 
-/** The same problem for every fault of the server. It says what the server did, and names neither host nor address. */
+/**
+ * The caller learns no more about a fault without a response, and so cannot probe the network; the cause for the log names
+ * neither host nor address.
+ */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
   if (error instanceof ForbiddenTarget) throw new Problem('document_url_forbidden');
-  const fault = nameless(error);
-  throw new Problem('document_fetch_failed', `The URL did not deliver the file: ${fault}.`, {
-    cause: new Error(fault),
-  });
+  throw new Problem('document_fetch_failed', undefined, { cause: new Error(nameless(error)) });
 }
 
 function nameless(error: unknown): string {

@@ -1,13 +1,8 @@
+import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** `family` is 4 or 6. */
-export interface HostAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
 /** All addresses of a host name; rejects if there are none or when the signal aborts. */
-export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly HostAddress[]>;
+export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
 /** Resolves a name that the operator chose like other programs on this machine: hosts file, search domains, DNS. */
 export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
@@ -32,6 +27,6 @@ export const lookupInDns: HostLookup = async (hostname, signal) => {
   }
 };
 
-function addressesOf(result: PromiseSettledResult<string[]>, family: number): HostAddress[] {
+function addressesOf(result: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
   return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : [];
 }

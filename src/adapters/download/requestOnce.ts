@@ -1,10 +1,10 @@
+import type { LookupAddress } from 'node:dns';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
 import type { PlainResponse } from 'got';
-import type { HostAddress } from './hostAddresses.js';
 
 /** How one request is sent. Timeouts are in milliseconds. */
 export interface HopOptions {
@@ -35,7 +35,7 @@ export interface Exchange {
 export async function requestOnce(
   url: URL,
   request: OutgoingRequest,
-  addresses: readonly HostAddress[],
+  addresses: readonly LookupAddress[],
   { userAgent, ca, connectTimeout, responseTimeout }: HopOptions,
   signal: AbortSignal,
 ): Promise<Exchange> {
@@ -65,7 +65,7 @@ export async function requestOnce(
 }
 
 /** A lookup that returns only the checked addresses, so that names are resolved once. */
-function pinnedTo(addresses: readonly HostAddress[]): LookupFunction {
+function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;
     if (!first) callback(new Error('No address'), []);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { create as contentDisposition } from 'content-disposition';
 import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
-import { errorCode } from '../../failures.js';
+import { errorCode, messageOf } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
@@ -69,10 +69,8 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     list: () => listObjects(client, bucket),
 
-    async removeUnfinished(before) {
-      const spooled = await removeFilesOlderThan(spoolFolder, before).catch(unavailable);
-      return spooled + (await abortUploads(client, bucket, before).catch(unavailable));
-    },
+    // Only the spool: an upload of one piece leaves no parts in the bucket.
+    removeUnfinished: (before) => removeFilesOlderThan(spoolFolder, before).catch(unavailable),
 
     async link(key, { fileName, contentType }, now, seconds) {
       const headers = {
@@ -103,21 +101,6 @@ async function* listObjects(client: Client, bucket: string): AsyncGenerator<List
     const next: unknown = page.nextContinuationToken;
     [more, token] = [page.isTruncated, String(next)];
   }
-}
-
-/** This store uploads in one piece, but parts of other or earlier programs cost money until they are removed. */
-async function abortUploads(client: Client, bucket: string, before: Date): Promise<number> {
-  let aborted = 0;
-  let [key, id] = ['', ''];
-  for (let more = true; more;) {
-    const page = await client.listIncompleteUploadsQuery(bucket, '', key, id, '');
-    for (const upload of page.uploads.filter(({ initiated }) => initiated < before)) {
-      await client.abortMultipartUpload(bucket, upload.key, upload.uploadId);
-      aborted += 1;
-    }
-    [more, key, id] = [page.isTruncated, page.nextKeyMarker, page.nextUploadIdMarker];
-  }
-  return aborted;
 }
 
 function clientFor({ endpoint, region, accessKey, secretKey, timeout = 30_000 }: S3StoreOptions): Client {
@@ -185,7 +168,7 @@ function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
   const wrong = wrongSettings.get(String(code));
-  const reason = typeof code === 'string' ? code : String(error);
+  const reason = typeof code === 'string' ? code : messageOf(error);
   const cause = wrong === undefined ? new Error(reason) : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

@@ -2,18 +2,13 @@ import type { Readable } from 'node:stream';
 import { errorCode } from '../../failures.js';
 import { allowedOrigins } from '../download/addressRules.js';
 import { ForbiddenTarget, guardedRequests } from '../download/guardedRequest.js';
-import type { HostLookup } from '../download/hostAddresses.js';
+import type { DownloaderOptions } from '../download/download.js';
 import type { WebhookSender } from './sender.js';
 
-export interface SenderOptions {
-  /** `host:port` origins that may be reached over http and at any address (WEBHOOK_ALLOWED_HOSTS). */
-  readonly allowedHosts: readonly string[];
-  /** PEM certificates to trust instead of the system's. */
-  readonly ca?: string;
+/** `allowedHosts`: WEBHOOK_ALLOWED_HOSTS. */
+export interface SenderOptions extends Pick<DownloaderOptions, 'allowedHosts' | 'ca' | 'lookup'> {
   /** Milliseconds for the whole attempt. */
   readonly timeout: number;
-  /** Replaces the lookup of host names. */
-  readonly lookup?: HostLookup;
 }
 
 const CONNECT_TIMEOUT = 5_000;

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { Prisma, type ApiClient, type ApiClientSecret, type Tenant } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
-import { hashClientSecret, newClientSecret } from './clientSecrets.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
 import { insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
@@ -14,15 +14,21 @@ export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly Secr
 /** Two secrets can be valid during a changeover (D-20); more would be forgotten. */
 const ACTIVE_LIMIT = 2;
 
-/** A new secret, and the row that stores its hash. */
+/** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */
 export function issueSecret(
   context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>,
   mode: 'live' | 'sandbox',
 ) {
-  const clientSecret = newClientSecret(context, mode);
+  const random = context.randomBytes(32).toString('base64url');
+  const clientSecret = `cess_${mode === 'live' ? 'live' : 'test'}_${random}`;
   const hint = clientSecret.slice(-4);
   const row = { id: context.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: context.now() };
   return { clientSecret, row };
+}
+
+/** SHA-256 suffices for 256 random bits: they cannot be guessed, so hashing need not be slow. */
+export function hashClientSecret(secret: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(createHash('sha256').update(secret).digest());
 }
 
 /** The secrets that are valid now, oldest first. */

@@ -1,8 +1,9 @@
+import { timingSafeEqual } from 'node:crypto';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
 import { updateRows } from '../transactions/rows.js';
 import { inTransaction } from '../transactions/transaction.js';
-import { hashClientSecret, sameHash } from './clientSecrets.js';
+import { hashClientSecret } from './apiClientSecrets.js';
 
 interface Row {
   readonly id: string;
@@ -39,7 +40,7 @@ export async function authenticateClient(
   const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
   const rows = found.filter(({ isLive }) => isLive);
-  const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NO_HASH, presented));
+  const used = (rows.length > 0 ? rows : [null]).find((row) => timingSafeEqual(row?.secretHash ?? NO_HASH, presented));
   if (!used) return null;
   await noteUse(context, used, now);
   const { tenantId, permissions, tokensValidAfter, secretId } = used;

@@ -1,4 +1,4 @@
-import type { EncounterTreatment, ProductRx } from '../../../generated/prisma/client.js';
+import type { ProductRx } from '../../../generated/prisma/client.js';
 import { jsonOf } from '../transactions/bulkSql.js';
 
 /** The columns of the catalog that a prescription states; the rest is the catalog's bookkeeping. */
@@ -23,8 +23,3 @@ export type Prescription = Pick<ProductRx, (typeof stated)[number]>;
 
 /** The prescription of the row `rx` of `product_rx`, as JSON. */
 export const prescription = jsonOf('ProductRx', 'rx', {}, stated);
-
-/** The frozen prescription of a treatment; null = it needs none. */
-export function prescriptionOf({ rx }: Pick<EncounterTreatment, 'rx'>): Prescription | null {
-  return rx as Prescription | null;
-}

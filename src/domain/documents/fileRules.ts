@@ -1,4 +1,5 @@
 import type { Document } from '../../../generated/prisma/client.js';
+import type { RemoteFile } from '../../adapters/download/downloader.js';
 import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
@@ -61,11 +62,8 @@ export interface UploadRequest {
   readonly fileName: string | undefined;
 }
 
-export interface FileEvidence {
-  /** Detected from its first bytes; undefined if unknown. */
-  readonly sniffedType: string | undefined;
-  readonly declaredType: string | undefined;
-}
+/** What a fetch says about the type of a file. */
+export type FileEvidence = Pick<RemoteFile, 'sniffedType' | 'declaredType'>;
 
 /**
  * Names a file if it may be stored (R-63, R-66): the name given, else that of the URL, else type and id; its extension fits.

@@ -33,7 +33,7 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches and stores a file; removes the object if the row is not inserted. @param commit skips a duplicate
+ * Fetches and stores a file; removes the object if the row is not inserted. @param commit inserts, unless a duplicate has
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(

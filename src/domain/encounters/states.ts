@@ -6,7 +6,6 @@ import type { CallerContext } from '../transactions/transaction.js';
 /** `claimant` is the provider that holds the claim, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
-/** An event in the life of an encounter. */
 export type EncounterEvent =
   | ('claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'ask')
   | ('inform' | 'reschedule' | 'cancel' | 'expire' | 'revoke' | 'amend');

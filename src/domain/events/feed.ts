@@ -22,7 +22,6 @@ export interface FeedEvent {
   readonly data: EventDataOf<EventType>;
 }
 
-/** The reader of a feed. */
 interface FeedReader extends Pick<DomainContext, 'db'> {
   readonly caller: PatientViewer;
 }

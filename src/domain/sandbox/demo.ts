@@ -5,8 +5,8 @@ import { fillSandbox } from './reset.js';
 import { createTenant, listTenants } from '../access/tenants.js';
 import { inTransaction } from '../transactions/transaction.js';
 
-/** Credentials for a demo tenant; the secret is returned only here. */
-interface DemoCredentials {
+/** A demo tenant with its credentials; the secret is returned only here. */
+export interface DemoTenant {
   readonly name: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -19,9 +19,9 @@ const demoTenants = [
 ] as const;
 
 /** Creates the demo tenants, each with a partner client. Existing ones stay and give no credentials. */
-export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoCredentials[]> {
+export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoTenant[]> {
   const existing = new Set((await listTenants(context)).map(({ id }) => id));
-  const created: DemoCredentials[] = [];
+  const created: DemoTenant[] = [];
   for (const tenant of demoTenants) {
     if (!existing.has(tenant.id)) created.push(await createDemoTenant(context, store, tenant));
   }
@@ -32,7 +32,7 @@ function createDemoTenant(
   context: DomainContext,
   store: FixtureStore,
   { id, name, catalog }: (typeof demoTenants)[number],
-): Promise<DemoCredentials> {
+): Promise<DemoTenant> {
   return inTransaction(context, async (transaction) => {
     await createTenant(transaction, { id, name, mode: 'sandbox' });
     await (catalog === null ? fillSandbox(transaction, id, store) : importBundled(transaction, id, catalog));

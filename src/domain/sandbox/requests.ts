@@ -1,12 +1,7 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import {
-  MAX_SCANNED,
-  positionOf,
-  scannedPage,
-  type Scanned,
-  type ScannedPage,
-} from '../transactions/positionCursor.js';
+import { positionOf, readScan, type ScannedPage } from '../transactions/positionCursor.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
 export interface RequestRow {
@@ -32,42 +27,23 @@ const NEWEST = 10n ** 18n - 1n;
  */
 export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
   requireSandbox(context);
-  const { limit, cursor } = filter;
-  const owner = `${context.caller.tenantId}/requests`;
-  const before = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
-  const rows = await scan(context, filter, before);
-  const [frame] = rows;
-  if (!frame) throw new Error('an aggregate returned no row');
-  const found = rows.filter((row) => row.position !== null);
-  return scannedPage(owner, frame, found, limit, before);
-}
-
-type Row = Scanned & (RequestRow | { readonly position: null });
-
-/** Rows older than a week end the scan and are not counted, so that the page does not announce more. */
-function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: bigint): Promise<Row[]> {
+  const { db, caller, routes, realNow } = context;
   const { tenantId, clientId: own, allowedClinicIds } = caller;
-  const { operationId = null, status = null, code = null, limit } = filter;
+  const { operationId = null, status = null, code = null, limit, cursor } = filter;
+  const owner = `${tenantId}/requests`;
+  const start = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
   const onlyClient = allowedClinicIds === null ? null : own;
-  const isSelective = [operationId, status, code, onlyClient].some((wanted) => wanted !== null);
-  const since = new Date(realNow().getTime() - KEPT_MS);
-  return db.of(tenantId).rows<Row>`
-    WITH scanned AS (
-      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", status, code,
-        request_id AS "requestId"
+  return readScan<RequestRow>(db.of(tenantId), {
+    ...{ owner, start, limit, direction: 'DESC' },
+    rows: Prisma.sql`
+      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", status, code, request_id AS "requestId"
       FROM audit_event
-      WHERE tenant_id = ${tenantId} AND position < ${before} AND operation_id = ANY(${[...routes.keys()]})
-      ORDER BY position DESC LIMIT ${isSelective ? MAX_SCANNED : limit + 1}
-    ), recent AS (
-      SELECT * FROM scanned WHERE at >= ${since}
-    ), found AS (
-      SELECT * FROM recent
-      WHERE (${operationId}::text IS NULL OR "operationId" = ${operationId})
-        AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})
-        AND (${onlyClient}::text IS NULL OR "clientId" = ${onlyClient})
-      ORDER BY position DESC LIMIT ${limit + 1}
-    )
-    SELECT frame.*, found.*
-    FROM (SELECT count(*)::int AS scanned, min(position) AS "end" FROM recent) AS frame
-    LEFT JOIN found ON true ORDER BY found.position DESC`;
+      WHERE tenant_id = ${tenantId} AND position < ${start} AND operation_id = ANY(${[...routes.keys()]})`,
+    isSelective: [operationId, status, code, onlyClient].some((wanted) => wanted !== null),
+    // Older rows are not counted, so that the page does not announce more.
+    isCounted: Prisma.sql`at >= ${new Date(realNow().getTime() - KEPT_MS)}`,
+    isShown: Prisma.sql`(${operationId}::text IS NULL OR "operationId" = ${operationId})
+      AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})
+      AND (${onlyClient}::text IS NULL OR "clientId" = ${onlyClient})`,
+  });
 }

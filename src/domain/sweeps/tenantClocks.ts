@@ -9,7 +9,6 @@ import {
   type TransactionContext,
 } from '../transactions/transaction.js';
 
-/** The identity of a due row. */
 export interface DueRow {
   readonly tenantId: string;
   readonly id: string;

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { isLockTimeout } from '../../adapters/database/databaseErrors.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
@@ -67,6 +67,7 @@ export async function findResult(
 }
 
 function throwInProgress(error: unknown): never {
-  if (isLockTimeout(error)) throw new Problem('idempotency_in_progress', undefined, { cause: error });
+  // SQLSTATE 55P03: lock timeout.
+  if (sqlState(error) === '55P03') throw new Problem('idempotency_in_progress', undefined, { cause: error });
   throw error;
 }

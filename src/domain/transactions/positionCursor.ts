@@ -1,3 +1,5 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Statements } from '../../adapters/database/statements.js';
 import { Problem } from '../../problem.js';
 
 /** The cursor of a position in a feed, bound to its owner. */
@@ -42,6 +44,39 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   const goesOn = found.length > limit;
   const last = goesOn ? rows.at(-1)?.position : end;
   return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
+}
+
+/** A page in SQL: the rows that it may scan, of which only the counted ones announce more, and those that it shows. */
+interface Scan {
+  readonly owner: string;
+  readonly start: bigint;
+  readonly limit: number;
+  readonly direction: 'ASC' | 'DESC';
+  /** Without order and limit. */
+  readonly rows: Prisma.Sql;
+  /** Whether `isShown` may exclude rows. */
+  readonly isSelective: boolean;
+  readonly isCounted?: Prisma.Sql;
+  readonly isShown: Prisma.Sql;
+}
+
+/** Reads a page by one statement, of rows that have a `position`. */
+export async function readScan<Row extends { readonly position: bigint }>(
+  db: Statements,
+  { owner, start, limit, direction, rows, isSelective, isCounted = Prisma.sql`true`, isShown }: Scan,
+): Promise<ScannedPage<Row>> {
+  const order = Prisma.raw(`position ${direction}`);
+  const end = Prisma.raw(direction === 'ASC' ? 'max' : 'min');
+  const read = await db.rows<Scanned & (Row | { readonly position: null })>`
+    WITH scanned AS (${rows} ORDER BY ${order} LIMIT ${isSelective ? MAX_SCANNED : limit + 1}),
+    counted AS (SELECT * FROM scanned WHERE ${isCounted}),
+    found AS (SELECT * FROM counted WHERE ${isShown} ORDER BY ${order} LIMIT ${limit + 1})
+    SELECT frame.*, found.* FROM (SELECT count(*)::int AS scanned, ${end}(position) AS "end" FROM counted) AS frame
+    LEFT JOIN found ON true ORDER BY found.${order}`;
+  const [frame] = read;
+  if (!frame) throw new Error('an aggregate returned no row');
+  const found = read.filter((row) => row.position !== null);
+  return scannedPage(owner, frame, found, limit, start);
 }
 
 /** @param detail says what is wrong with the cursor */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
+import type { LookupAddress } from 'node:dns';
 import { createWebhookSender, type SenderOptions } from '../../../src/adapters/webhooks/httpSender.js';
 import { fetchWith, refusalOf } from '../../support/downloads.js';
 import { portOf } from '../../support/fileHost.js';
@@ -48,7 +48,7 @@ describe('a local server that must never be reached', () => {
     }
   });
 
-  it.each<[string, HostAddress[]]>([
+  it.each<[string, LookupAddress[]]>([
     ['an IPv4 loopback', [loopback]],
     ['an IPv6 loopback', [ipv6('::1')]],
     ['a mapped address', [ipv6('::ffff:127.0.0.1')]],

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { createDownloader, type DownloaderOptions } from '../../../src/adapters/download/download.js';
 import type { Downloader } from '../../../src/adapters/download/downloader.js';
-import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
+import type { LookupAddress } from 'node:dns';
 import { codeOf, fetchWith, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { words } from '../../support/words.js';
@@ -32,8 +32,8 @@ export const redirect =
   (_request: unknown, response: ServerResponse): unknown =>
     response.writeHead(status, { location }).end();
 
-export const ipv4 = (address: string): HostAddress => ({ address, family: 4 });
-export const ipv6 = (address: string): HostAddress => ({ address, family: 6 });
+export const ipv4 = (address: string): LookupAddress => ({ address, family: 4 });
+export const ipv6 = (address: string): LookupAddress => ({ address, family: 6 });
 
 /** Spellings of loopback, private, reserved and internal hosts, which neither documents nor webhooks may reach. */
 export const forbiddenHosts = words(`

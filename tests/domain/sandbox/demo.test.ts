@@ -7,7 +7,7 @@ import { openDatabase, type Database } from '../../../src/adapters/database/data
 import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../../../src/adapters/objects/objectStore.js';
 import { createDemo } from '../../../src/domain/sandbox/demo.js';
-import { hashClientSecret } from '../../../src/domain/access/clientSecrets.js';
+import { hashClientSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { presets } from '../../../src/domain/access/permissions.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { storedCatalog } from '../catalog/catalogHarness.js';

@@ -158,7 +158,7 @@ describe('the S3 store', () => {
     const requests: string[] = [];
     const { server, origin } = await listen((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-      requests.push(`${request.method} ${decodeURIComponent(pathname)} ${searchParams.get('uploadId') ?? ''}`.trim());
+      requests.push(`${request.method} ${decodeURIComponent(pathname)}`);
       answer(searchParams, response);
     });
     servers.push(server);
@@ -189,25 +189,6 @@ describe('the S3 store', () => {
     expect(keys).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('aborts multipart uploads from before the given time, on all pages', async () => {
-    const upload = (key: string, id: string, initiated: string): string =>
-      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
-    const first = `<IsTruncated>true</IsTruncated><NextKeyMarker>a.pdf</NextKeyMarker>
-      <NextUploadIdMarker>two</NextUploadIdMarker>${upload('a.pdf', 'one', '2026-11-18T00:00:00.000Z')}
-      ${upload('a.pdf', 'two', '2026-11-20T00:00:00.000Z')}`;
-    const last = `<IsTruncated>false</IsTruncated>${upload('b/c d&amp;e.pdf', 'three', '2026-11-18T00:00:00.000Z')}`;
-    const { store, requests } = await storeOn((query, response) => {
-      const page = query.has('key-marker') ? last : first;
-      if (query.has('uploadId')) response.writeHead(204).end();
-      else response.end(`<ListMultipartUploadsResult>${page}</ListMultipartUploadsResult>`);
-    });
-    expect(await store.removeUnfinished(new Date('2026-11-19T00:00:00.000Z'))).toBe(2);
-    expect(requests.filter((line) => line.startsWith('DELETE'))).toEqual([
-      'DELETE /documents/a.pdf one',
-      'DELETE /documents/b/c d&e.pdf three',
-    ]);
-  });
-
   const overloaded = (_query: URLSearchParams, response: ServerResponse) => void response.writeHead(503).end();
   it.each([
     ['is overloaded', overloaded],
@@ -220,6 +201,5 @@ describe('the S3 store', () => {
       for await (const _ of store.list());
     };
     expect(await outcomeOf(listing())).toBe('dependency_unavailable');
-    expect(await outcomeOf(store.removeUnfinished(new Date()))).toBe('dependency_unavailable');
   });
 });
