@@ -5108,6 +5108,7 @@ export interface components {
          *       "data": {
          *         "encounter_id": 100123,
          *         "gfe_no": "GFE-100123",
+         *         "reference": "APPT-20417",
          *         "status": "pending_review",
          *         "reviewType": "synchronous",
          *         "clinicId": "01a05c32-5e80-7000-8000-00000000c101",

@@ -48,7 +48,9 @@ interface End {
 }
 
 type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
-  Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo' | 'reference'> & { readonly orderNo: string | null };
+  Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo' | 'reference'> & {
+    readonly orderNo: string | null;
+  };
 
 /**
  * Ends those approvals of the patient that are valid, and holds what has not been shipped on them, or on approvals that time

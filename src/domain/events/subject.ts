@@ -5,6 +5,10 @@ export const referenceOf = ({ reference }: Pick<Encounter, 'reference'>): { refe
   reference === null ? {} : { reference };
 
 /** The identifiers that every event of an encounter has. */
-export function numbersOf({ encounterNo, gfeNo, ...encounter }: Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference'>) {
+export function numbersOf({
+  encounterNo,
+  gfeNo,
+  ...encounter
+}: Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference'>) {
   return { encounter_id: Number(encounterNo), gfe_no: gfeNo, ...referenceOf(encounter) };
 }
