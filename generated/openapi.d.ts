@@ -2985,6 +2985,11 @@ export interface components {
             existing_user_id?: string;
             /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
             changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
+            /**
+             * Format: date-time
+             * @description Only with the code `not_due`: the time from which the encounter can be claimed.
+             */
+            claimableFrom?: string;
             /** @description Only with the code `invalid_state`: the current status of the encounter, order or item. */
             current_status?: string;
         };
@@ -7583,6 +7588,16 @@ export interface components {
          */
         OrderClinicId: components["schemas"]["Uuid"];
         /**
+         * @description Only orders of this patient (`user_id`).
+         * @example 01a10caf-a4c0-7000-8000-00000000d001
+         */
+        OrderPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Only the order of the encounter with this number. There is at most one.
+         * @example 100126
+         */
+        OrderEncounterId: number;
+        /**
          * @description True for orders with a held line, false for orders without; by default both.
          * @example false
          */
@@ -7592,6 +7607,11 @@ export interface components {
          * @example 2026-01-01T00:00:00Z
          */
         OrderCreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Only orders created before this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2027-01-01T00:00:00Z
+         */
+        OrderCreatedBefore: components["schemas"]["DateTime"];
         /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
@@ -7700,6 +7720,16 @@ export interface components {
          * @example TX
          */
         QueueState: string;
+        /**
+         * @description Only encounters with this kind of review.
+         * @example asynchronous
+         */
+        QueueReviewType: "synchronous" | "asynchronous";
+        /**
+         * @description Only encounters at this clinic.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        QueueClinicId: components["schemas"]["Uuid"];
         /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100125
@@ -8810,6 +8840,16 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["OrderClinicId"];
                 /**
+                 * @description Only orders of this patient (`user_id`).
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                patientId?: components["parameters"]["OrderPatientId"];
+                /**
+                 * @description Only the order of the encounter with this number. There is at most one.
+                 * @example 100126
+                 */
+                encounter_id?: components["parameters"]["OrderEncounterId"];
+                /**
                  * @description True for orders with a held line, false for orders without; by default both.
                  * @example false
                  */
@@ -8819,6 +8859,11 @@ export interface operations {
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["OrderCreatedAfter"];
+                /**
+                 * @description Only orders created before this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2027-01-01T00:00:00Z
+                 */
+                created_before?: components["parameters"]["OrderCreatedBefore"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
@@ -10181,6 +10226,16 @@ export interface operations {
                  * @example TX
                  */
                 state?: components["parameters"]["QueueState"];
+                /**
+                 * @description Only encounters with this kind of review.
+                 * @example asynchronous
+                 */
+                reviewType?: components["parameters"]["QueueReviewType"];
+                /**
+                 * @description Only encounters at this clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId?: components["parameters"]["QueueClinicId"];
                 /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20

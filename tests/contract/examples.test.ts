@@ -181,7 +181,11 @@ const occasions: Readonly<Record<string, Occasion>> = {
   },
   'getOrder held': ask('getOrder', { order_no: cast.encounters.held.order_no }),
   'listOrders some': ask('listOrders', { cursor: undefined }),
-  'listOrders held': ask('listOrders', { cursor: undefined, status: 'paid', held: true }),
+  'listOrders held': ask('listOrders', {
+    ...{ cursor: undefined, patientId: undefined, encounter_id: undefined },
+    ...{ status: 'paid', held: true },
+  }),
+  'listReviewQueue waiting': ask('listReviewQueue', { reviewType: undefined }),
   'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();

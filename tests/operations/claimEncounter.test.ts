@@ -122,7 +122,9 @@ describe('409', () => {
     const encounter = await newEncounter(harness, partner, visit);
     for (const instant of [start, '2026-11-21T14:44:59.999Z']) {
       await goTo(instant);
-      expectProblem(await send(encounter.encounter_id), 409, 'not_due');
+      const answer = await send(encounter.encounter_id);
+      expectProblem(answer, 409, 'not_due');
+      expect(answer.body.claimableFrom).toBe('2026-11-21T14:45:00.000Z');
     }
     expect(await stored(encounter)).toEqual(encounter);
     await goTo('2026-11-21T14:45:00.000Z');

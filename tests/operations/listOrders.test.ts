@@ -46,7 +46,7 @@ describe('200', () => {
     expect(orderNos).toEqual(newest(made));
   });
 
-  it('filters by status, clinic, pharmacy and time, in one list or page by page', async () => {
+  it('filters by status, clinic, pharmacy, patient, encounter and time, in one list or page by page', async () => {
     const [clinicId] = clinics;
     const { pharmacyId } = made[0]?.lines[0] ?? {};
     const ofPharmacy = made.filter(({ lines }) => lines[0].pharmacyId === pharmacyId);
@@ -58,6 +58,11 @@ describe('200', () => {
       [`pharmacyId=${pharmacyId}&clinicId=${clinicId}&status=pending`, ofPharmacy.slice(0, 1)],
       [`created_after=${made[1]?.createdAt}`, made.slice(2)],
       ['created_after=0000-01-01T00:00:00Z', made],
+      [`created_before=${made[1]?.createdAt}`, made.slice(0, 1)],
+      [`created_after=${made[0]?.createdAt}&created_before=${made[3]?.createdAt}`, made.slice(1, 3)],
+      [`patientId=${made[2]?.patientId}`, made.slice(2, 3)],
+      [`encounter_id=${made[3]?.encounter_id}`, made.slice(3, 4)],
+      [`encounter_id=${made[3]?.encounter_id}&patientId=${made[2]?.patientId}`, []],
       ['pharmacyId=01a10caf-a4c0-7000-8000-00000000dead', []],
     ];
     for (const [query, expected] of cases) {

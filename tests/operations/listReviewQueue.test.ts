@@ -54,6 +54,18 @@ describe('200', () => {
     expect(await numbers()).toEqual([claimed.encounter_id]);
   });
 
+  it('filters by the kind of review and by clinic', async () => {
+    const clinicId = await newClinic(harness, partner);
+    const [here, live] = [{ clinicId }, { reviewType: 'synchronous' }];
+    const both = await newEncounter(harness, partner, { ...here, ...live });
+    const [chart, visit] = [await newEncounter(harness, partner, here), await newEncounter(harness, partner, live)];
+    const expected = { 'reviewType=SYNCHRONOUS': [both, visit], [`clinicId=${clinicId}`]: [both, chart] };
+    for (const [filter, encounters] of Object.entries(expected)) {
+      expect([filter, await numbers(`?${filter}`)]).toEqual([filter, encounters.map((each) => each.encounter_id)]);
+    }
+    expect(await numbers(`?clinicId=${clinicId}&reviewType=asynchronous`)).toEqual([chart.encounter_id]);
+  });
+
   it('omits an encounter from its expiresAt on, before any sweep', async () => {
     const start = harness.clock.now;
     const { encounter_id, expiresAt } = await newEncounter(harness, partner);

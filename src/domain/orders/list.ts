@@ -72,7 +72,8 @@ function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly str
   return [canonicalUuid(pharmacyId)].filter((id) => allowed?.includes(id) ?? true);
 }
 
-function matching(context: Context, { status, clinicId, created_after }: Filter): Prisma.Sql[] {
+function matching(context: Context, filter: Filter): Prisma.Sql[] {
+  const { status, clinicId, created_after, created_before } = filter;
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
@@ -80,6 +81,21 @@ function matching(context: Context, { status, clinicId, created_after }: Filter)
     ...(status === undefined ? [] : [Prisma.sql`"order".order_status = ${status}::order_status`]),
     ...(clinics === null ? [] : [ofClinics(Prisma.sql`"order".clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
+    ...(created_before === undefined ? [] : [Prisma.sql`"order".created_at < ${comparableInstant(created_before)}`]),
+    ...ofEncounters(tenantId, filter),
+  ];
+}
+
+/** Orders of one patient's or with one number's encounters. They are few, so PostgreSQL finds them first. */
+function ofEncounters(tenantId: string, { patientId, encounter_id }: Filter): Prisma.Sql[] {
+  const conditions = [
+    ...(patientId === undefined ? [] : [Prisma.sql`patient_id = ${patientId}::uuid`]),
+    ...(encounter_id === undefined ? [] : [Prisma.sql`encounter_no = ${encounter_id}`]),
+  ];
+  if (conditions.length === 0) return [];
+  return [
+    Prisma.sql`"order".encounter_id = ANY (ARRAY(
+      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${Prisma.join(conditions, ' AND ')}))`,
   ];
 }
 

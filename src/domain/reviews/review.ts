@@ -48,7 +48,9 @@ export function claimEncounter(
     if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
     const { claimableFrom, createdAt } = encounter;
     // Do not compare with the creation time: the clocks of servers differ.
-    if (claimableFrom > createdAt && now < claimableFrom) throw new Problem('not_due');
+    if (claimableFrom > createdAt && now < claimableFrom) {
+      throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
+    }
     const set = { reviewerRef, claimedById, claimedAt: now, ...lease };
     return { event: 'claim', actor, set, effects: announce('encounter.review_started') };
   });
