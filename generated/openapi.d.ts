@@ -4129,6 +4129,11 @@ export interface components {
          * @example 2026-12-01T14:31:00-06:00
          */
         DateTime: string;
+        /**
+         * @description Your own id of the encounter, for example of an appointment, or null. At most 100 characters, enough for any id. It is in events and orders, and an erasure keeps it: send no name and no health data.
+         * @example APPT-20417
+         */
+        EncounterReference: string | null;
         GfeItem: {
             /** @description Name of the category of treatments. */
             category_name: string;
@@ -4247,6 +4252,11 @@ export interface components {
             reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;
+            reference: components["schemas"]["EncounterReference"];
+            /** @description Your own data of the encounter, or null. */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
             /**
              * Format: date
              * @description As sent, or null.
@@ -4404,6 +4414,16 @@ export interface components {
             scheduledTimeZone?: string | null;
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
+            reference?: components["schemas"]["EncounterReference"];
+            /**
+             * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
+             * @example {
+             *       "appointmentType": "first visit"
+             *     }
+             */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description The address of delivery of the order. Without it, the patient's address counts, which has no city; then the order needs `PUT /orders/{order_no}/ship-to` before it ships.
              * @example {
@@ -4788,6 +4808,7 @@ export interface components {
              * @description `user_id` of the patient.
              */
             patientId: string;
+            reference: components["schemas"]["EncounterReference"];
             /** @description `paid` when nothing is left to pay for the lines that are not held; a free order is created as `paid`. `refunded` when all of a paid order is refunded. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
@@ -5254,6 +5275,11 @@ export interface components {
          */
         EncounterNumber: number;
         /**
+         * @description Your `reference` of the encounter at the time of the event. Absent if it had none, and in events from before version 1.2.0.
+         * @example APPT-20417
+         */
+        EventReference: string;
+        /**
          * @description An encounter was created.
          * @example {
          *       "type": "encounter.created",
@@ -5261,6 +5287,7 @@ export interface components {
          *       "data": {
          *         "encounter_id": 100123,
          *         "gfe_no": "GFE-100123",
+         *         "reference": "APPT-20417",
          *         "status": "pending_review",
          *         "reviewType": "synchronous",
          *         "clinicId": "01a05c32-5e80-7000-8000-00000000c101",
@@ -5293,12 +5320,14 @@ export interface components {
                  * @description The patient (`user_id`).
                  */
                 patientId: string;
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /** @description The encounter; retrieve the rest by its number. */
         EncounterEventData: {
             encounter_id: components["schemas"]["EncounterNumber"];
             gfe_no: components["schemas"]["GfeNumber"];
+            reference?: components["schemas"]["EventReference"];
         };
         /**
          * @description A provider claimed the encounter.
@@ -5441,6 +5470,7 @@ export interface components {
                  */
                 denied: number;
                 order_no: components["schemas"]["OrderNumber"];
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /**
@@ -5471,6 +5501,7 @@ export interface components {
                  * @description Number of denied items.
                  */
                 denied: number;
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /**
@@ -5498,6 +5529,7 @@ export interface components {
                 gfe_no: components["schemas"]["GfeNumber"];
                 /** @description Reason of the cancellation. */
                 reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /**
@@ -5548,6 +5580,7 @@ export interface components {
              * @example 2026-12-14T16:10:00.000Z
              */
             validUntil: string;
+            reference?: components["schemas"]["EventReference"];
         };
         /**
          * @description An approval ends soon: a yearly one in 30 days, a monthly one in 5.
@@ -5623,6 +5656,7 @@ export interface components {
             by_encounter_id: components["schemas"]["EncounterNumber"];
             /** @description The order of the encounter, if it has one. */
             order_no?: components["schemas"]["OrderNumber"];
+            reference?: components["schemas"]["EventReference"];
         };
         /**
          * @description A later denial ended an approval.
@@ -5685,6 +5719,7 @@ export interface components {
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             grand_total: components["schemas"]["MoneyText"];
             balance_amt: components["schemas"]["MoneyText"];
+            reference?: components["schemas"]["EventReference"];
         };
         /**
          * @description A completed encounter has produced its order.
@@ -5837,6 +5872,7 @@ export interface components {
                 fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
                 /** @description The lines whose status changed. */
                 treatmentIds: string[];
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /**
@@ -5868,6 +5904,7 @@ export interface components {
                 reason: components["schemas"]["HoldReason"];
                 /** @description The lines that are now held. */
                 treatmentIds: string[];
+                reference?: components["schemas"]["EventReference"];
             };
         };
         /**
@@ -7707,6 +7744,11 @@ export interface components {
          */
         EncounterClinicId: components["schemas"]["Uuid"];
         /**
+         * @description Only encounters with exactly this `reference`.
+         * @example APPT-20417
+         */
+        EncounterReference: string;
+        /**
          * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
@@ -8614,6 +8656,11 @@ export interface operations {
                  * @example 01a05c32-5e80-7000-8000-00000000c101
                  */
                 clinicId?: components["parameters"]["EncounterClinicId"];
+                /**
+                 * @description Only encounters with exactly this `reference`.
+                 * @example APPT-20417
+                 */
+                reference?: components["parameters"]["EncounterReference"];
                 /**
                  * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z

@@ -3,7 +3,7 @@ import { balanceOf } from '../domain/orders/money.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
 import { statusAt } from '../domain/approvals/inForce.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
-import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
+import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
 
 /** The stored record (D-06); approvals expire by the tenant's clock. */
 export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
@@ -21,6 +21,8 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     serviceQueue: encounter.serviceQueue,
     reviewState: encounter.reviewState,
     additionalNotes: encounter.additionalNotes,
+    reference: encounter.reference,
+    metadata: jsonObject(encounter.metadata),
     scheduledDay: encounter.scheduledDay,
     scheduledTime: encounter.scheduledTime,
     scheduledTimeZone: encounter.scheduledTimeZone,

@@ -11,6 +11,7 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
     patientId: order.encounter.patientId,
+    reference: order.encounter.reference,
     order_status: order.orderStatus,
     currency: order.currency,
     sub_total: priceText(order.subTotal),

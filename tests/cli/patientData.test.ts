@@ -44,7 +44,9 @@ async function markedPerson(): Promise<Person> {
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
   const upload = `POST /clients-documents/${id}/upload-url/lab-results`;
   const { documentId } = await send(upload, { url, fileName: `${MARK}.pdf` }, `${MARK} document`);
-  const more = { patientId: id, documentIds: [documentId], additionalNotes: MARK, shipTo: { ...shipTo, city: MARK } };
+  const own = { reference: 'APPT-1', metadata: { [MARK]: MARK } };
+  const address = { ...shipTo, city: MARK };
+  const more = { patientId: id, documentIds: [documentId], additionalNotes: MARK, shipTo: address, ...own };
   const encounter = async (key: string): Promise<Answer['body']> =>
     send('POST /encounters', { ...(await encounterBody(harness, partner)), ...more }, key);
   const denied = () => ({ ...deny({ categoryId: '' }, 0), reason: MARK });
@@ -134,7 +136,8 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   expect(await markedRows()).toEqual({});
   expect(await filesBelow(join(harness.dataDir, 'documents'))).toEqual([]);
   const get = async (path: string): Promise<Answer['body']> => (await call(harness, `GET ${path}`, partner)).body;
-  const kept = { status: 'completed', patientId: id, additionalNotes: null, documentIds: [] };
+  const texts = { additionalNotes: null, documentIds: [], reference: 'APPT-1', metadata: null };
+  const kept = { status: 'completed', patientId: id, ...texts };
   expect(await get(`/encounters/${completed.encounter_id}`)).toMatchObject(kept);
   expect(await get(`/orders/${completed.order_no}`)).toMatchObject({ order_status: 'paid' });
   const erased = { email: `${id}@erased.invalid`, adminUser: { isActive: false } };

@@ -37,7 +37,7 @@ describe('201', () => {
         revocationReason: null,
       }],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255, currency: 'USD' },
-      reviewState: 'TX',
+      reviewState: 'TX', reference: null, metadata: null,
       reviewerRef: null, claimedAt: null, leaseExpiresAt: null, completedAt: null, cancelledAt: null, cancelReason: null,
       expiresAt: new Date(harness.clock.now.getTime() + days(30)).toISOString(), createdAt: now, updatedAt: now, version: 1,
     });

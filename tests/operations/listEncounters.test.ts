@@ -13,11 +13,12 @@ const partner = await newPartner(harness);
 const valid = await encounterBody(harness, partner);
 const clinics = [valid.clinicId, await newClinic(harness, partner)];
 const patients = [valid.patientId, await newPatient(harness, partner)];
-/** All encounters, the newest first: of two clinics, two patients and several statuses, some created at one moment. */
+/** All encounters, the newest first: of two clinics, two patients, two references and several statuses, some created at one moment. */
 const all: Encounter[] = [];
 for (let number = 0; number < 12; number += 1) {
   const json = { ...valid, clinicId: clinics[number % 2], patientId: patients[number % 3 === 0 ? 1 : 0] };
-  const { body } = await call(harness, 'POST /encounters', { token: partner.token, json });
+  const own = number % 4 === 0 ? {} : { reference: `APPT-${number % 2}` };
+  const { body } = await call(harness, 'POST /encounters', { token: partner.token, json: { ...json, ...own } });
   if (number % 6 === 1) await claim(harness, partner, body);
   if (number % 6 === 2) await cancelled(harness, partner, body);
   const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
@@ -66,6 +67,7 @@ describe('200', () => {
         status: fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'),
         patientId: fc.constantFrom(...patients),
         clinicId: fc.constantFrom(...clinics),
+        reference: fc.constantFrom('APPT-0', 'APPT-1', 'appt-1'),
         created_after: fc.constantFrom(...all.map(({ createdAt }) => createdAt as string)),
         limit: fc.integer({ min: 1, max: 13 }),
       },

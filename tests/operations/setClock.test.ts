@@ -84,7 +84,14 @@ describe('200', () => {
     const { tenantId } = sandbox;
     const where = { tenantId, encounterNo: claimed.encounter_id };
     const encounter = await db.prisma.encounter.findFirstOrThrow({ where, include: { gfeItems: true } });
-    const { gfeItems, gfeNo: _generated, reviewedIdentity: _unreviewed, shipTo: _unsent, ...row } = encounter;
+    const {
+      gfeItems,
+      gfeNo: _generated,
+      reviewedIdentity: _unreviewed,
+      shipTo: _unsent,
+      metadata: _none,
+      ...row
+    } = encounter;
     const numbers = Array.from({ length: 600 }, (_, index) => 900_000 + index);
     const copies = numbers.map((encounterNo) => ({ ...row, id: newId(), encounterNo }));
     const items = copies.flatMap(({ id }) => gfeItems.map((item) => ({ ...item, id: newId(), encounterId: id })));

@@ -3,6 +3,7 @@ import type { Bodies } from '../../contract.js';
 import { keysOf } from './duplicates.js';
 import { inForce } from './inForce.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
 import { holdLines } from '../orders/holds.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
@@ -47,7 +48,9 @@ interface End {
 }
 
 type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
-  Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo'> & { readonly orderNo: string | null };
+  Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo' | 'reference'> & {
+    readonly orderNo: string | null;
+  };
 
 /**
  * Ends those approvals of the patient that are valid, and holds what has not been shipped on them, or on approvals that time
@@ -75,15 +78,14 @@ async function endApprovals(
     )
     SELECT ended.category_id AS "categoryId", ended.subcategory_id AS "subcategoryId", encounter.tenant_id AS "tenantId",
       encounter.clinic_id AS "clinicId", encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo",
-      "order".order_no AS "orderNo"
+      encounter.reference, "order".order_no AS "orderNo"
     FROM ended JOIN encounter ON encounter.tenant_id = ${tenantId} AND encounter.id = ended.encounter_id
       LEFT JOIN "order" ON "order".tenant_id = ${tenantId} AND "order".encounter_id = ended.encounter_id
     ORDER BY encounter.encounter_no, ended.position`;
   for (const item of items) {
     const { categoryId, subcategoryId, orderNo } = item;
     recordEvent(context, item, `gfe.${status}`, {
-      encounter_id: Number(item.encounterNo),
-      gfe_no: item.gfeNo,
+      ...numbersOf(item),
       patientId,
       categoryId,
       subcategoryId,

@@ -1,9 +1,10 @@
 import type { Caller } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
-import { changeEncounter, claimEnd, closeItems, expiry, numbersOf } from './transitions.js';
+import { changeEncounter, claimEnd, closeItems, expiry } from './transitions.js';
 import { countFacts } from '../patients/facts.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 type CancellingActor = 'partner' | 'provider';

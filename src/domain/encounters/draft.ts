@@ -11,6 +11,7 @@ import {
 } from './references.js';
 import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
 import { itemKey } from '../catalog/itemKey.js';
+import { checkMetadata } from '../patients/metadata.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
@@ -38,6 +39,7 @@ export type DraftItem = ReturnType<typeof gfeItem>;
  */
 export function checkEncounterRequest(body: EncounterRequest): void {
   refuseRepeatedIds(body);
+  if (body.metadata) checkMetadata(body.metadata);
   checkSchedule(body);
 }
 

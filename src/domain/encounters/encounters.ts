@@ -14,6 +14,7 @@ import { approvedTreatments } from '../approvals/inForce.js';
 import { recordEvent } from '../events/record.js';
 import { factsCount } from '../patients/facts.js';
 import { createOrder } from '../orders/orders.js';
+import { numbersOf } from '../events/subject.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
@@ -47,10 +48,9 @@ export async function createEncounter(
   if (failing) throw refuse(failing);
   await requireRoom(context, 'encounter');
   const created = await insertEncounter(context, body, draft, fixed);
-  const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
+  const { tenantId, clinicId, status, reviewType, patientId } = created;
   recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
-    encounter_id: Number(encounterNo),
-    gfe_no: gfeNo,
+    ...numbersOf(created),
     status,
     reviewType,
     clinicId,
@@ -171,6 +171,8 @@ function newEncounter(
     serviceQueue: body.serviceQueue,
     reviewState: patient.reviewState,
     additionalNotes: body.additionalNotes ?? null,
+    reference: body.reference ?? null,
+    metadata: (body.metadata ?? null) as Encounter['metadata'],
     shipTo: body.shipTo ?? null,
     scheduledDay: body.scheduledDay ?? null,
     scheduledTime: body.scheduledTime ?? null,

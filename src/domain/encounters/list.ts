@@ -27,12 +27,13 @@ export async function listEncounters(context: Context, filter: EncounterFilter):
 
 function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
   const { tenantId, allowedClinicIds } = context.caller;
-  const { status, patientId, clinicId, created_after, cursor } = filter;
+  const { status, patientId, clinicId, reference, created_after, cursor } = filter;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
     Prisma.sql`encounter.tenant_id = ${tenantId}`,
     ...(status === undefined ? [] : [Prisma.sql`encounter.status = ${status}::encounter_status`]),
     ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
+    ...(reference === undefined ? [] : [Prisma.sql`encounter.reference = ${reference}`]),
     ...(clinics === null ? [] : [ofClinics(Prisma.sql`encounter.clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${comparableInstant(created_after)}`]),
     ...(cursor === undefined ? [] : [beyond(cursor)]),

@@ -72,7 +72,8 @@ export const SHOWN = shownWith(Prisma.empty);
 
 /** The approximate size of a row of {@link SHOWN} in bytes; the row is called `found`. */
 export const shownSize = Prisma.sql`4000 + octet_length(coalesce(found."additionalNotes", ''))
-  + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found."gfeItems"::text, ''))`;
+  + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found.metadata::text, ''))
+  + octet_length(coalesce(found."gfeItems"::text, ''))`;
 
 /** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {

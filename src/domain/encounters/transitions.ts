@@ -2,13 +2,14 @@ import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/
 import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
 import { findRows, updatedRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** The columns that a transition reads. */
 export type EncounterRow = Pick<
   Encounter,
-  'tenantId' | 'id' | 'encounterNo' | 'gfeNo' | 'clinicId' | 'status' | 'version'
+  'tenantId' | 'id' | 'encounterNo' | 'gfeNo' | 'reference' | 'clinicId' | 'status' | 'version'
 >;
 
 /** A transition, with everything else that it writes. */
@@ -138,9 +139,4 @@ export function announce(
     recordEvent(context, encounter, type, numbersOf(encounter));
     return {};
   };
-}
-
-/** The identifiers that every event of an encounter has. */
-export function numbersOf({ encounterNo, gfeNo }: EncounterRow): { encounter_id: number; gfe_no: string } {
-  return { encounter_id: Number(encounterNo), gfe_no: gfeNo };
 }

@@ -2,6 +2,7 @@ import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { invalidState, Problem, type FieldError } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
+import { referenceOf } from '../events/subject.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
@@ -53,6 +54,7 @@ export async function recordFulfilment(
   recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
+    ...referenceOf(order.encounter),
     pharmacyId: canonicalUuid(pharmacyId),
     fulfilment_status: status,
     treatmentIds: lines.map(({ productId }) => productId),

@@ -1,6 +1,7 @@
 import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
+import { referenceOf } from '../events/subject.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { dueLines, withHolds } from './money.js';
@@ -93,6 +94,7 @@ async function hold(
   recordEvent(context, { tenantId, clinicId }, 'order.held', {
     order_no: orderNo,
     encounter_id: Number(encounter.encounterNo),
+    ...referenceOf(encounter),
     reason,
     treatmentIds: lines.map(({ productId }) => productId),
   });

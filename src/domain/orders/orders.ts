@@ -13,6 +13,7 @@ import { amountsOf, balanceOf, dueLines, lineAmountsOf, withHolds } from './mone
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf, referenceOf } from '../events/subject.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows, groupedBy, updateRows } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, ReadContext, TransactionContext } from '../transactions/transaction.js';
@@ -22,7 +23,7 @@ export interface OrderRecord extends Order {
   readonly lines: readonly OrderLine[];
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
-  readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId'>;
+  readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId' | 'reference'>;
 }
 
 /** The sum of payments and refunds of one order (R-170), because every request for the order reads all of them. */
@@ -57,8 +58,7 @@ export async function createOrder(
 ): Promise<OrderRecord> {
   const order = await insertOrder(context, encounter, approved, fixed);
   recordEvent(context, encounter, 'encounter.completed', {
-    encounter_id: Number(encounter.encounterNo),
-    gfe_no: encounter.gfeNo,
+    ...numbersOf(encounter),
     approved: new Set(approved.map(({ item }) => item.id)).size,
     denied: encounter.gfeItems.filter(({ status }) => status === 'denied').length,
     order_no: order.orderNo,
@@ -75,7 +75,7 @@ async function insertOrder(
   approved: readonly ApprovedTreatment[],
   fixed: FixedOrder | undefined,
 ): Promise<OrderRecord> {
-  const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
+  const { tenantId, id: encounterId, encounterNo, clinicId, patientId, reference } = encounter;
   const { db } = context;
   const amounts = amountsOf(approved.map(({ treatment }) => treatment));
   const now = context.now();
@@ -113,7 +113,7 @@ async function insertOrder(
   const stored = lines.map((line) => {
     return { ...line, ...nothing, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) };
   });
-  const encounterOf = { encounterNo, clinicId, patientId };
+  const encounterOf = { encounterNo, clinicId, patientId, reference };
   return { ...order, lines: stored, payments: [], refunds: [], encounter: encounterOf };
 }
 
@@ -172,6 +172,7 @@ export function recordOrderEvent(
   recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
     order_no: order.orderNo,
     encounter_id: Number(encounter.encounterNo),
+    ...referenceOf(encounter),
     order_status: order.orderStatus,
     grand_total: grandTotal.toFixed(2),
     balance_amt: balanceOf(order).toFixed(2),

@@ -37,7 +37,7 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
     );
     await change('GfeItem', { rationale: null }, ofEncounters);
-    const texts = { additionalNotes: null, reviewNotes: null, reviewedIdentity: null, shipTo: null };
+    const texts = { additionalNotes: null, metadata: null, reviewNotes: null, reviewedIdentity: null, shipTo: null };
     const count = await change('Encounter', texts, ofPatient);
     await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
     await change('EncounterAddendum', { text: ERASED }, ofEncounters);

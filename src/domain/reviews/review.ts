@@ -7,12 +7,12 @@ import {
   announce,
   changeEncounter,
   claimEnd,
-  numbersOf,
   release,
   type Change,
   type ChangedParts,
 } from '../encounters/transitions.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
 import { approvedTreatments, isInForce } from '../approvals/inForce.js';

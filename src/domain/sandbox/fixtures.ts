@@ -155,6 +155,8 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
     scheduledTimeZone: 'America/Chicago',
     documentIds: [intake],
     additionalNotes: 'Migraine twice a month. BP 118/76.',
+    reference: 'APPT-20417',
+    metadata: { appointmentType: 'first visit' },
   });
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});

@@ -1,6 +1,7 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import { approvalRules } from '../approvals/approvals.js';
 import { recordEvent } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
 import { updateRows } from '../transactions/rows.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
@@ -13,14 +14,14 @@ export const announceExpiredApprovals = announcement('gfe.expired');
 type Notice = 'gfe.expiring' | 'gfe.expired';
 
 type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> &
-  Pick<Encounter, 'encounterNo' | 'gfeNo' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
+  Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
 function announcement(notice: Notice) {
   return forEachTenantClock<DueItem>({
     find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueItem>`
       SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
         i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
-        e.patient_id AS "patientId", e.clinic_id AS "clinicId"
+        e.reference, e.patient_id AS "patientId", e.clinic_id AS "clinicId"
       FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
       WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
         AND i.expired_notified_at IS NULL AND ${due(notice, now())} AND ${isTurnOf('i')}
@@ -30,8 +31,7 @@ function announcement(notice: Notice) {
       const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
       await updateRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`);
       recordEvent(context, { tenantId, clinicId }, notice, {
-        encounter_id: Number(item.encounterNo),
-        gfe_no: item.gfeNo,
+        ...numbersOf(item),
         patientId,
         categoryId,
         subcategoryId,

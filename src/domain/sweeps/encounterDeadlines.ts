@@ -19,7 +19,7 @@ function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<Encoun
   return forEachTenantClock<EncounterRow>({
     find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`
       SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
-        status, version
+        reference, status, version
       FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}
       ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
     async workOff(context, encounter) {

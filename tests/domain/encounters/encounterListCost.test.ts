@@ -32,6 +32,7 @@ beforeAll(async () => {
     status: `(CASE WHEN copy.n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status`,
     clinic_id: `CASE WHEN copy.n % 20 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 97)::uuid END`,
     patient_id: `CASE WHEN copy.n % 500 = 0 THEN '${patientId}' ELSE md5('patient' || copy.n % 1999)::uuid END`,
+    reference: `CASE WHEN copy.n % 500 = 0 THEN 'APPT-1' ELSE 'APPT-' || copy.n END`,
     completed_at: `CASE WHEN copy.n % 50 = 0 THEN NULL ELSE ${time} END`,
     ...{ claimable_from: time, created_at: time, updated_at: time, expires_at: `timestamptz '2027-01-01'` },
   });
@@ -85,6 +86,8 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['filtered by clinic, far back', () => ({ clinicId, cursor: FAR_BACK })],
   ['filtered by clinic and status', () => ({ clinicId, status: 'pending_review' })],
   ['filtered by patient', () => ({ patientId })],
+  ['filtered by reference', () => ({ reference: 'APPT-1' })],
+  ['filtered by reference, far back', () => ({ reference: 'APPT-1', cursor: FAR_BACK })],
   ['filtered by patient and clinic', () => ({ patientId, clinicId })],
   [
     'filtered by patient and created_after, far back',

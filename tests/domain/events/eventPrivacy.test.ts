@@ -75,7 +75,8 @@ async function provokeEveryEvent(): Promise<void> {
   const treatmentIds = await Promise.all(
     groups.map((group) => newProduct(harness, partner, { ...group, name: text('product') })),
   );
-  const body = { patientId, treatmentIds, additionalNotes: text('allergies') };
+  const metadata = { [MARK]: text('own') };
+  const body = { patientId, treatmentIds, additionalNotes: text('allergies'), reference: 'APPT-1', metadata };
   const decide = (_: object, index: number) =>
     index === 0 ? { decision: 'approved' } : { decision: 'denied', reason: text('contraindicated') };
 
@@ -130,10 +131,11 @@ async function provokeEveryEvent(): Promise<void> {
 }
 
 describe('the data of an event', () => {
-  it('has no property for free text in the contract', () => {
+  it('has no property for free text in the contract but the reference of the partner', () => {
     const open = Object.entries(eventSchemas).flatMap(([type, { properties = {} }]) =>
       Object.entries(properties['data']?.properties ?? {})
-        .filter(([, schema]) => !isClosed(schema))
+        // The contract asks partners to send ids only (R-230).
+        .filter(([name, schema]) => name !== 'reference' && !isClosed(schema))
         .map(([name]) => `${type}: ${name}`),
     );
     expect(open).toEqual([]);
