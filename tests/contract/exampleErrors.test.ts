@@ -205,10 +205,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
   clinic_not_found: withBody({ clinicId: nobody }),
-  patient_not_found: (operation) =>
-    (targetOf(operation).includes('/clients/') ? withQuery({ id: nobody }) : withBody({ patientId: nobody }))(
-      operation,
-    ),
+  patient_not_found: (each) =>
+    send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
   document_not_found: withBody({ documentIds: [nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
