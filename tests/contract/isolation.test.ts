@@ -72,6 +72,8 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   }),
   revokeApprovals: () => ({ reviewerRef: 'NPI-1', items: [item], reason: 'Audit.' }),
   getChart: () => ({ reviewerRef: 'NPI-1' }),
+  getClearances: ({ clinicId, treatmentIds }) => ({ clinicId, treatmentIds }),
+  listRenewals: () => ({ expiring_before: '2999-01-01' }),
   addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
   requestInformation: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
   provideInformation: ({ documentIds }) => ({ documentIds }),
