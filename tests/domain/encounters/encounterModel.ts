@@ -89,7 +89,7 @@ function refusal(current: Snapshot, state: Status, given: Given, action: Action,
     case 'claim':
       if (state === 'in_review') return current.reviewer === action.by ? null : 'claimed_by_other';
       if (state === 'awaiting_information') return wrongState;
-      return now < current.claimableFrom ? 'not_due' : null;
+      return now < current.claimableFrom ? `not_due ${new Date(current.claimableFrom).toISOString()}` : null;
     case 'release':
     case 'ask':
     case 'review':
