@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
+import type { Context } from '../../../src/context.js';
+import { clearances } from '../../../src/domain/approvals/clearance.js';
 import { draftEncounter } from '../../../src/domain/encounters/draft.js';
 import { createEncounter } from '../../../src/domain/encounters/encounters.js';
 import { claimEncounter, submitReview } from '../../../src/domain/reviews/review.js';
@@ -15,6 +17,7 @@ import { create, end, newLife, review, revoke, shown, type Group, type Request }
 /** Random in every run; `REUSE_LIVES=500` runs more. */
 const runs = Number(process.env['REUSE_LIVES'] ?? 100);
 const lanes = 4;
+const groups = ['yearly', 'once', 'prescription'] as const;
 const day = 24 * 3_600_000;
 
 let harness: Harness;
@@ -75,7 +78,7 @@ const lives = fc.record({
 });
 const seen = { reused: 0, waited: 0 };
 
-it(`reuses approvals exactly as the model does in ${runs} random lives of patients`, async () => {
+it(`reuses and clears exactly as the model does in ${runs} random lives of patients`, async () => {
   const live = () =>
     fc.assert(
       fc.asyncProperty(lives, async ({ isBegun, actions }) => {
@@ -160,8 +163,30 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       now += each.days * day;
     }
     expect(await storedItems(patientId)).toEqual(modelItems(life));
+    expect(await clearedGroups(context, patientId)).toEqual(modelCleared(life, now));
   }
 }
+
+/** The treatments that are cleared at the first clinic, each with whether there was news. */
+async function clearedGroups(context: Context, patientId: string): Promise<unknown[]> {
+  const treatmentIds = groups.map((group) => products[group].id);
+  const { clearances: found } = await clearances(context, patientId, { clinicId: clinics[0] ?? '', treatmentIds });
+  return found.map(({ reason, factsChanged }) => [reason === 'approved', factsChanged]);
+}
+
+/** Of approvals in force the one that ends last, and then the latest, says whether there was news. */
+const modelCleared = ({ encounters, facts }: ReturnType<typeof newLife>, now: number): unknown[] =>
+  groups.map((group) => {
+    const items = encounters.filter(({ request }) => request.clinic === 0).flatMap(({ items }) => items);
+    const given = items.filter(
+      (item) => item.group === group && item.reuses === null && shown(item, now) === 'approved',
+    );
+    const endOf = ({ validUntil }: { validUntil: number | null }): number => validUntil ?? Infinity;
+    const [last] = given.sort((one, other) =>
+      endOf(one) === endOf(other) ? (other.decidedAt ?? 0) - (one.decidedAt ?? 0) : endOf(other) - endOf(one),
+    );
+    return [last !== undefined, last !== undefined && last.facts !== facts];
+  });
 
 /** The stored items of every encounter: status, end and the index of the encounter that they reuse. */
 async function storedItems(patientId: string): Promise<unknown[]> {
