@@ -19,7 +19,8 @@ beforeAll(async () => {
   ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
   const { email } = patientBody();
   await newPatient(harness, partner, { email });
-  for (let count = 0; count < 2; count += 1) await completedEncounter(harness, partner);
+  await completedEncounter(harness, partner);
+  const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
   const { endpoint_id } = await newWebhooks(harness, partner);
   await receiveExample(harness, partner);
   await addCheckpoints(harness.domain);
@@ -27,6 +28,8 @@ beforeAll(async () => {
     findPatients: { email },
     listWebhookDeliveries: { endpoint_id },
     listRequests: { operationId: 'createEncounter' },
+    getClearances: { id: patientId, clinicId, treatmentIds },
+    listRenewals: { expiring_before: '2030-01-01' },
   };
 });
 

@@ -74,6 +74,7 @@ withTools(
       'Create a patient 201',
       'Retrieve a patient 200',
       'Update a patient 200',
+      'Check whether a patient may get treatments 200',
       'List states 200',
       'List products 200',
       'Upload a document from a URL 200',
