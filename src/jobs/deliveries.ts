@@ -42,7 +42,7 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
         if (isBusy !== true) await delay(idlePause, undefined, { signal: alarm.signal }).catch(() => undefined);
       }
     };
-    return { wake: () => alarm.abort(), ended: run() };
+    return { wake: () => alarm.abort('woken'), ended: run() };
   };
   const sending = repeat(SENDING_PAUSE, async () => {
     const free = MAX_ENDPOINTS - serving.size;

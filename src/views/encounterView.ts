@@ -1,6 +1,12 @@
 import type { Schemas } from '../contract.js';
 import { balanceOf } from '../domain/orders/money.js';
-import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
+import type {
+  DetailedEncounter,
+  ShownEncounter,
+  StatusEncounter,
+  ShownItem,
+  ShownOrder,
+} from '../domain/encounters/lookup.js';
 import { statusAt } from '../domain/approvals/inForce.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
@@ -69,7 +75,7 @@ export function estimateView(
 }
 
 /** Exactly the documented fields (D-06), by the tenant's clock; without an order `order_details` is absent. */
-export function encounterStatusView(encounter: ShownEncounter, now: Date): Schemas['EncounterStatus'] {
+export function encounterStatusView(encounter: StatusEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,

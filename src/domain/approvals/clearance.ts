@@ -5,6 +5,7 @@ import { Problem, type FieldError } from '../../problem.js';
 import { mayUseClinic, visiblePatient } from '../access/visibility.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { JsonOf } from '../transactions/bulkSql.js';
+import { localDate } from '../transactions/instant.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { approvalEnd } from './approvals.js';
@@ -130,11 +131,11 @@ function asKnown(fact: Fact, knownAt: Date): Fact[] {
 
 /** Today = now; another day = its last millisecond in the zone, with what is known by then (D-270). */
 function momentOf(day: string | undefined, timeZone: string, now: Date): Moment & { readonly day: string } {
-  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone).toPlainDate();
-  const asked = day === undefined ? today : Temporal.PlainDate.from(day);
-  const next = asked.add({ days: 1 }).toZonedDateTime(timeZone);
-  const at = asked.equals(today) ? now : new Date(next.epochMilliseconds - 1);
-  return { day: asked.toString(), at, knownAt: at < now ? at : now };
+  const today = localDate(now, timeZone);
+  if (day === undefined || day === today) return { day: today, at: now, knownAt: now };
+  const next = Temporal.PlainDate.from(day).add({ days: 1 }).toZonedDateTime(timeZone);
+  const at = new Date(next.epochMilliseconds - 1);
+  return { day, at, knownAt: at < now ? at : now };
 }
 
 interface Row {

@@ -40,21 +40,19 @@ export type ShownOrder = Pick<
   'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'heldAmt' | 'createdAt'
 >;
 
+const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
+
+/** The parts of an encounter that its status view shows. */
+export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'order'>;
+
 /** A row of {@link SHOWN}. */
 export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
   readonly gfeItems: readonly JsonOf<ShownItem>[];
   readonly order: JsonOf<ShownOrder> | null;
 };
 
-/** Selects encounters with their parts as JSON. `more` adds columns and begins with a comma. */
-const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
-  (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
-      'subcategoryId', subcategory_id) ORDER BY position)
-    FROM encounter_treatment AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments,
-  (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
-    FROM encounter_document AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,
+/** The items and the order of an encounter, as JSON. */
+const ITEMS_AND_ORDER = Prisma.sql`
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
@@ -65,7 +63,17 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
       'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'heldAmt', held_amt,
       'createdAt', created_at)
     FROM "order" AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"${more}
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"`;
+
+/** Selects encounters with their parts as JSON. `more` adds columns and begins with a comma. */
+const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+  (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
+      'subcategoryId', subcategory_id) ORDER BY position)
+    FROM encounter_treatment AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments,
+  (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
+    FROM encounter_document AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,${ITEMS_AND_ORDER}${more}
   FROM encounter`;
 
 export const SHOWN = shownWith(Prisma.empty);
@@ -126,7 +134,7 @@ export async function showEndedEncounters(
 export async function findEncounter(
   context: ReadContext,
   identifiers: Bodies['GetEncounterStatusRequest'],
-): Promise<ShownEncounter> {
+): Promise<StatusEncounter> {
   const { tenantId } = context.caller;
   const { encounter_id } = identifiers;
   const [gfeNo, orderNo] = [identifiers.gfe_no?.toUpperCase(), identifiers.order_no?.toUpperCase()];
@@ -138,7 +146,7 @@ export async function findEncounter(
     orderNo !== undefined &&
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
-  const [row, ...others] = await context.db.of(tenantId).rows<ShownRow & { holdDueAt: Date | null }>`${WITH_HOLDS}
+  const [row, ...others] = await context.db.of(tenantId).rows<StatusRow>`${STATUS}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
   // Check permission first: a mismatch would reveal an encounter that the client may not see.
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
@@ -158,14 +166,18 @@ export async function findEncounter(
   return order ? { ...encounter, order: applyElapsedHolds(order, context.now()) } : encounter;
 }
 
-/** The order's next hold by time, if any (R-190). */
-const WITH_HOLDS = shownWith(Prisma.sql`,
+type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
+
+/** What the status view shows, and the order's next hold by time (R-190). */
+const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
+  ${ITEMS_AND_ORDER},
   (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
     WHERE order_line.tenant_id = encounter.tenant_id AND "order".tenant_id = encounter.tenant_id
-      AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"`);
+      AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
+  FROM encounter`;
 
 /** @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31) */
-export function permitted<Found extends Encounter>(
+export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   context: Pick<LookupContext, 'caller'>,
   encounter: Found | null | undefined,
 ): Found {
@@ -174,7 +186,7 @@ export function permitted<Found extends Encounter>(
   return encounter;
 }
 
-export function shownEncounter<Row extends ShownRow>({ gfeItems, order, ...row }: Row) {
+export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems' | 'order'>>({ gfeItems, order, ...row }: Row) {
   return { gfeItems: gfeItems.map(itemOf), order: order && orderOf(order), ...row };
 }
 

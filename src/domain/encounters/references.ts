@@ -1,11 +1,11 @@
 import { Prisma, type Category, type Product, type ProductOffer } from '../../../generated/prisma/client.js';
-import { Temporal } from 'temporal-polyfill';
 import type { Caller } from '../../context.js';
 import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic, visiblePatient } from '../access/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
+import { localDate } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
@@ -211,10 +211,9 @@ export function unusableParts(
 
 /** Whole years from the birth date to the present day in the zone; someone born on 29 February ages on 1 March (D-251). */
 function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
-  const today = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZone).toPlainDate();
-  const birth = Temporal.PlainDate.from(dateOfBirth);
-  const hadBirthday = today.month > birth.month || (today.month === birth.month && today.day >= birth.day);
-  return today.year - birth.year - (hadBirthday ? 0 : 1);
+  const today = localDate(now, timeZone);
+  const years = Number(today.slice(0, 4)) - Number(dateOfBirth.slice(0, 4));
+  return today.slice(5) < dateOfBirth.slice(5) ? years - 1 : years;
 }
 
 /** The rules of a treatment that exclude the patient or the type of review. */

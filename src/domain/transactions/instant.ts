@@ -9,3 +9,19 @@ export function instantOf(text: string): Date {
 export function comparableInstant(text: string): Date {
   return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
 }
+
+/** The date in a time zone, `2026-11-20`. Offsets are whole quarters of an hour, so it changes only with those. */
+export function localDate(now: Date, timeZone: string): string {
+  const quarter = Math.floor(now.getTime() / 900_000);
+  const known = dates.get(timeZone);
+  if (known?.quarter === quarter) return known.date;
+  const date = Temporal.Instant.fromEpochMilliseconds(now.getTime())
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
+    .toString();
+  dates.set(timeZone, { quarter, date });
+  return date;
+}
+
+/** The last one of each zone, because Temporal needs as much time for it as a statement. */
+const dates = new Map<string, { readonly quarter: number; readonly date: string }>();
