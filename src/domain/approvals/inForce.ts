@@ -6,8 +6,8 @@ import type { ApprovedTreatment } from '../orders/orders.js';
 type Clearing = Pick<GfeItem, 'status' | 'validUntil' | 'declinedTreatmentIds'>;
 
 /**
- * The status of an item: an approval is `expired` from its end on, even before a job records that (R-49). The stored status
- * says that a decision has ended it, whatever the time, because the clocks of servers differ.
+ * The status of an item: an approval is `expired` from its end on, even before a job records that (R-49). An approval that
+ * a decision has ended is in force at no time, not even an earlier one, because the clocks of servers differ.
  */
 export function statusAt({ status, validUntil }: Omit<Clearing, 'declinedTreatmentIds'>, at: Date): GfeItem['status'] {
   return status === 'approved' && validUntil !== null && validUntil <= at ? 'expired' : status;
