@@ -657,8 +657,8 @@ export interface paths {
          *     that your receiver accepts deliveries while you change it. A second rotation within that time ends the older
          *     secret.
          *
-         *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
-         *     response, rotate with another key.
+         *     A replay by `Idempotency-Key` has `secretNotice` instead of `secret`, because stored responses do not contain it. If
+         *     you lost the first response, rotate with another key.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -6032,9 +6032,12 @@ export interface components {
         };
         /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
         secret: string;
+        /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+        secretNotice: string;
         /** @description An endpoint with its secret, which no other response and no replay of this one shows. */
         NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
             secret?: components["schemas"]["secret"];
+            secretNotice?: components["schemas"]["secretNotice"];
         };
         /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
@@ -6058,6 +6061,8 @@ export interface components {
         WebhookSecret: {
             /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
             secret?: string;
+            /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+            secretNotice?: string;
             /**
              * Format: date-time
              * @description Until then the previous secret also signs.
