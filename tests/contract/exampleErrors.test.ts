@@ -259,6 +259,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(waiting),
   'getCertificate invalid_state': about(waiting),
+  version_conflict: sending(() => ({ headers: { 'If-Match': '"0"' } })),
   // Without Maria, Jane's duplicate.
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
