@@ -54,11 +54,7 @@ beforeAll(async () => {
   await addMaria(harness);
   audit = await watchAudit(harness);
 });
-afterAll(async () => {
-  await fileHost.close();
-  await clamd.close();
-  await harness.close();
-});
+afterAll(() => Promise.all([fileHost.close(), clamd.close(), harness.close()]));
 /** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,
