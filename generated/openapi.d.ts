@@ -6719,6 +6719,16 @@ export interface components {
         Liveness: {
             /** @description The process is running. */
             status: "ok";
+            /**
+             * @description The name of the service.
+             * @example clinical-encounter-service
+             */
+            service: string;
+            /**
+             * @description The version of the service and its contract; equal to the header `API-Version`.
+             * @example 1.2.0
+             */
+            version: string;
         };
         Readiness: {
             /** @description `ready` if the database answers and the service is not stopping. */

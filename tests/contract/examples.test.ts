@@ -185,6 +185,8 @@ const occasions: Readonly<Record<string, Occasion>> = {
     // The example shows only the first bytes.
     return { ...answer, body: answer.text.slice(0, 8) };
   },
+  'getOrder paid': ask('getOrder', { order_no: cast.encounters.paid.order_no }),
+  'getOrder pending': ask('getOrder'),
   'getOrder held': ask('getOrder', { order_no: cast.encounters.held.order_no }),
   'listOrders some': ask('listOrders', { cursor: undefined }),
   'listOrders held': ask('listOrders', {

@@ -93,11 +93,11 @@ async function insertEncounter(
 ): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const row = newEncounter(context, body, draft, fixed);
-  const encounterId = row.id;
+  const { id: encounterId, clinicId } = row;
   const parts = {
     encounter_treatment: draft.lines.map((line) => ({ encounterId, ...line })),
     encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
-    gfe_item: draft.items.map((item) => ({ encounterId, ...item })),
+    gfe_item: draft.items.map((item) => ({ encounterId, clinicId, ...item })),
   };
   const partInsertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)
