@@ -95,6 +95,7 @@ export interface paths {
          *     `application/merge-patch+json`. Null clears an optional field. While `isActive` is false the patient gets no new
          *     encounters (409 `patient_inactive`); open ones stay.
          *     A change of name or birth date makes a `VERIFIED` patient `NOTVERIFIED`.
+         *     With `If-Match` it changes only the version that you read.
          */
         patch: operations["updatePatient"];
         trace?: never;
@@ -3101,7 +3102,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -7219,6 +7220,20 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The record has changed since you read it; nothing was changed */
+        VersionConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The access token lacks the permission, or the API client is limited to other clinics */
         EncounterForbidden: {
             headers: {
@@ -7969,6 +7984,11 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
+         * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+         * @example "3"
+         */
+        IfMatch: string;
+        /**
          * @description The clinic of the treatment. Approvals of other clinics do not clear the patient there.
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
@@ -8333,6 +8353,11 @@ export interface components {
          */
         RetryAfterOptional: number;
         /**
+         * @description Names this version of the record, for `If-Match`. Compare it as a whole; its content has no meaning.
+         * @example "3"
+         */
+        ETag: string;
+        /**
          * @description Challenge (RFC 6750 §3). `error="invalid_token"` when the token was refused; no `error` with the code `patient_access_denied`, because the token is valid.
          * @example Bearer realm="clinical-encounter"
          */
@@ -8628,6 +8653,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8647,6 +8673,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -8677,6 +8708,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8688,6 +8720,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["PatientNotFound"];
             409: components["responses"]["UpdatePatientConflict"];
+            412: components["responses"]["VersionConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -9287,6 +9320,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {

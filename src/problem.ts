@@ -220,6 +220,11 @@ export const problems = {
     'Same request in progress',
     'A request with this Idempotency-Key is still in progress. Retry after the given delay.',
   ),
+  version_conflict: {
+    status: 412,
+    title: 'Record has changed',
+    detail: 'The record has changed since you read it. Read it again, and send the new ETag as If-Match.',
+  },
   body_too_large: { status: 413, title: 'Body too large', detail: 'A request body must not exceed 256 KiB.' },
   rate_limited: {
     status: 429,

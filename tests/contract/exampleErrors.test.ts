@@ -55,11 +55,7 @@ beforeAll(async () => {
   await addMaria(harness);
   audit = await watchAudit(harness);
 });
-afterAll(async () => {
-  await fileHost.close();
-  await clamd.close();
-  await harness.close();
-});
+afterAll(() => Promise.all([fileHost.close(), clamd.close(), harness.close()]));
 /** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,
@@ -258,6 +254,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(waiting),
   'getCertificate invalid_state': about(waiting),
+  version_conflict: sending(() => ({ headers: { 'If-Match': '"0"' } })),
   // Without Maria, Jane's duplicate.
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
