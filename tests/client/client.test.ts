@@ -1,6 +1,7 @@
 import {
   ApiError,
   createClient,
+  etagOf,
   knownValues,
   verifyWebhook,
   WebhookError,
@@ -144,6 +145,20 @@ it('an ApiError has the code, the URL of its documentation and the response', as
   expect(missing.docUrl).toBe(`${harness.baseUrl}/docs#/section/errors/patient_not_found`);
   expect(missing.retryAfter).toBeNull();
   expect(await missing.response.json()).toEqual(missing.body);
+});
+
+it('etagOf names the version that a result came with, for If-Match', async () => {
+  const { ces } = watched();
+  const { user_id: id } = await ces.post('/clients', { body: body() });
+  const patient = await ces.get('/clients/{id}', { params: { path: { id } } });
+  const change = (etag: string) => {
+    const params = { path: { id }, header: { 'If-Match': etag } };
+    return ces.patch('/clients/{id}', { params, body: { notes: `after ${etag}` } });
+  };
+  const changed = await change(etagOf(patient));
+  expect((await change(etagOf(patient)).catch(refusal)) as ApiError).toMatchObject({ code: 'version_conflict' });
+  expect(await change(etagOf(changed))).toMatchObject({ user_id: id });
+  expect(() => etagOf({ ...patient })).toThrow('had no ETag');
 });
 
 it('returns a certificate as bytes', async () => {
