@@ -7707,7 +7707,7 @@ export interface components {
         PatientId: components["schemas"]["Uuid"];
         /**
          * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-         * @example "3"
+         * @example *
          */
         IfMatch: string;
         /**
@@ -8387,7 +8387,7 @@ export interface operations {
             header?: {
                 /**
                  * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-                 * @example "3"
+                 * @example *
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
