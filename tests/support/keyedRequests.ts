@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { encounterBody, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
+import { encounterBody, newDocument, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
 import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -60,6 +60,14 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     return {
       ...to(`${target}/lab-results`, right ?? {}, other ?? {}, {}),
       failing: { target: `${target}/gfe-forms`, json: { url: fileHost.serve('/gone.pdf', gone) } },
+    };
+  },
+  async withdrawDocument({ harness, partner }) {
+    const target = `POST /documents/${await newDocument(harness, partner, await newPatient(harness, partner))}/withdraw`;
+    const [right, other] = [{ reason: 'illegible' }, { reason: 'superseded' }];
+    return {
+      ...to(target, right, other, {}),
+      failing: { target: `POST /documents/${unknownId}/withdraw`, json: right },
     };
   },
   async createEncounter({ harness, partner }) {
