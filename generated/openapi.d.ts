@@ -7997,7 +7997,7 @@ export interface components {
         PatientId: components["schemas"]["Uuid"];
         /**
          * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-         * @example "3"
+         * @example *
          */
         IfMatch: string;
         /**
@@ -8692,7 +8692,7 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-                 * @example "3"
+                 * @example *
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
