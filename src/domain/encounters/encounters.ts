@@ -36,7 +36,7 @@ export interface EncounterRecord extends Encounter {
  * completed at once and gets its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
- * treatment_not_permitted, document_patient_mismatch, sandbox_full
+ * treatment_not_permitted, document_patient_mismatch, document_withdrawn, sandbox_full
  */
 export async function createEncounter(
   context: CallerContext,
