@@ -10,12 +10,12 @@ import { createApp } from './app.js';
 import type { Config } from './config.js';
 import type { Services } from './context.js';
 import { reasonOf } from './failures.js';
-import { contractVersion } from './http/pages/contractDocument.js';
 import { drain, listenAt } from './http/listener/listen.js';
 import { refusalLog } from './http/listener/requestLog.js';
 import { createHttpServer } from './http/listener/server.js';
 import { startDeliveries } from './jobs/deliveries.js';
 import { jobsWith } from './jobs/index.js';
+import { version } from './packageRoot.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
@@ -133,7 +133,7 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
 async function serve(services: Services): Promise<Listener> {
   const { config, log, newId } = services;
   const app = await createApp(services);
-  const server = createHttpServer(app, newId, refusalLog(log, contractVersion()), config);
+  const server = createHttpServer(app, newId, refusalLog(log, version), config);
   const port = await listenAt(server, config);
   if (cluster.isWorker) sendHeartbeats();
   const stop = async (): Promise<void> => {
@@ -157,7 +157,7 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
     );
   } else if (databaseUrl === null) {
     // The file was deleted, or the process died before writing it.
-    lines.push('  credentials  none on file: npm run --silent cli -- client create --tenant demo --preset partner');
+    lines.push('  credentials  none on file: scripts/ces client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);
 }

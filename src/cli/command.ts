@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 
 /** How to start the program, for examples and advice. */
-export const PROGRAM = 'npm run --silent cli --';
+export const PROGRAM = 'ces';
 
 /** Adds a group of commands. */
 export const addGroup = (program: Command, name: string, description: string): Command =>

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import { readFileSync } from 'node:fs';
 import { isUnavailable } from '../adapters/database/databaseErrors.js';
 import { configWarnings } from '../runtime/configWarnings.js';
-import { packageRoot } from '../packageRoot.js';
+import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
+import { addCompletionCommand } from './completion.js';
 import { addEventCommands } from './events.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
@@ -67,7 +67,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: usage })
-    .version(packageVersion())
+    .version(`${version} (contract ${version})`)
     .option('--as <name>', 'the name of the operator in the audit (default: USER)')
     .hook('preAction', (parent, command) => {
       configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`));
@@ -85,12 +85,8 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);
+  addCompletionCommand(program, terminal);
   return program;
-}
-
-function packageVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as { version: string };
-  return version;
 }
 
 /** The message of an error; only this program's own errors may have several lines. */

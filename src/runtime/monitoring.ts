@@ -9,6 +9,7 @@ import { jobCounts } from '../adapters/jobs/jobCounts.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
+import { version } from '../packageRoot.js';
 import { startTelemetry } from '../telemetry.js';
 import { sharedFor } from './sharedFor.js';
 
@@ -85,6 +86,8 @@ async function reportOf(worker: Worker): Promise<MetricObject[]> {
 function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
+  const build = gauge('ces_build_info', 'Always 1; the labels are the versions', 'service_version', 'contract_version');
+  build.set({ service_version: version, contract_version: version }, 1);
   const free = gauge('ces_data_dir_free_bytes', 'Free bytes of the disk that DATA_DIR is on');
   const jobs = gauge('ces_jobs', 'Jobs that are due, and jobs whose last run failed, on all servers', 'state');
   const oldest = gauge('ces_jobs_oldest_due_seconds', 'Seconds that the oldest due job has been waiting');

@@ -58,7 +58,7 @@ export async function pendingMigrations(url: string, log: (message: string) => v
   return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
 }
 
-const MIGRATE = '"npm run --silent cli -- migrate"';
+const MIGRATE = '"scripts/ces migrate"';
 
 async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
   const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))

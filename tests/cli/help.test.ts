@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { packageRoot } from '../../src/packageRoot.js';
+import { version } from '../../src/packageRoot.js';
 import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
@@ -11,7 +10,7 @@ const commands = [
   ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'disable', 'replay'].map((name) => `webhook ${name}`),
-  ...['provider import', 'order cancel', 'events tail', 'keys rotate', 'migrate'],
+  ...['provider import', 'order cancel', 'events tail', 'keys rotate', 'migrate', 'completion'],
 ];
 
 /** Names of the commands that a help text lists. */
@@ -38,9 +37,9 @@ describe("the operator's program", () => {
   it.each(commands)('explains "%s" with an example and offers JSON, without a database', async (command) => {
     const { code, stdout, stderr } = await run(...command.split(' '), '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain(`Usage: npm run --silent cli -- ${command}`);
+    expect(stdout).toContain(`Usage: ces ${command}`);
     expect(stdout).toContain('--json');
-    expect(stdout).toMatch(new RegExp(`Example:\n( {2}\\$ .*\n)* {2}\\$ npm run --silent cli -- ${command}`));
+    expect(stdout).toMatch(new RegExp(`Example:\n( {2}\\$ .*\n)* {2}\\$ ces ${command}`));
   });
 
   const newClient = ['client', 'create', '--tenant', 'a'];
@@ -79,9 +78,8 @@ describe("the operator's program", () => {
     expect(refused.stderr).not.toMatch(/\n {4}at /);
   });
 
-  it('prints the version of this build', async () => {
-    const { version } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as { version: string };
-    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  it('prints the versions of the service and of the contract', async () => {
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${version} (contract ${version})\n`, stderr: '' });
   });
 
   it('prints errors as one line of JSON with --json, for wrong usage and for a refusal', async () => {

@@ -24,7 +24,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   expect(before).toEqual({
     code: 1,
     stdout: expect.any(String),
-    stderr: '{"error":{"message":"Migrations are pending. Run \\"npm run --silent cli -- migrate\\"."}}\n',
+    stderr: '{"error":{"message":"Migrations are pending. Run \\"ces migrate\\"."}}\n',
   });
   const { pending }: { pending: string[] } = JSON.parse(before.stdout);
   expect(pending).toEqual(expect.arrayContaining(['20261120180000_initial', 'graphile_worker']));
@@ -32,7 +32,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     ...before,
     stdout: pending.map((name) => `Pending ${name}\n`).join(''),
-    stderr: 'Migrations are pending. Run "npm run --silent cli -- migrate".\n',
+    stderr: 'Migrations are pending. Run "ces migrate".\n',
   });
 
   expect(await runJson(environment, 'migrate')).toEqual({ applied: pending });
@@ -81,7 +81,7 @@ it('migrate --status lists what the embedded database lacks', async () => {
 it('a command refuses a database whose schema is behind, that does not answer or whose address is malformed', async () => {
   const list = (environment: Record<string, string>) => runProgram(environment, 'tenant', 'list');
   const behind = await environmentOf(createEmptyDatabase);
-  expect(await list(behind)).toEqual(refusal(1, /^[^\n]*Run "npm run --silent cli -- migrate"[^\n]*\n$/));
+  expect(await list(behind)).toEqual(refusal(1, /^[^\n]*Run "scripts\/ces migrate"[^\n]*\n$/));
   expect(await list(SILENT)).toEqual(refusal(1, /^(?!.*hunter2)[^\n]*does not answer[^\n]*\n$/));
   expect(await list({ DATABASE_URL: 'mysql://x' })).toEqual(refusal(1, /^[^\n]*DATABASE_URL[^\n]*\n$/));
 });

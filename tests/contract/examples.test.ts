@@ -185,6 +185,8 @@ const occasions: Readonly<Record<string, Occasion>> = {
     // The example shows only the first bytes.
     return { ...answer, body: answer.text.slice(0, 8) };
   },
+  'getOrder paid': ask('getOrder', { order_no: cast.encounters.paid.order_no }),
+  'getOrder pending': ask('getOrder'),
   'getOrder held': ask('getOrder', { order_no: cast.encounters.held.order_no }),
   'listOrders some': ask('listOrders', { cursor: undefined }),
   'listOrders held': ask('listOrders', {
@@ -192,6 +194,9 @@ const occasions: Readonly<Record<string, Occasion>> = {
     ...{ status: 'paid', held: true, fulfilment: undefined },
   }),
   'listReviewQueue waiting': ask('listReviewQueue', { reviewType: undefined }),
+  'listPatientDocuments some': ask('listPatientDocuments', { cursor: undefined }),
+  'listPatientDocuments none': ask('listPatientDocuments', { cursor: undefined, id: cast.noah.id }),
+  'getDocument withdrawn': () => by('withdrawDocument', 'wrong_patient')().then(ask('getDocument')),
   'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
   'listEvents some': ask('listEvents', { encounter_id: undefined }),
   'listEvents none': async () => {

@@ -8,12 +8,13 @@ const versionOf = async (file: string): Promise<unknown> =>
 
 const { version } = (JSON.parse(await read('generated/openapi.json')) as Versioned).info;
 
-it('package, lock file, API-Version header and workflows name the version of the contract', async () => {
+it('package, lock file, API-Version header, liveness and workflows name the version of the contract', async () => {
   const inYaml = async (file: string, key: string): Promise<unknown> =>
     new RegExp(`^ *${key}: (.*)$`, 'm').exec(await read(file))?.[1];
   const inJson = [await versionOf('package.json'), await versionOf('package-lock.json')];
   const header = await inYaml('openapi/headers/ApiVersion.yaml', 'example');
-  expect([...inJson, header, await inYaml('openapi/arazzo.yaml', 'version')]).toEqual(Array(4).fill(version));
+  const alive = await inYaml('openapi/examples/getLiveness.200.ok.yaml', 'version');
+  expect([...inJson, header, alive, await inYaml('openapi/arazzo.yaml', 'version')]).toEqual(Array(5).fill(version));
 });
 
 it('the changelog has a chapter for each released contract, and names the next release', async () => {

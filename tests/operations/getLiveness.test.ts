@@ -1,20 +1,22 @@
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
+import { version } from '../../src/packageRoot.js';
 import { expectProblem, withoutDatabase } from '../support/refusals.js';
 
 const harness = await openHarness();
+const alive = { status: 'ok', service: 'clinical-encounter-service', version };
 
 describe('200', () => {
   it('answers without a token and with an invalid one', async () => {
     for (const token of [undefined, 'garbage']) {
       const { status, body } = await call(harness, 'GET /healthz', { token });
-      expect([status, body]).toEqual([200, { status: 'ok' }]);
+      expect([status, body]).toEqual([200, alive]);
     }
   });
 
   it('answers while the database is down, because a restart would not help', async () => {
     const { status, body } = await withoutDatabase(harness, () => call(harness, 'GET /healthz'));
-    expect([status, body]).toEqual([200, { status: 'ok' }]);
+    expect([status, body]).toEqual([200, alive]);
   });
 });
 

@@ -8,7 +8,7 @@ import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { Services } from '../../src/context.js';
 import type { BackgroundContext } from '../../src/domain/transactions/transaction.js';
-import { contractVersion } from '../../src/http/pages/contractDocument.js';
+import { version } from '../../src/packageRoot.js';
 import { refusalLog } from '../../src/http/listener/requestLog.js';
 import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
@@ -65,7 +65,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
-  const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()), config);
+  const server = createHttpServer(app, domain.newId, refusalLog(services.log, version), config);
   const faults: string[] = [];
   server.prependListener('request', (_req, res) => observe(res, faults));
   baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;

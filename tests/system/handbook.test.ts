@@ -28,7 +28,7 @@ async function steps(): Promise<string> {
     const { port, superuser, remove } = await startDebianPostgres();
     try {
       const script = (await steps()).replaceAll(':5432/', `:${port}/`).replaceAll('/secure/', `${folder()}/`);
-      const env = { PATH: process.env['PATH'], DATA_DIR: folder(), ...superuser };
+      const env = { PATH: `${cwd}scripts:${process.env['PATH']}`, DATA_DIR: folder(), ...superuser };
       const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd, env });
       expect(stdout).toMatch(/^Applied graphile_worker$/m);
       const url = stdout.trimEnd().split('\n').at(-1) ?? '';

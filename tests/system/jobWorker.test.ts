@@ -220,7 +220,7 @@ describe('the schema of the job engine', () => {
     [
       'lacks migrations of this build',
       'DELETE FROM graphile_worker.migrations WHERE id > 10',
-      'lacks graphile_worker. Run "npm run --silent cli -- migrate"',
+      'lacks graphile_worker. Run "scripts/ces migrate"',
     ],
     ['has a later revision that breaks this build', later(true), 'does not know revision 999999 of graphile_worker'],
   ])('stops the start and stays unchanged when it %s', async (_state, change, message) => {

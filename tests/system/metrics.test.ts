@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { version } from '../../src/packageRoot.js';
 import { patientBody } from '../support/factories.js';
 import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
@@ -55,6 +56,7 @@ it('one page sums the metrics of both workers and the primary process', () => {
   expect(valueOf(pages[1], 'ces_database_connections', 'pool="jobs"')).toBeGreaterThan(0);
   expect(valueOf(pages[1], 'ces_data_dir_free_bytes')).toBeGreaterThan(0);
   expect(pages[1]).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
+  expect(pages[1]).toContain(`\nces_build_info{service_version="${version}",contract_version="${version}"} 1\n`);
 });
 
 (hasPromtool() ? it : it.skip)('promtool accepts the metrics and the alert rules', () => {

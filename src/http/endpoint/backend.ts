@@ -5,7 +5,7 @@ import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
 import { readBody } from './body.js';
 import { callerAddress } from '../listener/callerAddress.js';
-import { contractVersion } from '../pages/contractDocument.js';
+import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
 import { buildMatcher, type Match } from './matcher.js';
@@ -35,7 +35,7 @@ export function createBackend(
   services: Services,
   protective: Readonly<Record<string, string>>,
 ): Backend {
-  const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
+  const common = { ...protective, 'API-Version': version, 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses, databasePoolSize } = services.config;
   const limiter = openTenantLimiter(databasePoolSize);

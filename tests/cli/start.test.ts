@@ -1,0 +1,28 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { packageRoot, version } from '../../src/packageRoot.js';
+import { temporaryFolder } from '../support/folder.js';
+
+const folder = temporaryFolder();
+const root = fileURLToPath(packageRoot);
+const shown = `${version} (contract ${version})\n`;
+
+describe('ces', () => {
+  it('starts in another folder through a link, which is how npm installs it', async () => {
+    await symlink(`${root}scripts/ces`, folder('ces'));
+    expect(execFileSync('./ces', ['--version'], { cwd: folder(), encoding: 'utf8' })).toBe(shown);
+  });
+
+  it('starts with npx in the folder of the service', () => {
+    expect(execFileSync('npx', ['ces', '--version'], { cwd: root, encoding: 'utf8' })).toBe(shown);
+  });
+
+  it('names the command that builds it while the build is missing', async () => {
+    await mkdir(folder('clone/scripts'), { recursive: true });
+    await cp(`${root}scripts/ces`, folder('clone/scripts/ces'));
+    const { status, stdout, stderr } = spawnSync(folder('clone/scripts/ces'), ['tenant', 'list'], { encoding: 'utf8' });
+    const message = `The build is missing: run "make build" in ${folder('clone')} first.\n`;
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: message });
+  });
+});
