@@ -8088,7 +8088,7 @@ export interface components {
         EncounterReference: string;
         /**
          * @description Only encounters with this kind of review.
-         * @example asynchronous
+         * @example synchronous
          */
         EncounterReviewType: "synchronous" | "asynchronous";
         /**
@@ -9203,7 +9203,7 @@ export interface operations {
                 reference?: components["parameters"]["EncounterReference"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
                 reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
@@ -11190,7 +11190,7 @@ export interface operations {
                 state?: components["parameters"]["QueueState"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
                 reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
