@@ -163,6 +163,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clients-documents/{id}/upload-url/{documentType}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a document from a URL
+         * @description Downloads the file from the URL, stores it and links it to the patient. The response comes when the file is
+         *     stored; allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. The content decides the file
+         *     type.
+         *
+         *     A patient that does not exist, or that the caller cannot access, gives 401 with the code `patient_access_denied`,
+         *     and the file is not fetched. The token is valid: do not renew it.
+         */
+        post: operations["uploadPatientDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clients/{id}/documents": {
         parameters: {
             query?: never;
@@ -220,31 +245,6 @@ export interface paths {
          *     earlier approvals are not reused. Repeat a request with the same `reason` freely.
          */
         post: operations["withdrawDocument"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/clients-documents/{id}/upload-url/{documentType}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The response comes when the file is
-         *     stored; allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. The content decides the file
-         *     type.
-         *
-         *     A patient that does not exist, or that the caller cannot access, gives 401 with the code `patient_access_denied`,
-         *     and the file is not fetched. The token is valid: do not renew it.
-         */
-        post: operations["uploadPatientDocument"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4162,91 +4162,6 @@ export interface components {
             /** @description Counts the products that match. */
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description Null if the document may be used. A withdrawal is final. */
-        DocumentWithdrawal: {
-            /**
-             * @description Why the document must not be used; `superseded` by a later document.
-             * @example wrong_patient
-             */
-            reason: "wrong_patient" | "superseded" | "illegible";
-            /**
-             * Format: date-time
-             * @description Time of the withdrawal.
-             * @example 2026-11-20T16:10:00.000Z
-             */
-            at: string;
-        } | null;
-        PatientDocument: {
-            /**
-             * Format: uuid
-             * @description Id of the document.
-             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
-             */
-            documentId: string;
-            /**
-             * Format: uuid
-             * @description The patient.
-             * @example 01a10caf-a4c0-7000-8000-00000000d001
-             */
-            user_id: string;
-            /**
-             * @description The `documentType` of the upload.
-             * @example intake-forms
-             */
-            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
-            /**
-             * @description Name of the file.
-             * @example jane-miller-intake.pdf
-             */
-            fileName: string;
-            /**
-             * @description MIME type, detected in the content of the file.
-             * @example application/pdf
-             */
-            contentType: string;
-            /**
-             * Format: int64
-             * @description Size of the file.
-             * @example 192
-             */
-            sizeBytes: number;
-            /**
-             * Format: date-time
-             * @description Time of storage.
-             * @example 2026-11-20T16:05:00.000Z
-             */
-            createdAt: string;
-            withdrawn: components["schemas"]["DocumentWithdrawal"];
-        };
-        PatientDocumentList: {
-            /** @description Documents, the newest first. */
-            data: components["schemas"]["PatientDocument"][];
-            /**
-             * @description The `cursor` of the next page; null on the last one.
-             * @example MjAyNi0xMS0yMFQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
-             */
-            next_cursor: string | null;
-            /** @description Another page follows. */
-            has_more: boolean;
-        };
-        /** @description A document with a new link. */
-        LinkedDocument: components["schemas"]["PatientDocument"] & {
-            /**
-             * Format: uri
-             * @description Signed link that works for 900 seconds, for anyone who has it; null if the document is withdrawn.
-             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
-             */
-            fileUrl: string | null;
-        };
-        /**
-         * @description Why the document must not be used; `superseded` by a later document.
-         * @example wrong_patient
-         * @enum {string}
-         */
-        WithdrawalReason: "wrong_patient" | "superseded" | "illegible";
-        WithdrawDocumentRequest: {
-            reason: components["schemas"]["WithdrawalReason"];
-        };
         UploadPatientDocumentRequest: {
             /** @description Absolute https URL of the file, without user name and password. The host must deliver the file within 30 seconds, with at most three redirects. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
@@ -4335,6 +4250,91 @@ export interface components {
             fileUrl: string;
             /** @description The record of the document. */
             userDocument: components["schemas"]["UserDocument"];
+        };
+        /** @description Null if the document may be used. A withdrawal is final. */
+        DocumentWithdrawal: {
+            /**
+             * @description Why the document must not be used; `superseded` by a later document.
+             * @example wrong_patient
+             */
+            reason: "wrong_patient" | "superseded" | "illegible";
+            /**
+             * Format: date-time
+             * @description Time of the withdrawal.
+             * @example 2026-11-20T16:10:00.000Z
+             */
+            at: string;
+        } | null;
+        PatientDocument: {
+            /**
+             * Format: uuid
+             * @description Id of the document.
+             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+             */
+            documentId: string;
+            /**
+             * Format: uuid
+             * @description The patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            user_id: string;
+            /**
+             * @description The `documentType` of the upload.
+             * @example intake-forms
+             */
+            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            /**
+             * @description Name of the file.
+             * @example jane-miller-intake.pdf
+             */
+            fileName: string;
+            /**
+             * @description MIME type, detected in the content of the file.
+             * @example application/pdf
+             */
+            contentType: string;
+            /**
+             * Format: int64
+             * @description Size of the file.
+             * @example 192
+             */
+            sizeBytes: number;
+            /**
+             * Format: date-time
+             * @description Time of storage.
+             * @example 2026-11-20T16:05:00.000Z
+             */
+            createdAt: string;
+            withdrawn: components["schemas"]["DocumentWithdrawal"];
+        };
+        PatientDocumentList: {
+            /** @description Documents, the newest first. */
+            data: components["schemas"]["PatientDocument"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MjAyNi0xMS0yMFQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
+             */
+            next_cursor: string | null;
+            /** @description Another page follows. */
+            has_more: boolean;
+        };
+        /** @description A document with a new link. */
+        LinkedDocument: components["schemas"]["PatientDocument"] & {
+            /**
+             * Format: uri
+             * @description Signed link that works for 900 seconds, for anyone who has it; null if the document is withdrawn.
+             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
+             */
+            fileUrl: string | null;
+        };
+        /**
+         * @description Why the document must not be used; `superseded` by a later document.
+         * @example wrong_patient
+         * @enum {string}
+         */
+        WithdrawalReason: "wrong_patient" | "superseded" | "illegible";
+        WithdrawDocumentRequest: {
+            reason: components["schemas"]["WithdrawalReason"];
         };
         /**
          * Format: date-time
@@ -7260,49 +7260,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A parameter is missing, unknown or malformed */
-        CursorBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description No document has this id */
-        DocumentNotFound: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The document is withdrawn with another reason, or the same request is still in progress */
-        WithdrawDocumentConflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Retry-After": components["headers"]["RetryAfterOptional"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The body or a parameter is malformed, or the file cannot be fetched or accepted */
         UploadPatientDocumentBadRequest: {
             headers: {
@@ -7334,6 +7291,49 @@ export interface components {
         };
         /** @description The same request is still in progress */
         IdempotencyConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter is missing, unknown or malformed */
+        CursorBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No document has this id */
+        DocumentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The document is withdrawn with another reason, or the same request is still in progress */
+        WithdrawDocumentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -8049,6 +8049,11 @@ export interface components {
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
         /**
+         * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
+         * @example intake-forms
+         */
+        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+        /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
          */
@@ -8058,11 +8063,6 @@ export interface components {
          * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
          */
         DocumentId: components["schemas"]["Uuid"];
-        /**
-         * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
-         * @example intake-forms
-         */
-        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
         /**
          * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
          * @example [
@@ -8960,6 +8960,66 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    uploadPatientDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+                /**
+                 * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
+                 * @example intake-forms
+                 */
+                documentType: components["parameters"]["DocumentType"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
+            };
+        };
+        responses: {
+            /** @description The stored document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
+                };
+            };
+            400: components["responses"]["UploadPatientDocumentBadRequest"];
+            401: components["responses"]["UploadPatientDocumentUnauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listPatientDocuments: {
         parameters: {
             query: {
@@ -9109,66 +9169,6 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["DocumentNotFound"];
             409: components["responses"]["WithdrawDocumentConflict"];
-            413: components["responses"]["BodyTooLarge"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
-    uploadPatientDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
-                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
-                 * @example error=rate_limited
-                 */
-                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
-            };
-            path: {
-                /**
-                 * @description The `user_id` of the patient.
-                 * @example 01a10caf-a4c0-7000-8000-00000000d001
-                 */
-                id: components["parameters"]["PatientId"];
-                /**
-                 * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
-                 * @example intake-forms
-                 */
-                documentType: components["parameters"]["DocumentType"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
-            };
-        };
-        responses: {
-            /** @description The stored document */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
-                };
-            };
-            400: components["responses"]["UploadPatientDocumentBadRequest"];
-            401: components["responses"]["UploadPatientDocumentUnauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
