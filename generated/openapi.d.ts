@@ -4531,6 +4531,11 @@ export interface components {
              * @description Rises with every change.
              */
             version: number;
+            /**
+             * Format: date-time
+             * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
+             */
+            claimableFrom?: string;
             /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
@@ -8059,10 +8064,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with this stored status.
-         * @example pending_review
+         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @example [
+         *       "pending_review",
+         *       "in_review"
+         *     ]
          */
-        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8079,10 +8087,30 @@ export interface components {
          */
         EncounterReference: string;
         /**
+         * @description Only encounters with this kind of review.
+         * @example synchronous
+         */
+        EncounterReviewType: "synchronous" | "asynchronous";
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-01
+         */
+        ScheduledFrom: string;
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-07
+         */
+        ScheduledTo: string;
+        /**
          * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         CreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2026-01-01T00:00:00Z
+         */
+        UpdatedAfter: components["schemas"]["DateTime"];
         /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -8154,6 +8182,11 @@ export interface components {
          */
         OrderHeld: boolean;
         /**
+         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+         * @example pending
+         */
+        OrderFulfilment: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+        /**
          * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
@@ -8196,6 +8229,11 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only events of the encounter with this number, of its approvals and of its order.
+         * @example 100126
+         */
+        EventEncounterId: number;
         /**
          * @description The `id` of the webhook endpoint.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
@@ -8271,11 +8309,6 @@ export interface components {
          * @example TX
          */
         QueueState: string;
-        /**
-         * @description Only encounters with this kind of review.
-         * @example asynchronous
-         */
-        QueueReviewType: "synchronous" | "asynchronous";
         /**
          * @description Only encounters at this clinic.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -9146,8 +9179,11 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with this stored status.
-                 * @example pending_review
+                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @example [
+                 *       "pending_review",
+                 *       "in_review"
+                 *     ]
                  */
                 status?: components["parameters"]["EncounterStatusFilter"];
                 /**
@@ -9166,10 +9202,30 @@ export interface operations {
                  */
                 reference?: components["parameters"]["EncounterReference"];
                 /**
+                 * @description Only encounters with this kind of review.
+                 * @example synchronous
+                 */
+                reviewType?: components["parameters"]["EncounterReviewType"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-01
+                 */
+                scheduled_from?: components["parameters"]["ScheduledFrom"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-07
+                 */
+                scheduled_to?: components["parameters"]["ScheduledTo"];
+                /**
                  * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                updated_after?: components["parameters"]["UpdatedAfter"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -9702,6 +9758,11 @@ export interface operations {
                  */
                 held?: components["parameters"]["OrderHeld"];
                 /**
+                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+                 * @example pending
+                 */
+                fulfilment?: components["parameters"]["OrderFulfilment"];
+                /**
                  * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
@@ -10135,6 +10196,11 @@ export interface operations {
                  *     ]
                  */
                 types?: components["parameters"]["EventTypes"];
+                /**
+                 * @description Only events of the encounter with this number, of its approvals and of its order.
+                 * @example 100126
+                 */
+                encounter_id?: components["parameters"]["EventEncounterId"];
                 /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
@@ -11124,9 +11190,9 @@ export interface operations {
                 state?: components["parameters"]["QueueState"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
-                reviewType?: components["parameters"]["QueueReviewType"];
+                reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
                  * @description Only encounters at this clinic.
                  * @example 01a05c32-5e80-7000-8000-00000000c101
