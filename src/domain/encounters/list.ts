@@ -1,10 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import type { ReadContext } from '../transactions/transaction.js';
 import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
@@ -14,7 +14,7 @@ export type EncounterFilter = Input<'listEncounters'>['query'];
  * costs the same, because it starts at the cursor in an index.
  * @throws Problem cursor_invalid
  */
-export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
+export async function listEncounters(context: ReadContext, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
   const page = Prisma.sql`${SHOWN}
     WHERE ${Prisma.join(matching(context, filter), ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`;
@@ -25,7 +25,7 @@ export async function listEncounters(context: Context, filter: EncounterFilter):
   return { rows: rows.map(shownEncounter), nextCursor };
 }
 
-function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
+function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
   const { tenantId, allowedClinicIds } = context.caller;
   const { status, patientId, clinicId, reference, created_after, cursor } = filter;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
