@@ -27,7 +27,7 @@ export function addWebhookCommands(program: Command, terminal: CliIo): void {
     },
   );
 
-  const disabling = 'stop deliveries to a webhook endpoint until its partner enables it again; the feed reports it';
+  const disabling = 'stop deliveries to a webhook endpoint until it is enabled again; the feed reports it';
   addTenantCommand(webhook, 'disable', disabling, [ENDPOINT])
     .requiredOption('--endpoint <id>', 'id of the endpoint', endpointId)
     .action(async ({ tenant, endpoint, json }) => {

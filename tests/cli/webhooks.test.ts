@@ -62,7 +62,7 @@ describe('webhook replay', () => {
     const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
     expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
     await json(...command('disable', '--endpoint', id));
-    const message = `The webhook endpoint ${id} is disabled: its partner enables it.\n`;
+    const message = `The webhook endpoint ${id} is disabled. Enable it first: see "webhook enable".\n`;
     expect(await replay('--after', '2026-01-01')).toEqual(refusal(1, message));
     for (const wrong of [
       ['--endpoint', '1', '--after', '2026-01-01'],
