@@ -95,6 +95,7 @@ export interface paths {
          *     `application/merge-patch+json`. Null clears an optional field. While `isActive` is false the patient gets no new
          *     encounters (409 `patient_inactive`); open ones stay.
          *     A change of name or birth date makes a `VERIFIED` patient `NOTVERIFIED`.
+         *     With `If-Match` it changes only the version that you read.
          */
         patch: operations["updatePatient"];
         trace?: never;
@@ -181,6 +182,69 @@ export interface paths {
          *     and the file is not fetched. The token is valid: do not renew it.
          */
         post: operations["uploadPatientDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/clients/{id}/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List documents of a patient
+         * @description Lists the documents of a patient, the newest first, also those that are withdrawn. `getDocument` makes a link.
+         */
+        get: operations["listPatientDocuments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/documents/{documentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a document
+         * @description Returns a document with a new link to its file. A withdrawn document has no link.
+         */
+        get: operations["getDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/documents/{documentId}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw a document
+         * @description Withdraws a document that must not be used; this is final. Its links stop working, except links to an S3 store, which
+         *     end within 15 minutes. Charts of encounters that name it show it as withdrawn, and no new encounter may name it.
+         *     Except for an `id-card`, the withdrawal is new information: a provider who has read the chart must read it again, and
+         *     earlier approvals are not reused. Repeat a request with the same `reason` freely.
+         */
+        post: operations["withdrawDocument"];
         delete?: never;
         options?: never;
         head?: never;
@@ -657,8 +721,8 @@ export interface paths {
          *     that your receiver accepts deliveries while you change it. A second rotation within that time ends the older
          *     secret.
          *
-         *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
-         *     response, rotate with another key.
+         *     A replay by `Idempotency-Key` has `secretNotice` instead of `secret`, because stored responses do not contain it. If
+         *     you lost the first response, rotate with another key.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1427,6 +1491,70 @@ export interface webhooks {
             requestBody: {
                 content: {
                     "application/json": components["schemas"]["document.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.withdrawn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Document withdrawn
+         * @description A document of a patient was withdrawn. Do not use it.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["document.withdrawn"];
                 };
             };
             responses: {
@@ -2974,7 +3102,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -4123,6 +4251,91 @@ export interface components {
             /** @description The record of the document. */
             userDocument: components["schemas"]["UserDocument"];
         };
+        /** @description Null if the document may be used. A withdrawal is final. */
+        DocumentWithdrawal: {
+            /**
+             * @description Why the document must not be used; `superseded` by a later document.
+             * @example wrong_patient
+             */
+            reason: "wrong_patient" | "superseded" | "illegible";
+            /**
+             * Format: date-time
+             * @description Time of the withdrawal.
+             * @example 2026-11-20T16:10:00.000Z
+             */
+            at: string;
+        } | null;
+        PatientDocument: {
+            /**
+             * Format: uuid
+             * @description Id of the document.
+             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+             */
+            documentId: string;
+            /**
+             * Format: uuid
+             * @description The patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            user_id: string;
+            /**
+             * @description The `documentType` of the upload.
+             * @example intake-forms
+             */
+            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            /**
+             * @description Name of the file.
+             * @example jane-miller-intake.pdf
+             */
+            fileName: string;
+            /**
+             * @description MIME type, detected in the content of the file.
+             * @example application/pdf
+             */
+            contentType: string;
+            /**
+             * Format: int64
+             * @description Size of the file.
+             * @example 192
+             */
+            sizeBytes: number;
+            /**
+             * Format: date-time
+             * @description Time of storage.
+             * @example 2026-11-20T16:05:00.000Z
+             */
+            createdAt: string;
+            withdrawn: components["schemas"]["DocumentWithdrawal"];
+        };
+        PatientDocumentList: {
+            /** @description Documents, the newest first. */
+            data: components["schemas"]["PatientDocument"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MjAyNi0xMS0yMFQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
+             */
+            next_cursor: string | null;
+            /** @description Another page follows. */
+            has_more: boolean;
+        };
+        /** @description A document with a new link. */
+        LinkedDocument: components["schemas"]["PatientDocument"] & {
+            /**
+             * Format: uri
+             * @description Signed link that works for 900 seconds, for anyone who has it; null if the document is withdrawn.
+             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
+             */
+            fileUrl: string | null;
+        };
+        /**
+         * @description Why the document must not be used; `superseded` by a later document.
+         * @example wrong_patient
+         * @enum {string}
+         */
+        WithdrawalReason: "wrong_patient" | "superseded" | "illegible";
+        WithdrawDocumentRequest: {
+            reason: components["schemas"]["WithdrawalReason"];
+        };
         /**
          * Format: date-time
          * @description An instant in RFC 3339 format: date, `T`, time, and `Z` or an offset with a colon such as `-06:00`; no blanks. Seconds may have any number of decimals, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
@@ -5139,7 +5352,7 @@ export interface components {
          * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
          * @description Time of the event.
@@ -5251,6 +5464,41 @@ export interface components {
              * @enum {string}
              */
             type: "document.created";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The document and its patient. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The document.
+                 */
+                documentId: string;
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description The kind of document. */
+                docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            };
+        };
+        /**
+         * @description A document of a patient was withdrawn. Do not use it.
+         * @example {
+         *       "type": "document.withdrawn",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "documentId": "01a1f9b4-37e0-7000-8000-00000000d0c1",
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "docType": "intake-forms"
+         *       }
+         *     }
+         */
+        "document.withdrawn": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "document.withdrawn";
             timestamp: components["schemas"]["EventTime"];
             /** @description The document and its patient. */
             data: {
@@ -5969,7 +6217,7 @@ export interface components {
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
@@ -5979,7 +6227,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event type; more will be added. */
-        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
@@ -6032,9 +6280,12 @@ export interface components {
         };
         /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
         secret: string;
+        /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+        secretNotice: string;
         /** @description An endpoint with its secret, which no other response and no replay of this one shows. */
         NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
             secret?: components["schemas"]["secret"];
+            secretNotice?: components["schemas"]["secretNotice"];
         };
         /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
@@ -6058,6 +6309,8 @@ export interface components {
         WebhookSecret: {
             /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
             secret?: string;
+            /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+            secretNotice?: string;
             /**
              * Format: date-time
              * @description Until then the previous secret also signs.
@@ -6636,8 +6889,10 @@ export interface components {
             patient: components["schemas"]["ChartPatient"];
             /** @description The requested treatments, in the order of `treatmentIds`. */
             treatments: components["schemas"]["ChartTreatment"][];
-            /** @description The documents of the patient: first those of the encounter, in the order of `documentIds`, then the others, latest first; at most 100 others. */
+            /** @description The documents of the patient that are not withdrawn: first those of the encounter, in the order of `documentIds`, then the others, latest first; at most 100 others. */
             documents: components["schemas"]["ChartDocument"][];
+            /** @description The documents of the encounter that are withdrawn, in the order of `documentIds`. They have no link. */
+            withdrawnDocuments: components["schemas"]["PatientDocument"][];
             /** @description Reviews of this patient at any clinic of the tenant, latest first; at most 100, and fewer if they exceed 1 MiB. */
             earlierReviews: components["schemas"]["ChartReview"][];
             /** @description Encounters of this patient at any clinic of the tenant that were cancelled or expired, with the exchanged information, latest first; at most 100, and fewer if they exceed 1 MiB. */
@@ -6941,21 +7196,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is missing, unknown or malformed */
-        BadRequestBody: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description Another patient has this e-mail; nothing was changed */
+        /** @description Another patient has this e-mail, or the same request is still in progress; nothing was changed */
         UpdatePatientConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6963,6 +7204,21 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Cache-Control": components["headers"]["CacheControlNoStore"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The record has changed since you read it; nothing was changed */
+        VersionConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -7050,6 +7306,35 @@ export interface components {
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No document has this id */
+        DocumentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The document is withdrawn with another reason, or the same request is still in progress */
+        WithdrawDocumentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7200,7 +7485,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not waiting for information, a document belongs to another patient, or the same request is still in progress */
+        /** @description The encounter is not waiting for information, a document belongs to another patient or is withdrawn, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -7258,13 +7543,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is paid or final, or has payments or shipments */
+        /** @description The order is paid or final, has payments or shipments, or the same request is still in progress */
         CancelOrderConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7315,8 +7601,23 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The lines are held, the current status of a line or of the order does not allow this, or the address is incomplete */
+        /** @description The lines are held, the current status of a line or of the order does not allow this, the address is incomplete, or the same request is still in progress */
         RecordFulfilmentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is missing, unknown or malformed */
+        BadRequestBody: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7357,8 +7658,8 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or the key is malformed, or the URL is not allowed */
-        CreateWebhookEndpointBadRequest: {
+        /** @description The body, a parameter or the key is malformed, or the URL is not allowed */
+        WebhookEndpointBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7400,22 +7701,8 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is malformed, or the URL is not allowed */
-        UpdateWebhookEndpointBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description A parameter or the key is unknown or malformed */
-        RotateWebhookSecretBadRequest: {
+        BadRequestKey: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7428,13 +7715,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The endpoint is disabled */
+        /** @description The endpoint is disabled, or the same request is still in progress */
         WebhookEndpointConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7471,13 +7759,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of the encounter does not allow this, or its number of records has reached the limit */
+        /** @description The current status of the encounter does not allow this, its number of records has reached the limit, or the same request is still in progress */
         SimulateConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7500,7 +7789,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of the verification does not allow this */
+        /** @description The current status of the verification does not allow this, or the same request is still in progress */
         VerificationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -7508,6 +7797,7 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Cache-Control": components["headers"]["CacheControlNoStore"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7546,12 +7836,27 @@ export interface components {
             };
         };
         /** @description The encounter is not claimed, or claimed by another provider */
+        ChartConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not claimed, or claimed by another provider, or the same request is still in progress */
         ReleaseEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7691,6 +7996,11 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
+         * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+         * @example *
+         */
+        IfMatch: string;
+        /**
          * @description The clinic of the treatment. Approvals of other clinics do not clear the patient there.
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
@@ -7738,6 +8048,16 @@ export interface components {
          * @example intake-forms
          */
         DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+        /**
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
+         * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
+         */
+        DocumentCursor: string;
+        /**
+         * @description The `documentId` of the upload.
+         * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+         */
+        DocumentId: components["schemas"]["Uuid"];
         /**
          * @description Only encounters with this stored status.
          * @example pending_review
@@ -8045,6 +8365,11 @@ export interface components {
          */
         RetryAfterOptional: number;
         /**
+         * @description Names this version of the record, for `If-Match`. Compare it as a whole; its content has no meaning.
+         * @example "3"
+         */
+        ETag: string;
+        /**
          * @description Challenge (RFC 6750 §3). `error="invalid_token"` when the token was refused; no `error` with the code `patient_access_denied`, because the token is valid.
          * @example Bearer realm="clinical-encounter"
          */
@@ -8340,6 +8665,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8359,6 +8685,16 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -8389,17 +8725,20 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UpdatedPatient"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["PatientNotFound"];
             409: components["responses"]["UpdatePatientConflict"];
+            412: components["responses"]["VersionConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -8648,6 +8987,161 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listPatientDocuments: {
+        parameters: {
+            query: {
+                /**
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
+                 * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
+                 */
+                cursor?: components["parameters"]["DocumentCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of documents */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatientDocumentList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["PatientNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `documentId` of the upload.
+                 * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+                 */
+                documentId: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkedDocument"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DocumentNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    withdrawDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `documentId` of the upload.
+                 * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+                 */
+                documentId: components["parameters"]["DocumentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithdrawDocumentRequest"];
+            };
+        };
+        responses: {
+            /** @description The withdrawn document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatientDocument"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["DocumentNotFound"];
+            409: components["responses"]["WithdrawDocumentConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listEncounters: {
         parameters: {
             query: {
@@ -8844,6 +9338,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9366,6 +9861,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -9394,13 +9894,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
@@ -9472,6 +9973,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -9500,13 +10006,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["RecordFulfilmentNotFound"];
@@ -9744,7 +10251,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewWebhookEndpoint"];
                 };
             };
-            400: components["responses"]["CreateWebhookEndpointBadRequest"];
+            400: components["responses"]["WebhookEndpointBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["CreateWebhookEndpointConflict"];
@@ -9844,6 +10351,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -9873,16 +10385,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["UpdateWebhookEndpointBadRequest"];
+            400: components["responses"]["WebhookEndpointBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -9930,7 +10444,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
-            400: components["responses"]["RotateWebhookSecretBadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -9944,6 +10458,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -9969,13 +10488,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PingedEndpoint"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -9989,6 +10509,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10018,13 +10543,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -10100,6 +10626,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -10129,13 +10660,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookDeliveryNotFound"];
@@ -10213,6 +10745,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -10241,13 +10778,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Encounter"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SimulateForbidden"];
             404: components["responses"]["EncounterNotFound"];
@@ -10262,6 +10800,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10291,13 +10834,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PatientRecord"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
             404: components["responses"]["PatientNotFound"];
@@ -10729,7 +11273,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
-            409: components["responses"]["ReleaseEncounterConflict"];
+            409: components["responses"]["ChartConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -10739,6 +11283,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10768,13 +11317,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Encounter"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
@@ -11115,4 +11665,4 @@ export interface operations {
     };
 }
 
-export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'write:fulfilment' | 'read:dispensing' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';
+export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'read:document' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'write:fulfilment' | 'read:dispensing' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';

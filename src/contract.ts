@@ -30,9 +30,11 @@ export type Bodies = {
 };
 
 type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
-type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
+type Parameters<Id extends OperationId, In extends 'path' | 'query' | 'header'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
+/** Node gives the names of headers in lower case. */
+type LowerCased<Headers> = { readonly [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] };
 /** In a merge patch, null clears a field (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/merge-patch+json': infer Patch } };
@@ -46,6 +48,7 @@ type BodyOf<Id extends OperationId> = operations[Id] extends {
 export interface Input<Id extends OperationId> {
   readonly path: Parameters<Id, 'path'>;
   readonly query: Parameters<Id, 'query'>;
+  readonly header: LowerCased<Parameters<Id, 'header'>>;
   readonly body: BodyOf<Id>;
 }
 

@@ -175,6 +175,7 @@ export const problems = {
     'Document of another patient',
     'Send documents of this encounter’s patient only.',
   ),
+  document_withdrawn: conflict('Document withdrawn', 'Send documents that are not withdrawn.'),
   invalid_state: conflict('Not possible in this status', 'The current status does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has claimed this encounter.'),
   chart_changed: conflict(
@@ -219,6 +220,11 @@ export const problems = {
     'Same request in progress',
     'A request with this Idempotency-Key is still in progress. Retry after the given delay.',
   ),
+  version_conflict: {
+    status: 412,
+    title: 'Record has changed',
+    detail: 'The record has changed since you read it. Read it again, and send the new ETag as If-Match.',
+  },
   body_too_large: { status: 413, title: 'Body too large', detail: 'A request body must not exceed 256 KiB.' },
   rate_limited: {
     status: 429,

@@ -9,14 +9,15 @@ const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
  * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item and a treatment, keys and
- * events, with one statement per table. The encounters use up to 1,000 clinics and patients; one of a hundred waits for
- * review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
+ * events, with one statement per table. A patient has two encounters at one of up to 997 clinics; one of a hundred waits
+ * for review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>
     client.query(statement.replaceAll(':tenant', `'${tenantId}'`).replaceAll(':rows', String(rows)));
   const id = (kind: string, number: string): string => `md5(:tenant || '${kind}' || ${number})::uuid`;
-  const few = 'n % least(:rows, 1000)';
+  // A prime: otherwise all approvals of a clinic would have the same end.
+  const few = 'n / 2 % least(:rows, 997)';
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(`
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
     JOIN pg_class ON pg_class.oid = indrelid AND relnamespace = 'public'::regnamespace
@@ -53,7 +54,7 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
         total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at, completed_at)
       SELECT ${id('encounter', 'n')}, :tenant,
         (CASE WHEN n % 100 = 0 THEN 'pending_review' ELSE 'completed' END)::encounter_status, ${id('clinic', few)},
-        ${id('client', few)}, 'asynchronous', 'provider_network', 1, 0, 1, 'USD', t, timestamptz '2100-01-01', t, t,
+        ${id('client', 'n / 2')}, 'asynchronous', 'provider_network', 1, 0, 1, 'USD', t, timestamptz '2100-01-01', t, t,
         CASE WHEN n % 100 > 0 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t) AS at`,
     `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,
@@ -61,11 +62,12 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
       SELECT gen_random_uuid(), :tenant, ${id('encounter', 'n')}, ${id('product', 'n')}, 0, 'SKU-' || n, '', 1,
         'FREE_SHIPPING', 0, ${id('pharmacy', '1')}, '', ${id('category', '1')}, '', ${id('subcategory', '1')}, ''
       FROM generate_series(0, :rows - 1) n`,
-    `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+    `INSERT INTO gfe_item (id, tenant_id, encounter_id, clinic_id, position, category_id, category_name, subcategory_id,
         sub_category_name, review_often, review_recurring, status, decided_at, valid_until, expiring_notified_at,
         expired_notified_at)
-      SELECT gen_random_uuid(), :tenant, ${id('encounter', 'n')}, 0, ${id('category', '1')}, '', ${id('subcategory', '1')},
-        '', 'YEARLY', true, (CASE WHEN n % 100 = 0 THEN 'pending_review' ELSE 'approved' END)::gfe_item_status,
+      SELECT gen_random_uuid(), :tenant, ${id('encounter', 'n')}, ${id('clinic', few)}, 0, ${id('category', '1')}, '',
+        ${id('subcategory', '1')}, '', 'YEARLY', true,
+        (CASE WHEN n % 100 = 0 THEN 'pending_review' ELSE 'approved' END)::gfe_item_status,
         CASE WHEN n % 100 > 0 THEN t END, CASE WHEN n % 100 > 0 THEN until END,
         CASE WHEN n % 100 > 0 AND n % 2 = 0 THEN t END, CASE WHEN n % 100 > 0 AND n % 10 > 4 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t, CASE WHEN n % 10 > 4 THEN now() - interval '1 day'

@@ -243,9 +243,9 @@ export const operations: readonly BenchOperation[] = [
              $8 || jsonb_build_object('id', $9::uuid, 'encounter_id', $1, 'product_id', $8->'id0', 'position', 0,
                'is_rx_derived', false))
          ), item AS (
-           INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+           INSERT INTO gfe_item (id, tenant_id, encounter_id, clinic_id, position, category_id, category_name, subcategory_id,
              sub_category_name, review_often, review_recurring, status)
-           SELECT $9::uuid, $2, $1, 0, category_id, category_name, subcategory_id, sub_category_name, 'YEARLY', true,
+           SELECT $9::uuid, $2, $1, $3, 0, category_id, category_name, subcategory_id, sub_category_name, 'YEARLY', true,
              'pending_review' FROM jsonb_populate_record(NULL::encounter_treatment, $8)
          ), ${eventOf("$9::uuid, $2, position, $3, 'encounter.created', $8, now()")}
          SELECT * FROM made`,

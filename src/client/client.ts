@@ -5,7 +5,7 @@ import createFetchClient, {
   type MethodResponse,
 } from 'openapi-fetch';
 import type { paths } from '../../generated/client/contract.js';
-import { keyedPaths } from '../../generated/client/values.js';
+import { keyedOperations } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
 import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
@@ -51,6 +51,15 @@ export interface Client {
   pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
 }
 
+const entityTags = new WeakMap<object, string>();
+
+/** The `ETag` of the response that a result came in, for the header `If-Match`. @throws Error if it had none */
+export function etagOf(result: object): string {
+  const tag = entityTags.get(result);
+  if (tag === undefined) throw new Error('The response with this result had no ETag.');
+  return tag;
+}
+
 interface Streamed {
   readonly data?: ReadableStream | null;
   readonly response: Response;
@@ -67,7 +76,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   });
   client.use({
     onRequest({ request, schemaPath }) {
-      const takesKey = request.method === 'POST' && keyedPaths.includes(schemaPath as (typeof keyedPaths)[number]);
+      const takesKey = keyedOperations.some((operation) => operation === `${request.method} ${schemaPath}`);
       if (takesKey && !request.headers.has('Idempotency-Key')) {
         request.headers.set('Idempotency-Key', crypto.randomUUID());
       }
@@ -81,8 +90,11 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     const request = client.request as (method: string, path: string, init: object) => Promise<Streamed>;
     const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
     if (!data) return undefined;
-    const isJson = response.headers.get('Content-Type')?.includes('json');
-    return isJson ? response.json() : new Uint8Array(await response.arrayBuffer());
+    if (!response.headers.get('Content-Type')?.includes('json')) return new Uint8Array(await response.arrayBuffer());
+    const result = (await response.json()) as object;
+    const tag = response.headers.get('ETag');
+    if (tag !== null) entityTags.set(result, tag);
+    return result;
   };
   const get = call('get');
   const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);

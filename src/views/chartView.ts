@@ -4,6 +4,7 @@ import { statusAt } from '../domain/approvals/inForce.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
 import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
+import { patientDocumentView } from './documentView.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
@@ -19,6 +20,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     patient: patientView(chart.patient),
     treatments: chart.treatments.map(treatmentView),
     documents: chart.documents.map((document, index) => documentView(document, chart.encounter, links[index] ?? '')),
+    withdrawnDocuments: chart.withdrawnDocuments.map(patientDocumentView),
     earlierReviews: chart.earlierReviews.map((review) => reviewView(review, now)),
     endedEncounters: chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)),
     hasMore: chart.hasMore,

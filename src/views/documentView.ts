@@ -1,4 +1,6 @@
+import type { Document } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
+import { typeOf } from '../domain/documents/fileRules.js';
 import type { StoredDocument } from '../domain/documents/upload.js';
 
 export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
@@ -27,4 +29,13 @@ export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocume
       updatedAt: document.updatedAt.toISOString(),
     },
   };
+}
+
+/** A document without a link. */
+export function patientDocumentView(document: Document): Schemas['PatientDocument'] {
+  const { id: documentId, patientId: user_id, fileName, contentType, sizeBytes } = document;
+  const { withdrawnAt, withdrawalReason: reason } = document;
+  const withdrawn = withdrawnAt && reason && { reason, at: withdrawnAt.toISOString() };
+  const createdAt = document.createdAt.toISOString();
+  return { documentId, user_id, docType: typeOf(document), fileName, contentType, sizeBytes, createdAt, withdrawn };
 }

@@ -1,6 +1,7 @@
 import {
   ApiError,
   createClient,
+  etagOf,
   knownValues,
   verifyWebhook,
   WebhookError,
@@ -93,15 +94,13 @@ it('retries a keyed request with the same key after Retry-After, but neither a k
   expect(namesOf(late).filter((name) => name === 'GET /clinics')).toHaveLength(1);
 
   const keyless = watched((name) => {
-    if (name.endsWith('/release')) return problem(503, 'dependency_unavailable', seconds(0));
+    if (name === 'POST /sandbox/reset') return problem(503, 'dependency_unavailable', seconds(0));
     return name === 'GET /clients' ? problem(500, 'internal_error', seconds(0)) : undefined;
   });
-  const release = { params: { path: { encounter_id: 101_000 } }, body: { reviewerRef: 'NPI-1' } };
-  const released = keyless.ces.post('/encounters/{encounter_id}/release', release).catch(refusal);
-  expect(await released).toMatchObject({ status: 503 });
+  expect(await keyless.ces.post('/sandbox/reset').catch(refusal)).toMatchObject({ status: 503 });
   const patients = keyless.ces.get('/clients', { params: { query: { email: 'jane@example.com' } } }).catch(refusal);
   expect(await patients).toMatchObject({ status: 500 });
-  expect(namesOf(keyless).slice(1)).toEqual(['POST /encounters/101000/release', 'GET /clients']);
+  expect(namesOf(keyless).slice(1)).toEqual(['POST /sandbox/reset', 'GET /clients']);
 
   const own = watched();
   const params = { header: { 'Idempotency-Key': 'mine' } };
@@ -146,6 +145,20 @@ it('an ApiError has the code, the URL of its documentation and the response', as
   expect(missing.docUrl).toBe(`${harness.baseUrl}/docs#/section/errors/patient_not_found`);
   expect(missing.retryAfter).toBeNull();
   expect(await missing.response.json()).toEqual(missing.body);
+});
+
+it('etagOf names the version that a result came with, for If-Match', async () => {
+  const { ces } = watched();
+  const { user_id: id } = await ces.post('/clients', { body: body() });
+  const patient = await ces.get('/clients/{id}', { params: { path: { id } } });
+  const change = (etag: string) => {
+    const params = { path: { id }, header: { 'If-Match': etag } };
+    return ces.patch('/clients/{id}', { params, body: { notes: `after ${etag}` } });
+  };
+  const changed = await change(etagOf(patient));
+  expect((await change(etagOf(patient)).catch(refusal)) as ApiError).toMatchObject({ code: 'version_conflict' });
+  expect(await change(etagOf(changed))).toMatchObject({ user_id: id });
+  expect(() => etagOf({ ...patient })).toThrow('had no ETag');
 });
 
 it('returns a certificate as bytes', async () => {

@@ -1,7 +1,7 @@
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
-import { newPatient, patientBody, type Partner } from '../support/factories.js';
+import { newDocument, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -21,6 +21,7 @@ beforeAll(async () => {
   await newPatient(harness, partner, { email });
   await completedEncounter(harness, partner);
   const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
+  for (let count = 0; count < 2; count += 1) await newDocument(harness, partner, patientId);
   const { endpoint_id } = await newWebhooks(harness, partner);
   await receiveExample(harness, partner);
   await addCheckpoints(harness.domain);
@@ -29,6 +30,7 @@ beforeAll(async () => {
     listWebhookDeliveries: { endpoint_id },
     listRequests: { operationId: 'createEncounter' },
     getClearances: { id: patientId, clinicId, treatmentIds },
+    listPatientDocuments: { id: patientId },
     listRenewals: { expiring_before: '2030-01-01' },
   };
 });

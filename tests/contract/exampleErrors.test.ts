@@ -12,6 +12,7 @@ import {
   targetOf,
 } from '../support/contract.js';
 import type { ContractOperation } from '../support/contract.js';
+import { provokedByDocuments } from '../support/documents.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
@@ -54,11 +55,7 @@ beforeAll(async () => {
   await addMaria(harness);
   audit = await watchAudit(harness);
 });
-afterAll(async () => {
-  await fileHost.close();
-  await clamd.close();
-  await harness.close();
-});
+afterAll(() => Promise.all([fileHost.close(), clamd.close(), harness.close()]));
 /** Sends the example request with changes, and the request id of all examples. */
 function send(
   operation: ContractOperation,
@@ -208,14 +205,12 @@ const provocations: Readonly<Record<string, Provocation>> = {
   patient_not_found: (each) =>
     send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
-  document_not_found: withBody({ documentIds: [nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
   treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
   treatment_not_permitted: whileChanged(jane(guarded), adult, withBody({ treatmentIds: [cast.products.semaglutide] })),
   guardian_required: whileChanged(jane(child), adult, withBody({})),
-  document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
   schedule_incomplete: withBody({ scheduledDay: undefined, scheduledTimeZone: undefined }),
   schedule_time_zone_unknown: withBody({ scheduledTimeZone: 'CDT+05:00' }),
   schedule_time_nonexistent: withBody({ scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }),
@@ -259,6 +254,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(waiting),
   'getCertificate invalid_state': about(waiting),
+  version_conflict: sending(() => ({ headers: { 'If-Match': '"0"' } })),
   // Without Maria, Jane's duplicate.
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
@@ -278,6 +274,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const unknown = { categoryId: nobody, subcategoryId: nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
+  ...provokedByDocuments(after, send),
   ...provokedByShipments(() => ({ harness, partner }), after, send),
   ...provokedByFullRecords(() => ({ harness, partner }), after, send),
   sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),

@@ -194,6 +194,9 @@ const occasions: Readonly<Record<string, Occasion>> = {
     ...{ status: 'paid', held: true },
   }),
   'listReviewQueue waiting': ask('listReviewQueue', { reviewType: undefined }),
+  'listPatientDocuments some': ask('listPatientDocuments', { cursor: undefined }),
+  'listPatientDocuments none': ask('listPatientDocuments', { cursor: undefined, id: cast.noah.id }),
+  'getDocument withdrawn': () => by('withdrawDocument', 'wrong_patient')().then(ask('getDocument')),
   'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();

@@ -25,6 +25,8 @@ const unknown: Omit<Records, 'encounter'> = {
   email: 'unknown@example.com',
   treatmentIds: [uuid],
   documentIds: [uuid],
+  documentId: uuid,
+  spareDocumentId: uuid,
   categoryId: uuid,
   encounter_id: 999_999_999,
   gfe_no: 'GFE-999999999',
@@ -40,8 +42,9 @@ const unknown: Omit<Records, 'encounter'> = {
 const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   ...(Object.fromEntries(Object.keys(unknown).map((name) => [name, name])) as { [K in keyof typeof unknown]: K }),
   id: 'patientId',
-  // Deleting it must not break the other cases.
+  // Deleting or withdrawing them must not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
+  'withdrawDocument documentId': 'spareDocumentId',
   // tests/operations shows that tenants may use the same e-mail.
   'createPatient email': null,
   'updatePatient email': null,
@@ -74,6 +77,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   getChart: () => ({ reviewerRef: 'NPI-1' }),
   getClearances: ({ clinicId, treatmentIds }) => ({ clinicId, treatmentIds }),
   listRenewals: () => ({ expiring_before: '2999-01-01' }),
+  withdrawDocument: () => ({ reason: 'illegible' }),
   addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
   requestInformation: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
   provideInformation: ({ documentIds }) => ({ documentIds }),
@@ -107,12 +111,18 @@ async function newRecords(owner: Partner) {
   const { encounter_id, gfe_no, order_no, gfe_data } = await completedEncounter(harness, owner, encounter);
   const paid = (await pay(harness, owner, order_no, { amount: '1.00' })).body;
   const { email } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
+  const [documentId, spareDocumentId] = [
+    await newDocument(harness, owner, patientId),
+    await newDocument(harness, owner, patientId),
+  ];
   return {
     clinicId,
     patientId,
     email,
     treatmentIds,
-    documentIds: [await newDocument(harness, owner, patientId)],
+    documentIds: [documentId],
+    documentId,
+    spareDocumentId,
     categoryId: gfe_data[0].categoryId as string,
     encounter_id: encounter_id as number,
     gfe_no: gfe_no as string,

@@ -91,8 +91,8 @@ describe('the migration of reviews, orders and events', () => {
       { claimable_from: new Date(at) },
       { claimable_from: new Date(at) },
     ]);
-    expect(await rowsOf(url, 'SELECT DISTINCT review_often, review_recurring FROM gfe_item')).toEqual([
-      { review_often: 'MONTHLY', review_recurring: true },
+    expect(await rowsOf(url, 'SELECT DISTINCT clinic_id, review_often, review_recurring FROM gfe_item')).toEqual([
+      { clinic_id: id(1), review_often: 'MONTHLY', review_recurring: true },
     ]);
     expect(await rowsOf(url, 'SELECT gfe_reuse, currency, clock_offset_ms::int FROM tenant')).toEqual([
       { gfe_reuse: false, currency: 'USD', clock_offset_ms: 0 },

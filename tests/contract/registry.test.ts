@@ -41,7 +41,7 @@ function describesOf(file: string): string[] {
 describe('the name of an operation', () => {
   it('differs from the others, has one file in src/operations and is registered', () => {
     expect(new Set(ids).size).toBe(ids.length);
-    const shared = ['encounterChange', 'index', 'operation', 'withIdempotency'];
+    const shared = ['encounterChange', 'entityTag', 'index', 'operation', 'withIdempotency'];
     expect(names('src/operations', '.ts').filter((name) => !shared.includes(name))).toEqual(ids);
     expect(Object.keys(registered).sort()).toEqual(ids);
   });

@@ -20,7 +20,7 @@ describe('200', () => {
     const json = patientBody({ firstName: 'Jane', lastName: 'Miller' });
     const created = await call(harness, 'POST /clients', { token, json });
     const { status, body, headers } = await get(created.body.user_id);
-    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+    expect([status, headers.get('Cache-Control'), headers.get('ETag')]).toEqual([200, 'no-store', '"1"']);
     const { adminUser, ...patient } = body;
     const known = { ...created.body, isHomeAddressSameAsShipping: true, verifierReminderCount: 0 };
     expect(patient).toMatchObject(known);

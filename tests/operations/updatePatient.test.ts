@@ -168,6 +168,41 @@ describe('404', () => {
   });
 });
 
+describe('412', () => {
+  const patchOf = (tag: string, json: unknown): Promise<Answer> => patch(json, { headers: { 'If-Match': tag } });
+  const tagOf = async (): Promise<string> =>
+    (await call(harness, `GET /clients/${id}`, { token: partner.token })).headers.get('ETag') ?? '';
+
+  it('refuses a version that is not the present one, and leaves the patient unchanged', async () => {
+    const tag = await tagOf();
+    const { headers } = await patchOf(tag, { notes: 'first' });
+    const before = await read();
+    for (const other of [tag, 'W/"2"', '2', '', '"x", "y"'])
+      expectProblem(await patchOf(other, { notes: 'second' }), 412, 'version_conflict');
+    expect([await read(), await updates()]).toEqual([before, [['notes']]]);
+    expect([before.notes, headers.get('ETag')]).toEqual(['first', await tagOf()]);
+  });
+
+  it('accepts the present version, also in a list, and every version for * and without the header', async () => {
+    for (const tag of [`"x", ${await tagOf()}`, '*'])
+      expect((await patchOf(tag, { notes: `for ${tag}` })).status).toBe(200);
+    expect((await patch({ notes: 'last' })).status).toBe(200);
+  });
+
+  it('keeps the version when nothing changes, and makes a new one for a verification', async () => {
+    const tag = await tagOf();
+    expect((await patch({})).headers.get('ETag')).toBe(tag);
+    await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
+    expect(await tagOf()).not.toBe(tag);
+  });
+
+  it('keeps the version when an encounter brings documents or notes', async () => {
+    const tag = await tagOf();
+    await newEncounter(harness, partner, { patientId: id, additionalNotes: 'x' });
+    expect(await tagOf()).toBe(tag);
+  });
+});
+
 describe('409', () => {
   it('refuses the e-mail of another patient in any case, and leaves the patient unchanged', async () => {
     const other = await newPatient(harness, partner, { email: 'Taken.Once@example.com' });

@@ -28,6 +28,7 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   listAuditEvents: ['next_cursor'],
   listRequests: ['next_cursor', 'requestId'],
   getChart: ['fileUrl'],
+  'getDocument linked': ['fileUrl'],
   getJwks: ['x', 'y', 'kid'],
 };
 

@@ -58,12 +58,25 @@ interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
   readonly Plans?: readonly PlanNode[];
 }
 
 /** The scans in the generic plan of the statement. */
 export async function scansOf(observer: Client, statement: Statement): Promise<Scan[]> {
   return scansBelow(await genericPlan<PlanNode>(observer, 'FORMAT JSON', statement), undefined);
+}
+
+/** The number of rows of encounters and their parts that PostgreSQL reads for a statement. */
+export async function rowsRead(observer: Client, statement: Statement): Promise<number> {
+  const below = (node: PlanNode): number => {
+    const { 'Actual Rows': rows = 0, 'Rows Removed by Filter': removed = 0, 'Actual Loops': loops = 0 } = node;
+    const isCounted = ['encounter', 'encounter_treatment', 'gfe_item'].includes(node['Relation Name'] ?? '');
+    return (node.Plans ?? []).reduce((sum, child) => sum + below(child), isCounted ? (rows + removed) * loops : 0);
+  };
+  return below(await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement));
 }
 
 let prepared = 0;

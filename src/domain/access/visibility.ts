@@ -39,6 +39,11 @@ export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   );
 }
 
+/** Whether the caller may see the patient of a row of `document`. */
+export const ofVisiblePatient = (caller: PatientViewer): Prisma.Sql => Prisma.sql`
+  EXISTS (SELECT FROM client WHERE client.tenant_id = ${caller.tenantId} AND client.id = document.patient_id
+    AND ${visiblePatient(caller, 'client')})`;
+
 /** A condition on a column of clinic ids. One clinic becomes an equality, so that an index provides the order. */
 export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
   if (one === undefined) return Prisma.sql`false`;

@@ -33,7 +33,7 @@ export function approvedTreatments(
   });
 }
 
-/** {@link isInForce} of the row `item` in a statement. */
+/** {@link isInForce} of the row `item` in a statement. An OR would read the index of renewals (R-225) without its order. */
 export const inForce = (at: Date | Prisma.Sql, ...treatmentIds: readonly string[]): Prisma.Sql => Prisma.sql`(
-  item.status = 'approved' AND (item.valid_until IS NULL OR item.valid_until > ${at})
+  item.status = 'approved' AND coalesce(item.valid_until, 'infinity') > ${at}
   AND NOT item.declined_treatment_ids && ${[...treatmentIds]}::uuid[])`;

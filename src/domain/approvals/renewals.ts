@@ -17,7 +17,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * The approvals in force that end before a day, without those that have a successor, by their end (R-225). A page starts at
- * the cursor, or at the present time, in an index of ends.
+ * the cursor, or at the present time, in an index of ends: the tenant's, or that of one clinic (D-298).
  * @throws Problem cursor_invalid
  */
 export async function listRenewals(
@@ -28,7 +28,7 @@ export async function listRenewals(
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   const now = context.now();
   const after = cursor === undefined ? { createdAt: now, key: LAST_ID } : placeOf(cursor, onlyUuid);
-  const ofClinic = clinics === null ? Prisma.sql`true` : ofClinics(Prisma.sql`encounter.clinic_id`, clinics);
+  const ofClinic = clinics === null ? Prisma.sql`true` : ofClinics(Prisma.sql`item.clinic_id`, clinics);
   const found = await context.db.of(tenantId).rows<Renewal>`
     SELECT item.id, item.category_id AS "categoryId", item.subcategory_id AS "subcategoryId",
       item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.decided_at AS "decidedAt",

@@ -39,6 +39,9 @@ export const documentRules = {
 /** The documentType path parameter (D-29). */
 export type DocumentType = keyof typeof documentRules;
 
+/** The type of a stored document: only uploads write the column. */
+export const typeOf = ({ docType }: Pick<Document, 'docType'>): DocumentType => docType as DocumentType;
+
 /** Content types that mean any file, and therefore cannot contradict the content. */
 const unspecific: ReadonlySet<string> = new Set(
   `application/octet-stream binary/octet-stream application/binary application/unknown unknown/unknown

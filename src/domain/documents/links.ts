@@ -18,7 +18,7 @@ export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType
   readonly path: string;
 }
 
-/** The document of a valid link. Audits first, without a client: everyone with the link may read (R-87). */
+/** The document of a valid link, unless it is withdrawn (R-233). Audits first, without a client: everyone with the link may read (R-87). */
 export async function openDocumentLink(
   { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
   link: string,
@@ -27,7 +27,7 @@ export async function openDocumentLink(
   const file = objects.openLink?.(link, now());
   if (!file) return undefined;
   const [tenantId = ''] = file.key.split('/');
-  const document = await db.prisma.document.findFirst({ where: { tenantId, blobPath: file.key } });
+  const document = await db.prisma.document.findFirst({ where: { tenantId, blobPath: file.key, withdrawnAt: null } });
   if (!document) return undefined;
   const { id: resourceId, patientId, fileName, contentType } = document;
   await auditLog.record({

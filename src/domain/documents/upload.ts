@@ -5,10 +5,9 @@ import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { completeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
+import { announceDocument } from './documents.js';
 import { linkDocument } from './links.js';
 import { visiblePatient } from '../access/visibility.js';
-import { recordEvent } from '../events/record.js';
-import { countFacts } from '../patients/facts.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
@@ -21,7 +20,10 @@ interface FileContext {
 }
 
 /** A file in the store, before its row is inserted. */
-export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt'> & {
+export type StoredFile = Omit<
+  Document,
+  'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt' | 'withdrawnAt' | 'withdrawalReason'
+> & {
   readonly docType: DocumentType;
 };
 
@@ -109,7 +111,7 @@ async function keptIfInserted<T>(
   }
 }
 
-/** Inserts the row of a file of a locked patient. A clinical document is a new fact (R-50). */
+/** Inserts the row of a file of a locked patient. */
 export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();
@@ -117,8 +119,6 @@ export async function insertDocument(context: CallerContext, file: StoredFile): 
   const [document] = await context.db.of(tenantId).rows<Document>`
     ${tenantInsertion(tenantId, 'document', [row])} RETURNING ${fieldsOf('Document', 'document')}`;
   if (!document) throw new Error('an insertion returned no row');
-  const { id: documentId, patientId: user_id, docType } = file;
-  if (docType !== 'id-card') await countFacts(context, { tenantId, patientId: user_id });
-  recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
+  await announceDocument(context, document, 'document.created');
   return document;
 }

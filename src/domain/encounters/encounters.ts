@@ -36,7 +36,7 @@ export interface EncounterRecord extends Encounter {
  * completed at once and gets its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
- * treatment_not_permitted, document_patient_mismatch, sandbox_full
+ * treatment_not_permitted, document_patient_mismatch, document_withdrawn, sandbox_full
  */
 export async function createEncounter(
   context: CallerContext,
@@ -93,11 +93,11 @@ async function insertEncounter(
 ): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const row = newEncounter(context, body, draft, fixed);
-  const encounterId = row.id;
+  const { id: encounterId, clinicId } = row;
   const parts = {
     encounter_treatment: draft.lines.map((line) => ({ encounterId, ...line })),
     encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
-    gfe_item: draft.items.map((item) => ({ encounterId, ...item })),
+    gfe_item: draft.items.map((item) => ({ encounterId, clinicId, ...item })),
   };
   const partInsertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)

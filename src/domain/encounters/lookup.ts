@@ -28,6 +28,7 @@ export type ShownItem = Omit<
   | 'id'
   | 'tenantId'
   | 'encounterId'
+  | 'clinicId'
   | 'position'
   | 'reviewOften'
   | 'reviewRecurring'

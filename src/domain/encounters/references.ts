@@ -3,7 +3,7 @@ import type { Caller } from '../../context.js';
 import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { mayUseClinic, visiblePatient } from '../access/visibility.js';
+import { mayUseClinic, ofVisiblePatient, visiblePatient } from '../access/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
 import { localDate } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
@@ -32,6 +32,7 @@ export type Treatment = Pick<
 interface FoundDocument {
   readonly id: string;
   readonly patientId: string;
+  readonly isWithdrawn: boolean;
 }
 export type FoundDocuments = readonly (FoundDocument | undefined)[];
 
@@ -80,11 +81,13 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 
 /**
  * Loads all records that the body names. A new encounter also takes a number and locks the patient (R-50) and every row
- * that it refers to, because its rows are written with the events, after which nothing may wait for a lock (R-71).
+ * that it refers to, because its rows are written with the events, after which nothing may wait for a lock (R-71). The lock of
+ * a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement reads the row from before its wait.
  */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
-  const lock = (strength: 'KEY SHARE' | 'NO KEY UPDATE') => (isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty);
+  const lock = (strength: 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE') =>
+    isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
   const [row] = await context.db.of(tenantId).rows<Row>`SELECT
@@ -114,7 +117,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
         WHERE tenant_id = ${tenantId} AND id = ANY(${treatmentIds}::uuid[]) AND NOT is_deleted ${lock('KEY SHARE')}) AS p
       JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
-    ${visibleDocuments(context.caller, documentIds, lock('KEY SHARE'))} AS documents,
+    ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
     (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
     (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency,
     ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
@@ -141,10 +144,10 @@ const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
 /** The named documents that the caller may see, as JSON. */
 function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {
   const { tenantId } = caller;
-  return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
-    FROM (SELECT id, patient_id FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${[...documentIds]}::uuid[])
-      AND EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId} AND client.id = document.patient_id
-        AND ${visiblePatient(caller, 'client')}) ${lock}) AS visible)`;
+  return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id,
+      'isWithdrawn', withdrawn_at IS NOT NULL)), '[]')
+    FROM (SELECT id, patient_id, withdrawn_at FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${[...documentIds]}::uuid[])
+      AND ${ofVisiblePatient(caller)} ${lock}) AS visible)`;
 }
 
 /** The documents in the order of the ids; undefined = not found, or not visible to the caller. */
@@ -188,7 +191,7 @@ export function requireFound(parts: EncounterParts): FoundParts {
   ]);
 }
 
-/** Steps 6 to 12 of R-29: returns the faults of each step that fails. */
+/** Steps 6 to 13 of R-29: returns the faults of each step that fails. */
 export function unusableParts(
   { clinic, patient, treatments, documents }: FoundParts,
   { reviewType }: Pick<Body, 'reviewType'>,
@@ -204,7 +207,7 @@ export function unusableParts(
     faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
     treatments.flatMap((treatment, index) => notPermitted(treatment, `#/treatmentIds/${index}`, age, reviewType)),
-    foreignDocuments(documents, patient.id),
+    ...unusableDocuments(documents, patient.id),
   ];
   return steps.filter((faults) => faults.length > 0);
 }
@@ -239,10 +242,14 @@ export function missingDocuments(documents: FoundDocuments): Fault[] {
   return faultsAt(documents, 'documentIds', 'document_not_found', (document) => document === undefined);
 }
 
-/** Faults for documents of another patient. */
-export function foreignDocuments(documents: FoundDocuments, ofPatient: string): Fault[] {
+/** Faults for documents of another patient, and for those that are withdrawn (R-233). */
+export function unusableDocuments(documents: FoundDocuments, ofPatient: string): Fault[][] {
   const isForeign = (document?: FoundDocument): boolean => document?.patientId !== ofPatient;
-  return faultsAt(documents, 'documentIds', 'document_patient_mismatch', isForeign);
+  const isWithdrawn = (document?: FoundDocument): boolean => document?.isWithdrawn === true;
+  return [
+    faultsAt(documents, 'documentIds', 'document_patient_mismatch', isForeign),
+    faultsAt(documents, 'documentIds', 'document_withdrawn', isWithdrawn),
+  ];
 }
 
 /** A reference in the body to a record that cannot be used, and the reason. */
@@ -255,6 +262,7 @@ const details: Partial<Record<ProblemCode, string>> = {
   treatment_inactive: 'is inactive',
   treatment_unavailable_at_clinic: 'is not available at this clinic',
   document_patient_mismatch: 'belongs to another patient',
+  document_withdrawn: 'is withdrawn',
 };
 
 function fault(code: ProblemCode, pointer: string): Fault {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -26,11 +27,18 @@ const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? rena
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
  * first, because approvals depend on its history (R-50). Another name or birth date ends a verification (R-122).
- * @throws Problem patient_not_found, patient_email_taken, validation_failed (dateOfBirth, metadata)
+ * @param isExpected whether the caller knows the present version (R-231)
+ * @throws Problem patient_not_found, version_conflict, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
-export async function updatePatient(context: CallerContext, id: string, patch: Patch): Promise<Patient> {
+export async function updatePatient(
+  context: CallerContext,
+  id: string,
+  patch: Patch,
+  isExpected: (version: number) => boolean = () => true,
+): Promise<Patient> {
   await lockPatient(context, context.caller.tenantId, id);
   const patient = await getPatient(context, id);
+  if (!isExpected(patient.version)) throw new Problem('version_conflict');
   const now = context.now();
   const wanted = (Object.entries(patch) as [keyof Patch, unknown][]).map(([field, value]) => {
     const column = columnOf(field);

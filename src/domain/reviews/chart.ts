@@ -29,8 +29,10 @@ export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly EncounterTreatment[];
-  /** Of the patient, first those of the encounter. */
+  /** Of the patient, first those of the encounter; without those that are withdrawn. */
   readonly documents: readonly Document[];
+  /** Of the encounter (R-233). */
+  readonly withdrawnDocuments: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
   /** Cancelled or expired. */
   readonly endedEncounters: readonly DetailedEncounter[];
@@ -78,6 +80,7 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
       Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
     ),
     documents: files.documents,
+    withdrawnDocuments: files.withdrawnDocuments,
     earlierReviews: reviews.earlierReviews,
     endedEncounters: ended.encounters,
     hasMore: files.hasMore || reviews.hasMore || ended.hasMore || possible.hasMore,
@@ -93,10 +96,15 @@ async function patientDocuments(db: Queries, { tenantId, patientId, documents }:
     db,
     tenantId,
     'Document',
-    Prisma.sql`patient_id = ${patientId}::uuid
+    Prisma.sql`patient_id = ${patientId}::uuid AND (withdrawn_at IS NULL OR id = ANY(${ids}::uuid[]))
       ORDER BY array_position(${ids}::uuid[], id), created_at DESC, id DESC LIMIT ${most + 1}`,
   );
-  return { documents: found.slice(0, most), hasMore: found.length > most };
+  const shown = found.slice(0, most);
+  return {
+    documents: shown.filter(({ withdrawnAt }) => withdrawnAt === null),
+    withdrawnDocuments: shown.filter(({ withdrawnAt }) => withdrawnAt !== null),
+    hasMore: found.length > most,
+  };
 }
 
 async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {

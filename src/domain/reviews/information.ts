@@ -4,10 +4,10 @@ import { fieldProblem, Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   findDocuments,
-  foreignDocuments,
   missingDocuments,
   refuse,
   refuseRepeatedIds,
+  unusableDocuments,
   type FoundDocuments,
 } from '../encounters/references.js';
 import { actorOf } from '../encounters/states.js';
@@ -51,7 +51,7 @@ export function requestInformation(
 /**
  * Adds the partner's information and returns the encounter to its place in the queue (R-100).
  * @throws Problem, in this order, validation_failed for an empty body or a repeated document; encounter_not_found,
- * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch
+ * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch, document_withdrawn
  */
 export async function provideInformation(
   context: CallerContext,
@@ -68,8 +68,8 @@ export async function provideInformation(
     const missing = missingDocuments(documents);
     if (missing.length > 0) throw refuse(missing);
     nextState(encounter.status, 'inform', 'partner');
-    const foreign = foreignDocuments(documents, patientId);
-    if (foreign.length > 0) throw refuse(foreign);
+    const unusable = unusableDocuments(documents, patientId).find((faults) => faults.length > 0);
+    if (unusable) throw refuse(unusable);
     const isOpen = Prisma.sql`encounter_id = ${encounterId}::uuid AND provided_at IS NULL`;
     const [open] = await findRows(context.db, tenantId, 'EncounterInformation', isOpen);
     if (!open) throw new Error('an encounter that awaits information has no open question');

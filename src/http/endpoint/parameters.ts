@@ -29,8 +29,8 @@ export interface Head {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Path and query with the types and defaults of the contract. @throws Problem */
-export type ReadParameters = (head: Head) => { readonly path: object; readonly query: object };
+/** Path, query and headers with the types and defaults of the contract. @throws Problem */
+export type ReadParameters = (head: Head) => Readonly<Record<Part, object>>;
 
 export function parameterReader(declared: readonly Parameter[]): ReadParameters {
   // Node gives the names of headers in lower case.

@@ -1,11 +1,12 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
+import { withdrawDocument } from '../../../src/domain/documents/documents.js';
 import { createEncounter, type EncounterRecord } from '../../../src/domain/encounters/encounters.js';
 import { claimEncounter, submitReview } from '../../../src/domain/reviews/review.js';
 import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { revokeApprovals } from '../../../src/domain/reviews/revocation.js';
 import { updatePatient } from '../../../src/domain/patients/update.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
-import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
+import { encounterBody, newDocument, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
 
@@ -87,6 +88,13 @@ const contradictions: Readonly<Record<string, Contradiction>> = {
       async ({ patientId }) =>
       async () =>
         insertDocumentRow(await callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
+  },
+  'a withdrawal of lab results': {
+    event: 'document.withdrawn',
+    async prepare({ patientId }) {
+      const id = await newDocument(harness, partner, patientId);
+      return () => act((transaction) => withdrawDocument(transaction, id, { reason: 'illegible' }));
+    },
   },
 };
 

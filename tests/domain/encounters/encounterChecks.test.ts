@@ -58,6 +58,15 @@ describe('the order of the checks in createEncounter', () => {
   const lackPermission = async ({ json }: Request) => {
     return { json, token: await tokenWithout(harness, partner, 'write:encounter') };
   };
+  const withdrawnDocument = async ({
+    patientId,
+    documentIds = [],
+  }: EncounterBody & { readonly documentIds?: readonly string[] }) => {
+    const id = await newDocument(harness, partner, patientId);
+    const withdrawal = { token: partner.token, json: { reason: 'illegible' } };
+    await call(harness, `POST /documents/${id}/withdraw`, withdrawal);
+    return { documentIds: [...documentIds, id] };
+  };
   const newForeignDocument = async () => newDocument(harness, partner, await newPatient(harness, partner));
   const newTreatmentElsewhere = async () =>
     newProduct(harness, partner, { availability: [{ clinicId: await newClinic(harness, partner), isActive: true }] });
@@ -75,6 +84,7 @@ describe('the order of the checks in createEncounter', () => {
     ['treatment_unavailable_at_clinic', 409, 'availability', withTreatment(newTreatmentElsewhere)],
     ['treatment_not_permitted', 409, 'age', withTreatment(() => newProduct(harness, partner, { minAge: 100 }))],
     ['document_patient_mismatch', 409, 'documents', withValue('documentIds', async () => [await newForeignDocument()])],
+    ['document_withdrawn', 409, 'withdrawal', withBody(withdrawnDocument)],
   ];
 
   it.each(steps)(

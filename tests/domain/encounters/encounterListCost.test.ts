@@ -4,7 +4,7 @@ import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partne
 import type { Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
-import { genericPlan, ownStatementsOf, type Statement } from '../../support/statements.js';
+import { ownStatementsOf, rowsRead } from '../../support/statements.js';
 
 const ENCOUNTERS = 20_000;
 
@@ -40,25 +40,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface PlanNode {
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** The number of rows of encounters and their parts that PostgreSQL reads for a statement. */
-async function rowsRead(statement: Statement): Promise<number> {
-  const below = (node: PlanNode): number => {
-    const own = ['encounter', 'encounter_treatment', 'gfe_item'].includes(node['Relation Name'] ?? '')
-      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
-      : 0;
-    return (node.Plans ?? []).reduce((sum, child) => sum + below(child), own);
-  };
-  return below(await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement));
-}
-
 const after = (minute: number): string =>
   Buffer.from(`${new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()} 999999999`).toString('base64url');
 
@@ -72,7 +53,7 @@ async function expectCheap(target: string, { token }: Partner, maxRows = 60): Pr
   const statements = await ownStatementsOf(ask);
   expect(statements).toHaveLength(1);
   // Eleven encounters (the last tells whether more follow), each with an item and a treatment, and some filtered rows.
-  for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(maxRows);
+  for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(maxRows);
 }
 
 const FAR_BACK = after(ENCOUNTERS / 2);

@@ -1,4 +1,4 @@
-import { encounterBody, newEncounter, newPartner, type Partner } from '../../support/factories.js';
+import { encounterBody, newDocument, newEncounter, newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
@@ -33,6 +33,15 @@ const changes: Readonly<Record<string, { event: string; change(patientId: string
     change: async (patientId) =>
       insertDocumentRow(await callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
   },
+  'a withdrawal of lab results': {
+    event: 'document.withdrawn',
+    change: async (patientId) => {
+      const { id } = await harness.domain.db.prisma.document.findFirstOrThrow({
+        where: { tenantId: partner.tenantId, patientId },
+      });
+      return send(`POST /documents/${id}/withdraw`, { reason: 'wrong_patient' });
+    },
+  },
 };
 
 /** The types of the patient's events, in the order of their commits. */
@@ -49,6 +58,7 @@ it.each(Object.entries(changes))(
     const outcomes = new Set<string>();
     for (let number = 0; number < races; number += 1) {
       const patientId = await insertPatientRow(harness, partner);
+      await newDocument(harness, partner, patientId);
       const encounter = await claim(harness, partner, await newEncounter(harness, partner, { ...given, patientId }));
       const path = `/encounters/${encounter.encounter_id}` as const;
       const read = await reviewBody(harness, partner, encounter);

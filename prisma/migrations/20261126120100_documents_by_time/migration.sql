@@ -1,0 +1,3 @@
+-- The documents of one patient, in the order of the list (R-234).
+CREATE INDEX "document_tenant_id_patient_id_created_at_id_idx" ON "document"("tenant_id", "patient_id", "created_at", "id");
+DROP INDEX "document_tenant_id_patient_id_idx";

@@ -1,0 +1,82 @@
+import { Prisma, type Document } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import type { Bodies, Input } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { ofVisiblePatient } from '../access/visibility.js';
+import { recordEvent } from '../events/record.js';
+import { countFacts } from '../patients/facts.js';
+import { getPatient, lockPatient } from '../patients/patients.js';
+import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import { findRows, updatedRows } from '../transactions/rows.js';
+import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+import { onlyUuid } from '../transactions/uuid.js';
+import { typeOf } from './fileRules.js';
+import { linkDocument } from './links.js';
+
+/** The documents of a patient, the newest first (R-234). @throws Problem patient_not_found, cursor_invalid */
+export async function listPatientDocuments(
+  context: ReadContext,
+  patientId: string,
+  { cursor, limit }: Input<'listPatientDocuments'>['query'],
+): Promise<ListPage<Document>> {
+  const place = cursor === undefined ? undefined : placeOf(cursor, onlyUuid);
+  const isOlder = place ? Prisma.sql`(created_at, id) < (${place.createdAt}, ${place.key}::uuid)` : Prisma.sql`true`;
+  await getPatient(context, patientId);
+  const found = await findRows(
+    context.db,
+    context.caller.tenantId,
+    'Document',
+    Prisma.sql`patient_id = ${patientId}::uuid AND ${isOlder} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
+  );
+  return listPage(found, limit, ({ id, createdAt }) => listCursor(id, createdAt));
+}
+
+/** A document of a patient whom the caller may see. @throws Problem document_not_found */
+async function getDocument({ db, caller }: ReadContext, id: string): Promise<Document> {
+  const isVisible = Prisma.sql`id = ${id}::uuid AND ${ofVisiblePatient(caller)}`;
+  const [document] = await findRows(db, caller.tenantId, 'Document', isVisible);
+  if (!document) throw new Problem('document_not_found');
+  return document;
+}
+
+/** A document with a new link; null if it is withdrawn (R-233). @throws Problem document_not_found */
+export async function openDocument(context: Context, id: string) {
+  const document = await getDocument(context, id);
+  return { document, fileUrl: document.withdrawnAt ? null : await linkDocument(context, document) };
+}
+
+/**
+ * Withdraws a document for good (R-233). A repetition with the same reason changes nothing.
+ * @throws Problem document_not_found; document_withdrawn if it was withdrawn with another reason
+ */
+export async function withdrawDocument(
+  context: CallerContext,
+  id: string,
+  { reason }: Bodies['WithdrawDocumentRequest'],
+): Promise<Document> {
+  const { tenantId } = context.caller;
+  await lockPatient(context, tenantId, (await getDocument(context, id)).patientId);
+  const now = context.now();
+  const withdrawal = { withdrawnAt: now, withdrawalReason: reason, updatedAt: now };
+  const isUsed = Prisma.sql`id = ${id}::uuid AND withdrawn_at IS NULL`;
+  const [withdrawn] = await updatedRows(context.db, tenantId, 'Document', withdrawal, isUsed);
+  if (withdrawn) {
+    await announceDocument(context, withdrawn, 'document.withdrawn');
+    return withdrawn;
+  }
+  const earlier = await getDocument(context, id);
+  if (earlier.withdrawalReason === reason) return earlier;
+  throw new Problem('document_withdrawn', 'The document was withdrawn earlier, with another reason.');
+}
+
+/** Records what happened to a document of a locked patient. Except for an `id-card` it is a new fact (R-50). */
+export async function announceDocument(
+  context: CallerContext,
+  document: Document,
+  type: 'document.created' | 'document.withdrawn',
+): Promise<void> {
+  const { id: documentId, patientId: user_id, tenantId } = document;
+  const docType = typeOf(document);
+  if (docType !== 'id-card') await countFacts(context, { tenantId, patientId: user_id });
+  recordEvent(context, { tenantId, clinicId: null }, type, { documentId, user_id, docType });
+}

@@ -1,0 +1,55 @@
+import type { Client } from 'pg';
+import { copyEncounter } from '../../support/copies.js';
+import { newClient, newClinic, newPartner, type Partner } from '../../support/factories.js';
+import type { Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { completedEncounter } from '../../support/reviews.js';
+import { ownStatementsOf, rowsRead } from '../../support/statements.js';
+
+let service: ObservedHarness;
+let harness: Harness;
+let observer: Client;
+/** A tenant with 5,000 approvals of as many patients, of which each 50th is of one clinic. */
+let partner: Partner;
+/** A client of that tenant that is limited to the clinic. */
+let limited: Partner;
+let clinicId: string;
+beforeAll(async () => {
+  service = await startObservedHarness();
+  ({ harness, observer } = service);
+  partner = await newPartner(harness);
+  clinicId = await newClinic(harness, partner);
+  limited = await newClient(harness, partner.tenantId, undefined, [clinicId]);
+  await completedEncounter(harness, partner);
+  const { id } = await harness.domain.db.prisma.encounter.findFirstOrThrow({ where: { tenantId: partner.tenantId } });
+  // Without triggers and foreign keys, which would only slow the inserts down.
+  await observer.query('SET session_replication_role = replica');
+  await copyEncounter(observer, id, 5_000, {
+    clinic_id: `CASE WHEN copy.n % 50 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 7)::uuid END`,
+    patient_id: 'copy.id',
+  });
+  await observer.query(`UPDATE gfe_item SET clinic_id = encounter.clinic_id,
+    valid_until = valid_until + (encounter.encounter_no % 1000) * interval '1 hour'
+    FROM encounter WHERE encounter.id = encounter_id`);
+  await observer.query('ANALYZE');
+});
+afterAll(() => service.close());
+
+it.each<[filter: string, query: () => object, as?: () => Partner]>([
+  ['without a filter', () => ({})],
+  ['filtered by clinic', () => ({ clinicId })],
+  ['for a client that is limited to a clinic', () => ({}), () => limited],
+])('listRenewals %s reads little more than the page, in one statement', async (_filter, query, as = () => partner) => {
+  const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
+  const ask = async (): Promise<string> => {
+    const { status, body } = await call(harness, `GET /clearances?${parameters.toString()}`, as());
+    expect([status, body.data.length]).toEqual([200, 10]);
+    return body.next_cursor;
+  };
+  parameters.set('cursor', await ask());
+  const statements = await ownStatementsOf(ask);
+  expect(statements).toHaveLength(1);
+  // Eleven approvals (the last tells whether more follow), and as many possible successors, each with its encounter.
+  for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(60);
+});

@@ -1,0 +1,100 @@
+import { newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
+import { call, type Answer } from '../support/http.js';
+import { openHarness } from '../support/openHarness.js';
+import { expectProblem, tokenWithout } from '../support/refusals.js';
+import { ownStatementsOf } from '../support/statements.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+
+const list = (patientId: string, query: Record<string, string> = {}, token = partner.token): Promise<Answer> =>
+  call(harness, `GET /clients/${patientId}/documents?${new URLSearchParams(query).toString()}`, { token });
+const ids = ({ body }: Answer): string[] =>
+  body.data.map(({ documentId }: { readonly documentId: string }) => documentId);
+
+/** A patient with three documents, of which two have the same time; the ids are in the order of the list. */
+async function patientWithThree(): Promise<{ readonly patientId: string; readonly wanted: readonly string[] }> {
+  const patientId = await newPatient(harness, partner);
+  const oldest = await newDocument(harness, partner, patientId);
+  harness.clock.advance(60);
+  const later = [await newDocument(harness, partner, patientId), await newDocument(harness, partner, patientId)];
+  return { patientId, wanted: [...later.sort().reverse(), oldest] };
+}
+
+describe('200', () => {
+  it('lists the documents of a patient without links, the newest first, in pages', async () => {
+    const { patientId, wanted } = await patientWithThree();
+    await newDocument(harness, partner, await newPatient(harness, partner));
+    const all = await list(patientId);
+    expect([ids(all), all.body.next_cursor, all.body.has_more]).toEqual([wanted, null, false]);
+    expect(all.body.data[0]).toEqual({
+      documentId: wanted[0],
+      user_id: patientId,
+      docType: 'lab-results',
+      fileName: 'blood.pdf',
+      contentType: 'application/pdf',
+      sizeBytes: 1,
+      createdAt: harness.clock.now.toISOString(),
+      withdrawn: null,
+    });
+    const first = await list(patientId, { limit: '1' });
+    expect([ids(first), first.body.has_more]).toEqual([wanted.slice(0, 1), true]);
+    const second = await list(patientId, { limit: '2', cursor: first.body.next_cursor });
+    expect([ids(second), second.body.next_cursor]).toEqual([wanted.slice(1), null]);
+  });
+
+  it('shows reason and time of a withdrawal', async () => {
+    const { patientId, wanted } = await patientWithThree();
+    const options = { token: partner.token, json: { reason: 'illegible' } };
+    await call(harness, `POST /documents/${wanted[1]}/withdraw`, options);
+    const { body } = await list(patientId);
+    const withdrawn = { reason: 'illegible', at: harness.clock.now.toISOString() };
+    expect(body.data).toMatchObject([{ withdrawn: null }, { withdrawn }, { withdrawn: null }]);
+  });
+
+  it('is empty for a patient without documents', async () => {
+    const { status, body } = await list(await newPatient(harness, partner));
+    expect([status, body]).toEqual([200, { data: [], next_cursor: null, has_more: false }]);
+  });
+
+  it('sends two statements for any number of documents', async () => {
+    const { patientId } = await patientWithThree();
+    await list(patientId);
+    expect(await ownStatementsOf(() => list(patientId))).toHaveLength(2);
+  });
+
+  it('is audited as a read of the patient', async () => {
+    const patientId = await newPatient(harness, partner);
+    await list(patientId);
+    const where = { tenantId: partner.tenantId, operationId: 'listPatientDocuments', patientId };
+    const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });
+    expect(rows).toMatchObject([{ status: 200, resourceType: 'document' }]);
+  });
+});
+
+describe('400', () => {
+  it.each(['bm9uc2Vuc2U', 'MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDE'])('refuses the cursor %s', async (cursor) => {
+    const patientId = await newPatient(harness, partner);
+    expectProblem(await list(patientId, { cursor }), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
+  });
+});
+
+describe('403', () => {
+  it('needs read:document', async () => {
+    const token = await tokenWithout(harness, partner, 'read:document');
+    expectProblem(await list(await newPatient(harness, partner), {}, token), 403, 'insufficient_permission');
+  });
+});
+
+describe('404', () => {
+  it('does not find a patient whom a limited client may not see', async () => {
+    const { patientId } = await patientWithThree();
+    const { token } = await newClient(
+      harness,
+      partner.tenantId,
+      ['read:document'],
+      [await newClinic(harness, partner)],
+    );
+    expectProblem(await list(patientId, {}, token), 404, 'patient_not_found');
+  });
+});

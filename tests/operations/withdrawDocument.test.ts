@@ -1,0 +1,194 @@
+import { erasePatient } from '../../src/domain/patients/erase.js';
+import {
+  encounterBody,
+  newClient,
+  newClinic,
+  newDocument,
+  newEncounter,
+  newPartner,
+  newPatient,
+} from '../support/factories.js';
+import { sampleFiles, startFileHost } from '../support/fileHost.js';
+import { startHarness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout } from '../support/refusals.js';
+import { askedEncounter, claimedEncounter, completedEncounter, reviewBody, reviewer } from '../support/reviews.js';
+
+const host = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+afterAll(() => Promise.all([harness.close(), host.close()]));
+const partner = await newPartner(harness);
+const { prisma } = harness.domain.db;
+const { tenantId } = partner;
+
+const send = (target: `${'GET' | 'POST'} /${string}`, json?: object, token = partner.token): Promise<Answer> =>
+  call(harness, target, { token, ...(json && { json }) });
+const withdraw = (documentId: string, reason = 'wrong_patient', token?: string): Promise<Answer> =>
+  send(`POST /documents/${documentId}/withdraw`, { reason }, token);
+const upload = async (patientId: string, docType: string): Promise<Answer['body']> => {
+  const json = { url: host.serve('/scan.png', { content: sampleFiles.png }) };
+  return (await send(`POST /clients-documents/${patientId}/upload-url/${docType}`, json)).body;
+};
+const events = (documentId: string) =>
+  prisma.event.findMany({
+    where: { tenantId, type: 'document_withdrawn', data: { path: ['documentId'], equals: documentId } },
+  });
+const factsOf = async (id: string): Promise<bigint> =>
+  (await prisma.patient.findUniqueOrThrow({ where: { tenantId_id: { tenantId, id } } })).factsVersion;
+const chartOf = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await send(`GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
+
+describe('200', () => {
+  it('ends the links to the document, and returns it as withdrawn', async () => {
+    const patientId = await newPatient(harness, partner);
+    const { documentId, fileUrl } = await upload(patientId, 'lab-results');
+    const { body: read } = await send(`GET /documents/${documentId}`);
+    expect((await fetch(fileUrl)).status).toBe(200);
+    harness.clock.advance(60);
+    const { status, body } = await withdraw(documentId);
+    const { fileUrl: _link, ...document } = read;
+    const withdrawn = { reason: 'wrong_patient', at: harness.clock.now.toISOString() };
+    expect([status, body]).toEqual([200, { ...document, withdrawn }]);
+    for (const link of [fileUrl, read.fileUrl]) expect((await fetch(link)).status).toBe(403);
+    expect((await send(`GET /documents/${documentId}`)).body).toEqual({ ...body, fileUrl: null });
+  });
+
+  it('emits document.withdrawn with ids and type only', async () => {
+    const patientId = await newPatient(harness, partner);
+    const documentId = await newDocument(harness, partner, patientId);
+    await withdraw(documentId);
+    const data = { documentId, user_id: patientId, docType: 'lab-results' };
+    expect(await events(documentId)).toMatchObject([{ data, clinicId: null, timestamp: harness.clock.now }]);
+  });
+
+  it('answers a repetition with the same reason as the first, and changes nothing', async () => {
+    const patientId = await newPatient(harness, partner);
+    const documentId = await newDocument(harness, partner, patientId);
+    const first = await withdraw(documentId);
+    const facts = await factsOf(patientId);
+    harness.clock.advance(60);
+    const second = await withdraw(documentId);
+    expect([second.status, second.body]).toEqual([200, first.body]);
+    expect([await factsOf(patientId), (await events(documentId)).length]).toEqual([facts, 1]);
+  });
+
+  it.each([
+    ['lab-results', 1n],
+    ['id-card', 0n],
+  ])('counts the withdrawal of %s as %d new facts of the patient', async (docType, count) => {
+    const patientId = await newPatient(harness, partner);
+    const { documentId } = await upload(patientId, docType);
+    const before = await factsOf(patientId);
+    await withdraw(documentId);
+    expect((await factsOf(patientId)) - before).toBe(count);
+  });
+
+  it('ends the reuse of an approval', async () => {
+    await prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+    const patientId = await newPatient(harness, partner);
+    const documentId = await newDocument(harness, partner, patientId);
+    const { clinicId, treatmentIds } = await completedEncounter(harness, partner, { patientId });
+    const again = { clinicId, treatmentIds, patientId };
+    expect(await newEncounter(harness, partner, again)).toMatchObject({ status: 'completed' });
+    await withdraw(documentId);
+    expect(await newEncounter(harness, partner, again)).toMatchObject({ status: 'pending_review' });
+  });
+
+  it('makes another chart of an encounter in review, which shows the document as withdrawn if it names it', async () => {
+    const patientId = await newPatient(harness, partner);
+    const [named, other] = [
+      await newDocument(harness, partner, patientId),
+      await newDocument(harness, partner, patientId),
+    ];
+    const claimed = await claimedEncounter(harness, partner, { patientId, documentIds: [named] });
+    for (const documentId of [other, named]) {
+      const read = await reviewBody(harness, partner, claimed);
+      await withdraw(documentId, 'superseded');
+      const answer = await send(`POST /encounters/${claimed.encounter_id}/review`, read);
+      expectProblem(answer, 409, 'chart_changed');
+      expect(answer.body.changed).toEqual(['documents']);
+    }
+    const chart = await chartOf(claimed);
+    const { body } = await send(`GET /documents/${named}`);
+    const { fileUrl, ...withdrawn } = body;
+    expect([chart.documents, chart.withdrawnDocuments, fileUrl]).toEqual([[], [withdrawn], null]);
+    expect(chart.encounter.documentIds).toEqual([named]);
+    const review = await reviewBody(harness, partner, claimed);
+    expect((await send(`POST /encounters/${claimed.encounter_id}/review`, review)).status).toBe(200);
+  });
+
+  it('leaves the file in the store, until the patient is erased', async () => {
+    const patientId = await newPatient(harness, partner);
+    const { documentId, userDocument } = await upload(patientId, 'lab-results');
+    await withdraw(documentId);
+    const { objects } = await erasePatient(harness.domain, tenantId, patientId);
+    expect(objects).toEqual([userDocument.blobPath]);
+    expectProblem(await withdraw(documentId), 404, 'document_not_found');
+  });
+});
+
+describe('400', () => {
+  it.each([{}, { reason: 'other' }])('refuses the body %j', async (json) => {
+    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
+    const answer = await send(`POST /documents/${documentId}/withdraw`, json);
+    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/reason' }]);
+  });
+});
+
+describe('403', () => {
+  it('needs write:document', async () => {
+    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
+    const token = await tokenWithout(harness, partner, 'write:document');
+    expectProblem(await withdraw(documentId, 'illegible', token), 403, 'insufficient_permission');
+  });
+});
+
+describe('404', () => {
+  it('does not find a document of a patient whom a limited client may not see', async () => {
+    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
+    const clinicId = await newClinic(harness, partner);
+    const { token } = await newClient(harness, tenantId, ['write:document'], [clinicId]);
+    expectProblem(await withdraw(documentId, 'illegible', token), 404, 'document_not_found');
+    expect((await send(`GET /documents/${documentId}`)).body.withdrawn).toBeNull();
+  });
+});
+
+describe('409', () => {
+  it('refuses another reason than the first', async () => {
+    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
+    const { body } = await withdraw(documentId);
+    expectProblem(await withdraw(documentId, 'illegible'), 409, 'document_withdrawn');
+    expect((await send(`GET /documents/${documentId}`)).body.withdrawn).toEqual(body.withdrawn);
+  });
+
+  it('has one outcome for requests with different reasons at the same time', async () => {
+    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
+    const reasons = ['wrong_patient', 'superseded', 'illegible'];
+    const answers = await Promise.all(reasons.map((reason) => withdraw(documentId, reason)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
+    const winner = reasons[answers.findIndex(({ status }) => status === 200)];
+    expect((await send(`GET /documents/${documentId}`)).body.withdrawn.reason).toBe(winner);
+    expect(await events(documentId)).toHaveLength(1);
+  });
+
+  it('keeps the document out of new encounters, previews and information', async () => {
+    const { patientId, ...given } = await encounterBody(harness, partner);
+    const [kept, withdrawn] = [
+      await newDocument(harness, partner, patientId),
+      await newDocument(harness, partner, patientId),
+    ];
+    const asked = await askedEncounter(harness, partner, { ...given, patientId });
+    await withdraw(withdrawn);
+    const documentIds = [kept, withdrawn];
+    const fault = { pointer: '#/documentIds/1', code: 'document_withdrawn' };
+    const body = { ...given, patientId, documentIds };
+    expectProblem(await send('POST /encounters', body), 409, 'document_withdrawn', [fault]);
+    expect((await send('POST /encounters/preview', body)).body.problems).toMatchObject([fault]);
+    const answer = await send(`POST /encounters/${asked.encounter_id}/information`, { documentIds });
+    expectProblem(answer, 409, 'document_withdrawn', [fault]);
+    expect((await send(`GET /encounters/${asked.encounter_id}`)).body).toMatchObject({
+      documentIds: [],
+      version: asked.version,
+    });
+  });
+});

@@ -1,0 +1,27 @@
+import { cast } from './cast.js';
+import { operationOf, targetOf, type ContractOperation } from './contract.js';
+import type { Answer } from './http.js';
+import type { Provocation } from './provoked.js';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Provokes the refusals of documents in the sandbox of the cast. */
+export function provokedByDocuments(
+  after: (change: () => Promise<unknown>, provoke: Provocation) => Provocation,
+  send: (operation: ContractOperation, changes?: { readonly query?: Body; readonly body?: Body }) => Promise<Answer>,
+): Record<string, Provocation> {
+  const withdraw = (): Promise<Answer> => send(operationOf('withdrawDocument'));
+  const withBody =
+    (body: Body): Provocation =>
+    (operation) =>
+      send(operation, { body });
+  return {
+    document_not_found: (operation) =>
+      targetOf(operation).includes('/documents/')
+        ? send(operation, { query: { documentId: cast.nobody } })
+        : send(operation, { body: { documentIds: [cast.nobody] } }),
+    document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
+    document_withdrawn: after(withdraw, withBody({})),
+    'withdrawDocument document_withdrawn': after(withdraw, withBody({ reason: 'illegible' })),
+  };
+}
