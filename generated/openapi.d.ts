@@ -423,10 +423,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send requested information
-         * @description Answers a provider that asked for information (`awaiting_information`) with notes, documents or both. Notes become
-         *     a dated entry of `information`; documents are added to `documentIds`, where one that is already present is not
-         *     repeated. The encounter returns to its place in the queue.
+         * Send information
+         * @description Adds notes, documents or both to an open encounter, whether or not a provider asked. Notes become a dated entry of
+         *     `information`; documents are added to `documentIds`, where one that is already present is not repeated. An answer
+         *     to a question (`awaiting_information`) returns the encounter to its place in the queue. In every other status the
+         *     encounter keeps its status; during a review the provider reads the chart again before deciding (409 `chart_changed`).
          */
         post: operations["provideInformation"];
         delete?: never;
@@ -1847,7 +1848,7 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter information provided
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          */
         post: {
             parameters: {
@@ -3155,6 +3156,10 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
+            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email`, `insuranceInfo` and `medicalHistory` are not compared. */
+            agrees?: string[];
+            /** @description The other fields of the request that were compared, see `agrees`. */
+            differs?: string[];
             /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
             changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
             /**
@@ -4403,16 +4408,16 @@ export interface components {
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
-        /** @description A provider's question and the partner's answer. */
+        /** @description A provider's question and the partner's answer, or information that the partner sent without a question. */
         InformationExchange: {
             /**
              * Format: date-time
-             * @description Time of the question.
+             * @description Time of the question; without one, that of the information.
              */
             requestedAt: string;
-            /** @description The provider who asked. */
+            /** @description The provider who asked; empty without a question. */
             reviewerRef: string;
-            /** @description The question. */
+            /** @description The question; empty if there was none. */
             message: string;
             /**
              * Format: date-time
@@ -4531,6 +4536,11 @@ export interface components {
              * @description Rises with every change.
              */
             version: number;
+            /**
+             * Format: date-time
+             * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
+             */
+            claimableFrom?: string;
             /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
@@ -5638,7 +5648,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          * @example {
          *       "type": "encounter.information_provided",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -7485,7 +7495,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not waiting for information, a document belongs to another patient or is withdrawn, or the same request is still in progress */
+        /** @description The encounter is final, a document belongs to another patient or is withdrawn, the number of its records has reached the limit, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8059,10 +8069,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with this stored status.
-         * @example pending_review
+         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @example [
+         *       "pending_review",
+         *       "in_review"
+         *     ]
          */
-        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8079,10 +8092,30 @@ export interface components {
          */
         EncounterReference: string;
         /**
+         * @description Only encounters with this kind of review.
+         * @example synchronous
+         */
+        EncounterReviewType: "synchronous" | "asynchronous";
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-01
+         */
+        ScheduledFrom: string;
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-07
+         */
+        ScheduledTo: string;
+        /**
          * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         CreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2026-01-01T00:00:00Z
+         */
+        UpdatedAfter: components["schemas"]["DateTime"];
         /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -8154,6 +8187,11 @@ export interface components {
          */
         OrderHeld: boolean;
         /**
+         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+         * @example pending
+         */
+        OrderFulfilment: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+        /**
          * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
@@ -8196,6 +8234,11 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only events of the encounter with this number, of its approvals and of its order.
+         * @example 100126
+         */
+        EventEncounterId: number;
         /**
          * @description The `id` of the webhook endpoint.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
@@ -8271,11 +8314,6 @@ export interface components {
          * @example TX
          */
         QueueState: string;
-        /**
-         * @description Only encounters with this kind of review.
-         * @example asynchronous
-         */
-        QueueReviewType: "synchronous" | "asynchronous";
         /**
          * @description Only encounters at this clinic.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -9146,8 +9184,11 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with this stored status.
-                 * @example pending_review
+                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @example [
+                 *       "pending_review",
+                 *       "in_review"
+                 *     ]
                  */
                 status?: components["parameters"]["EncounterStatusFilter"];
                 /**
@@ -9166,10 +9207,30 @@ export interface operations {
                  */
                 reference?: components["parameters"]["EncounterReference"];
                 /**
+                 * @description Only encounters with this kind of review.
+                 * @example synchronous
+                 */
+                reviewType?: components["parameters"]["EncounterReviewType"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-01
+                 */
+                scheduled_from?: components["parameters"]["ScheduledFrom"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-07
+                 */
+                scheduled_to?: components["parameters"]["ScheduledTo"];
+                /**
                  * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                updated_after?: components["parameters"]["UpdatedAfter"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -9584,7 +9645,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, back in the queue */
+            /** @description The encounter; after an answer it is back in the queue */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9701,6 +9762,11 @@ export interface operations {
                  * @example false
                  */
                 held?: components["parameters"]["OrderHeld"];
+                /**
+                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+                 * @example pending
+                 */
+                fulfilment?: components["parameters"]["OrderFulfilment"];
                 /**
                  * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
@@ -10135,6 +10201,11 @@ export interface operations {
                  *     ]
                  */
                 types?: components["parameters"]["EventTypes"];
+                /**
+                 * @description Only events of the encounter with this number, of its approvals and of its order.
+                 * @example 100126
+                 */
+                encounter_id?: components["parameters"]["EventEncounterId"];
                 /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
@@ -11124,9 +11195,9 @@ export interface operations {
                 state?: components["parameters"]["QueueState"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
-                reviewType?: components["parameters"]["QueueReviewType"];
+                reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
                  * @description Only encounters at this clinic.
                  * @example 01a05c32-5e80-7000-8000-00000000c101

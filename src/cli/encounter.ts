@@ -16,7 +16,7 @@ export function addEncounterCommands(program: Command, terminal: CliIo): void {
 
   const listing = 'list the newest encounters of a tenant';
   addListCommand(encounter, 'list', listing, ['--tenant lakeside --status pending_review'])
-    .addOption(new Option('--status <status>', 'encounters with this status').choices(statuses))
+    .addOption(new Option('--status <status...>', 'encounters with one of these statuses').choices(statuses))
     .option('--patient-id <user-id>', 'encounters of this patient', uuidOr('Give the user_id of the patient.'))
     .option('--reference <text>', "encounters with this reference, the partner's own id")
     .action(async ({ tenant, json, ...filter }) => {
