@@ -1,4 +1,4 @@
-import { newPartner, newPatient } from '../../support/factories.js';
+import { newEncounter, newPartner, newPatient } from '../../support/factories.js';
 import { openHarness } from '../../support/openHarness.js';
 import { call } from '../../support/http.js';
 
@@ -8,6 +8,7 @@ const { token } = partner;
 
 const records = {
   updatePatient: async () => `/clients/${await newPatient(harness, partner)}`,
+  updateEncounter: async () => `/encounters/${(await newEncounter(harness, partner)).encounter_id}`,
 };
 
 const read = async (path: string) => {
