@@ -1,4 +1,3 @@
-import { configureTenant } from '../../src/domain/access/tenants.js';
 import {
   newCategory,
   newClinic,
@@ -7,7 +6,6 @@ import {
   newPartner,
   newPatient,
   newProduct,
-  type Partner,
 } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
@@ -159,41 +157,6 @@ describe('200', () => {
     await call(harness, `POST /documents/${documentIds[0]}/withdraw`, { token: partner.token, json });
     const treatmentIds = [await newProduct(harness, partner)];
     expect((await patch(encounter, { treatmentIds })).body).toMatchObject({ treatmentIds, documentIds });
-  });
-});
-
-describe('200 of a tenant that reuses approvals', () => {
-  let reusing: Partner;
-  beforeAll(async () => {
-    reusing = await newPartner(harness);
-    await configureTenant(harness.domain, reusing.tenantId, { gfeReuse: true });
-  });
-
-  it('completes the encounter when earlier approvals cover the remaining items, and creates its order', async () => {
-    const treatmentIds = [await newProduct(harness, reusing), await newProduct(harness, reusing)];
-    const earlier = await newEncounter(harness, reusing, { treatmentIds: [treatmentIds[0]] });
-    const { clinicId, patientId } = await reviewed(harness, reusing, earlier);
-    const encounter = await newEncounter(harness, reusing, { clinicId, patientId, treatmentIds });
-    const statuses = ({ gfe_data }: Encounter) => gfe_data.map(({ status }: Encounter) => status);
-    expect([encounter.status, statuses(encounter)]).toEqual(['pending_review', ['approved', 'pending_review']]);
-    const { token } = reusing;
-    const { body } = await patch(encounter, { treatmentIds: [treatmentIds[0]] }, { token });
-    const done = { status: 'completed', completedAt: expect.any(String), order_no: expect.any(String) };
-    expect([body, statuses(body)]).toEqual([expect.objectContaining(done), ['approved']]);
-    expect(recordOf((await get(encounter, reusing)).body)).toEqual(body);
-    const types = (await eventsOf(harness, encounter)).map(([type]) => type);
-    expect(types.slice(-3)).toEqual(['encounter.updated', 'encounter.completed', 'order.created']);
-  });
-
-  it('reuses no approval that ended since the creation', async () => {
-    const treatmentIds = [await newProduct(harness, reusing), await newProduct(harness, reusing)];
-    const first = await newEncounter(harness, reusing, { treatmentIds: [treatmentIds[0]] });
-    const { clinicId, patientId } = await reviewed(harness, reusing, first);
-    const encounter = await newEncounter(harness, reusing, { clinicId, patientId, treatmentIds });
-    const { token } = reusing;
-    await call(harness, `PATCH /clients/${patientId}`, { token, json: { medicalHistory: 'Asthma' } });
-    const { body } = await patch(encounter, { treatmentIds: treatmentIds.toReversed() }, { token });
-    expect(body.gfe_data.map(({ status }: Encounter) => status)).toEqual(['pending_review', 'pending_review']);
   });
 });
 

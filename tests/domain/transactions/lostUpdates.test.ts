@@ -26,7 +26,7 @@ async function write(path: string, writer: number) {
 
 it.each(Object.entries(records))('%s with If-Match lets one of 50 writers win each version', async (_id, create) => {
   const path = await create();
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2]) {
     const before = await read(path);
     const writes = await Promise.all(Array.from({ length: 50 }, (_, index) => write(path, 100 * round + index)));
     const winners = writes.filter(({ status }) => status === 200);
