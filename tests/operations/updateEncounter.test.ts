@@ -60,7 +60,8 @@ const makers: Readonly<Record<string, () => Promise<Encounter>>> = {
 describe('200', () => {
   it.each(Object.entries(makers))('changes reference and metadata while %s', async (_status, make) => {
     const encounter = await make();
-    const { encounter_id, gfe_no, version } = encounter;
+    const { encounter_id, gfe_no } = encounter;
+    const version = encounter.version as number;
     const sent = { reference: 'APPT-1', metadata: { room: '4', kind: 'first' } };
     const { status, body, headers } = await patch(encounter, sent);
     expect(status).toBe(200);
