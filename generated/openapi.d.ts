@@ -431,10 +431,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send requested information
-         * @description Answers a provider that asked for information (`awaiting_information`) with notes, documents or both. Notes become
-         *     a dated entry of `information`; documents are added to `documentIds`, where one that is already present is not
-         *     repeated. The encounter returns to its place in the queue.
+         * Send information
+         * @description Adds notes, documents or both to an open encounter, whether or not a provider asked. Notes become a dated entry of
+         *     `information`; documents are added to `documentIds`, where one that is already present is not repeated. An answer
+         *     to a question (`awaiting_information`) returns the encounter to its place in the queue. In every other status the
+         *     encounter keeps its status; during a review the provider reads the chart again before deciding (409 `chart_changed`).
          */
         post: operations["provideInformation"];
         delete?: never;
@@ -1855,7 +1856,7 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter information provided
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          */
         post: {
             parameters: {
@@ -4475,16 +4476,16 @@ export interface components {
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
-        /** @description A provider's question and the partner's answer. */
+        /** @description A provider's question and the partner's answer, or information that the partner sent without a question. */
         InformationExchange: {
             /**
              * Format: date-time
-             * @description Time of the question.
+             * @description Time of the question; without one, that of the information.
              */
             requestedAt: string;
-            /** @description The provider who asked. */
+            /** @description The provider who asked; empty without a question. */
             reviewerRef: string;
-            /** @description The question. */
+            /** @description The question; empty if there was none. */
             message: string;
             /**
              * Format: date-time
@@ -5738,7 +5739,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          * @example {
          *       "type": "encounter.information_provided",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -7646,7 +7647,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not waiting for information, a document belongs to another patient or is withdrawn, or the same request is still in progress */
+        /** @description The encounter is final, a document belongs to another patient or is withdrawn, the number of its records has reached the limit, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -9860,7 +9861,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, back in the queue */
+            /** @description The encounter; after an answer it is back in the queue */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
