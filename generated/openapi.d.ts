@@ -3228,6 +3228,10 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
+            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email`, `insuranceInfo` and `medicalHistory` are not compared. */
+            agrees?: string[];
+            /** @description The other fields of the request that were compared, see `agrees`. */
+            differs?: string[];
             /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
             changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
             /**

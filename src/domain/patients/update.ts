@@ -8,21 +8,10 @@ import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { patchedMetadata } from './metadata.js';
-import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
+import { birthDate, columnOf, emailTaken, getPatient, lockPatient } from './patients.js';
 import { identityColumns, unverified } from './verification.js';
 
 type Patch = Schemas['PatientPatch'];
-
-/** The columns whose names differ from those of the request. */
-const renamed = {
-  gender: 'sex',
-  address: 'address1',
-  postalCode: 'postal',
-  isActive: 'accountIsActive',
-} as const satisfies Partial<Record<keyof Patch, keyof Patient>>;
-
-const isRenamed = (field: keyof Patch): field is keyof typeof renamed => field in renamed;
-const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? renamed[field] : field);
 
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
