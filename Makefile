@@ -90,7 +90,7 @@ bench: build ## CPU time per request against a plain server in the same run, mem
 	$(TSX) scripts/bench/main.ts $(ARGS)
 
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
-	$(TSX) scripts/bench/growth.ts
+	$(TSX) scripts/bench/growth.ts $(ARGS)
 
 mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'

@@ -163,6 +163,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clients-documents/{id}/upload-url/{documentType}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a document from a URL
+         * @description Downloads the file from the URL, stores it and links it to the patient. The response comes when the file is
+         *     stored; allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. The content decides the file
+         *     type.
+         *
+         *     A patient that does not exist, or that the caller cannot access, gives 401 with the code `patient_access_denied`,
+         *     and the file is not fetched. The token is valid: do not renew it.
+         */
+        post: operations["uploadPatientDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clients/{id}/documents": {
         parameters: {
             query?: never;
@@ -220,31 +245,6 @@ export interface paths {
          *     earlier approvals are not reused. Repeat a request with the same `reason` freely.
          */
         post: operations["withdrawDocument"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/clients-documents/{id}/upload-url/{documentType}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The response comes when the file is
-         *     stored; allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. The content decides the file
-         *     type.
-         *
-         *     A patient that does not exist, or that the caller cannot access, gives 401 with the code `patient_access_denied`,
-         *     and the file is not fetched. The token is valid: do not renew it.
-         */
-        post: operations["uploadPatientDocument"];
         delete?: never;
         options?: never;
         head?: never;
@@ -423,10 +423,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send requested information
-         * @description Answers a provider that asked for information (`awaiting_information`) with notes, documents or both. Notes become
-         *     a dated entry of `information`; documents are added to `documentIds`, where one that is already present is not
-         *     repeated. The encounter returns to its place in the queue.
+         * Send information
+         * @description Adds notes, documents or both to an open encounter, whether or not a provider asked. Notes become a dated entry of
+         *     `information`; documents are added to `documentIds`, where one that is already present is not repeated. An answer
+         *     to a question (`awaiting_information`) returns the encounter to its place in the queue. In every other status the
+         *     encounter keeps its status; during a review the provider reads the chart again before deciding (409 `chart_changed`).
          */
         post: operations["provideInformation"];
         delete?: never;
@@ -721,8 +722,8 @@ export interface paths {
          *     that your receiver accepts deliveries while you change it. A second rotation within that time ends the older
          *     secret.
          *
-         *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
-         *     response, rotate with another key.
+         *     A replay by `Idempotency-Key` has `secretNotice` instead of `secret`, because stored responses do not contain it. If
+         *     you lost the first response, rotate with another key.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1847,7 +1848,7 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter information provided
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          */
         post: {
             parameters: {
@@ -4162,91 +4163,6 @@ export interface components {
             /** @description Counts the products that match. */
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description Null if the document may be used. A withdrawal is final. */
-        DocumentWithdrawal: {
-            /**
-             * @description Why the document must not be used; `superseded` by a later document.
-             * @example wrong_patient
-             */
-            reason: "wrong_patient" | "superseded" | "illegible";
-            /**
-             * Format: date-time
-             * @description Time of the withdrawal.
-             * @example 2026-11-20T16:10:00.000Z
-             */
-            at: string;
-        } | null;
-        PatientDocument: {
-            /**
-             * Format: uuid
-             * @description Id of the document.
-             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
-             */
-            documentId: string;
-            /**
-             * Format: uuid
-             * @description The patient.
-             * @example 01a10caf-a4c0-7000-8000-00000000d001
-             */
-            user_id: string;
-            /**
-             * @description The `documentType` of the upload.
-             * @example intake-forms
-             */
-            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
-            /**
-             * @description Name of the file.
-             * @example jane-miller-intake.pdf
-             */
-            fileName: string;
-            /**
-             * @description MIME type, detected in the content of the file.
-             * @example application/pdf
-             */
-            contentType: string;
-            /**
-             * Format: int64
-             * @description Size of the file.
-             * @example 192
-             */
-            sizeBytes: number;
-            /**
-             * Format: date-time
-             * @description Time of storage.
-             * @example 2026-11-20T16:05:00.000Z
-             */
-            createdAt: string;
-            withdrawn: components["schemas"]["DocumentWithdrawal"];
-        };
-        PatientDocumentList: {
-            /** @description Documents, the newest first. */
-            data: components["schemas"]["PatientDocument"][];
-            /**
-             * @description The `cursor` of the next page; null on the last one.
-             * @example MjAyNi0xMS0yMFQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
-             */
-            next_cursor: string | null;
-            /** @description Another page follows. */
-            has_more: boolean;
-        };
-        /** @description A document with a new link. */
-        LinkedDocument: components["schemas"]["PatientDocument"] & {
-            /**
-             * Format: uri
-             * @description Signed link that works for 900 seconds, for anyone who has it; null if the document is withdrawn.
-             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
-             */
-            fileUrl: string | null;
-        };
-        /**
-         * @description Why the document must not be used; `superseded` by a later document.
-         * @example wrong_patient
-         * @enum {string}
-         */
-        WithdrawalReason: "wrong_patient" | "superseded" | "illegible";
-        WithdrawDocumentRequest: {
-            reason: components["schemas"]["WithdrawalReason"];
-        };
         UploadPatientDocumentRequest: {
             /** @description Absolute https URL of the file, without user name and password. The host must deliver the file within 30 seconds, with at most three redirects. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
@@ -4336,6 +4252,91 @@ export interface components {
             /** @description The record of the document. */
             userDocument: components["schemas"]["UserDocument"];
         };
+        /** @description Null if the document may be used. A withdrawal is final. */
+        DocumentWithdrawal: {
+            /**
+             * @description Why the document must not be used; `superseded` by a later document.
+             * @example wrong_patient
+             */
+            reason: "wrong_patient" | "superseded" | "illegible";
+            /**
+             * Format: date-time
+             * @description Time of the withdrawal.
+             * @example 2026-11-20T16:10:00.000Z
+             */
+            at: string;
+        } | null;
+        PatientDocument: {
+            /**
+             * Format: uuid
+             * @description Id of the document.
+             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+             */
+            documentId: string;
+            /**
+             * Format: uuid
+             * @description The patient.
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            user_id: string;
+            /**
+             * @description The `documentType` of the upload.
+             * @example intake-forms
+             */
+            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            /**
+             * @description Name of the file.
+             * @example jane-miller-intake.pdf
+             */
+            fileName: string;
+            /**
+             * @description MIME type, detected in the content of the file.
+             * @example application/pdf
+             */
+            contentType: string;
+            /**
+             * Format: int64
+             * @description Size of the file.
+             * @example 192
+             */
+            sizeBytes: number;
+            /**
+             * Format: date-time
+             * @description Time of storage.
+             * @example 2026-11-20T16:05:00.000Z
+             */
+            createdAt: string;
+            withdrawn: components["schemas"]["DocumentWithdrawal"];
+        };
+        PatientDocumentList: {
+            /** @description Documents, the newest first. */
+            data: components["schemas"]["PatientDocument"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MjAyNi0xMS0yMFQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
+             */
+            next_cursor: string | null;
+            /** @description Another page follows. */
+            has_more: boolean;
+        };
+        /** @description A document with a new link. */
+        LinkedDocument: components["schemas"]["PatientDocument"] & {
+            /**
+             * Format: uri
+             * @description Signed link that works for 900 seconds, for anyone who has it; null if the document is withdrawn.
+             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
+             */
+            fileUrl: string | null;
+        };
+        /**
+         * @description Why the document must not be used; `superseded` by a later document.
+         * @example wrong_patient
+         * @enum {string}
+         */
+        WithdrawalReason: "wrong_patient" | "superseded" | "illegible";
+        WithdrawDocumentRequest: {
+            reason: components["schemas"]["WithdrawalReason"];
+        };
         /**
          * Format: date-time
          * @description An instant in RFC 3339 format: date, `T`, time, and `Z` or an offset with a colon such as `-06:00`; no blanks. Seconds may have any number of decimals, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
@@ -4403,16 +4404,16 @@ export interface components {
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
-        /** @description A provider's question and the partner's answer. */
+        /** @description A provider's question and the partner's answer, or information that the partner sent without a question. */
         InformationExchange: {
             /**
              * Format: date-time
-             * @description Time of the question.
+             * @description Time of the question; without one, that of the information.
              */
             requestedAt: string;
-            /** @description The provider who asked. */
+            /** @description The provider who asked; empty without a question. */
             reviewerRef: string;
-            /** @description The question. */
+            /** @description The question; empty if there was none. */
             message: string;
             /**
              * Format: date-time
@@ -4531,6 +4532,11 @@ export interface components {
              * @description Rises with every change.
              */
             version: number;
+            /**
+             * Format: date-time
+             * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
+             */
+            claimableFrom?: string;
             /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
@@ -5638,7 +5644,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          * @example {
          *       "type": "encounter.information_provided",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -6280,9 +6286,12 @@ export interface components {
         };
         /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
         secret: string;
+        /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+        secretNotice: string;
         /** @description An endpoint with its secret, which no other response and no replay of this one shows. */
         NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
             secret?: components["schemas"]["secret"];
+            secretNotice?: components["schemas"]["secretNotice"];
         };
         /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
@@ -6306,6 +6315,8 @@ export interface components {
         WebhookSecret: {
             /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
             secret?: string;
+            /** @description Only in a replay by `Idempotency-Key`, in place of `secret`. A text for people; do not parse it. */
+            secretNotice?: string;
             /**
              * Format: date-time
              * @description Until then the previous secret also signs.
@@ -7191,21 +7202,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is missing, unknown or malformed */
-        BadRequestBody: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description Another patient has this e-mail; nothing was changed */
+        /** @description Another patient has this e-mail, or the same request is still in progress; nothing was changed */
         UpdatePatientConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -7213,6 +7210,7 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Cache-Control": components["headers"]["CacheControlNoStore"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7263,49 +7261,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A parameter is missing, unknown or malformed */
-        CursorBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description No document has this id */
-        DocumentNotFound: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description The document is withdrawn with another reason, or the same request is still in progress */
-        WithdrawDocumentConflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                "Retry-After": components["headers"]["RetryAfterOptional"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The body or a parameter is malformed, or the file cannot be fetched or accepted */
         UploadPatientDocumentBadRequest: {
             headers: {
@@ -7337,6 +7292,49 @@ export interface components {
         };
         /** @description The same request is still in progress */
         IdempotencyConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter is missing, unknown or malformed */
+        CursorBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No document has this id */
+        DocumentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The document is withdrawn with another reason, or the same request is still in progress */
+        WithdrawDocumentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7493,7 +7491,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not waiting for information, a document belongs to another patient or is withdrawn, or the same request is still in progress */
+        /** @description The encounter is final, a document belongs to another patient or is withdrawn, the number of its records has reached the limit, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -7551,13 +7549,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is paid or final, or has payments or shipments */
+        /** @description The order is paid or final, has payments or shipments, or the same request is still in progress */
         CancelOrderConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7608,8 +7607,23 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The lines are held, the current status of a line or of the order does not allow this, or the address is incomplete */
+        /** @description The lines are held, the current status of a line or of the order does not allow this, the address is incomplete, or the same request is still in progress */
         RecordFulfilmentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is missing, unknown or malformed */
+        BadRequestBody: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7650,8 +7664,8 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or the key is malformed, or the URL is not allowed */
-        CreateWebhookEndpointBadRequest: {
+        /** @description The body, a parameter or the key is malformed, or the URL is not allowed */
+        WebhookEndpointBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7693,22 +7707,8 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is malformed, or the URL is not allowed */
-        UpdateWebhookEndpointBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description A parameter or the key is unknown or malformed */
-        RotateWebhookSecretBadRequest: {
+        BadRequestKey: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -7721,13 +7721,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The endpoint is disabled */
+        /** @description The endpoint is disabled, or the same request is still in progress */
         WebhookEndpointConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7764,13 +7765,14 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of the encounter does not allow this, or its number of records has reached the limit */
+        /** @description The current status of the encounter does not allow this, its number of records has reached the limit, or the same request is still in progress */
         SimulateConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7793,7 +7795,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The current status of the verification does not allow this */
+        /** @description The current status of the verification does not allow this, or the same request is still in progress */
         VerificationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -7801,6 +7803,7 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Cache-Control": components["headers"]["CacheControlNoStore"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7839,12 +7842,27 @@ export interface components {
             };
         };
         /** @description The encounter is not claimed, or claimed by another provider */
+        ChartConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not claimed, or claimed by another provider, or the same request is still in progress */
         ReleaseEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -7985,7 +8003,7 @@ export interface components {
         PatientId: components["schemas"]["Uuid"];
         /**
          * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-         * @example "3"
+         * @example *
          */
         IfMatch: string;
         /**
@@ -8032,6 +8050,11 @@ export interface components {
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
         /**
+         * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
+         * @example intake-forms
+         */
+        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+        /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
          */
@@ -8042,15 +8065,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
-         * @example intake-forms
+         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @example [
+         *       "pending_review",
+         *       "in_review"
+         *     ]
          */
-        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
-        /**
-         * @description Only encounters with this stored status.
-         * @example pending_review
-         */
-        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8067,10 +8088,30 @@ export interface components {
          */
         EncounterReference: string;
         /**
+         * @description Only encounters with this kind of review.
+         * @example synchronous
+         */
+        EncounterReviewType: "synchronous" | "asynchronous";
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-01
+         */
+        ScheduledFrom: string;
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-07
+         */
+        ScheduledTo: string;
+        /**
          * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         CreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2026-01-01T00:00:00Z
+         */
+        UpdatedAfter: components["schemas"]["DateTime"];
         /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -8142,6 +8183,11 @@ export interface components {
          */
         OrderHeld: boolean;
         /**
+         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+         * @example pending
+         */
+        OrderFulfilment: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+        /**
          * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
@@ -8184,6 +8230,11 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only events of the encounter with this number, of its approvals and of its order.
+         * @example 100126
+         */
+        EventEncounterId: number;
         /**
          * @description The `id` of the webhook endpoint.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
@@ -8259,11 +8310,6 @@ export interface components {
          * @example TX
          */
         QueueState: string;
-        /**
-         * @description Only encounters with this kind of review.
-         * @example asynchronous
-         */
-        QueueReviewType: "synchronous" | "asynchronous";
         /**
          * @description Only encounters at this clinic.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -8674,8 +8720,13 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
-                 * @example "3"
+                 * @example *
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -8708,6 +8759,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -8715,7 +8767,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpdatedPatient"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["PatientNotFound"];
@@ -8909,6 +8961,66 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    uploadPatientDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+                /**
+                 * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
+                 * @example intake-forms
+                 */
+                documentType: components["parameters"]["DocumentType"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
+            };
+        };
+        responses: {
+            /** @description The stored document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
+                };
+            };
+            400: components["responses"]["UploadPatientDocumentBadRequest"];
+            401: components["responses"]["UploadPatientDocumentUnauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listPatientDocuments: {
         parameters: {
             query: {
@@ -9064,72 +9176,15 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
-    uploadPatientDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
-                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
-                 * @example error=rate_limited
-                 */
-                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
-            };
-            path: {
-                /**
-                 * @description The `user_id` of the patient.
-                 * @example 01a10caf-a4c0-7000-8000-00000000d001
-                 */
-                id: components["parameters"]["PatientId"];
-                /**
-                 * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
-                 * @example intake-forms
-                 */
-                documentType: components["parameters"]["DocumentType"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
-            };
-        };
-        responses: {
-            /** @description The stored document */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
-                };
-            };
-            400: components["responses"]["UploadPatientDocumentBadRequest"];
-            401: components["responses"]["UploadPatientDocumentUnauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["IdempotencyConflict"];
-            413: components["responses"]["BodyTooLarge"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
     listEncounters: {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with this stored status.
-                 * @example pending_review
+                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @example [
+                 *       "pending_review",
+                 *       "in_review"
+                 *     ]
                  */
                 status?: components["parameters"]["EncounterStatusFilter"];
                 /**
@@ -9148,10 +9203,30 @@ export interface operations {
                  */
                 reference?: components["parameters"]["EncounterReference"];
                 /**
+                 * @description Only encounters with this kind of review.
+                 * @example synchronous
+                 */
+                reviewType?: components["parameters"]["EncounterReviewType"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-01
+                 */
+                scheduled_from?: components["parameters"]["ScheduledFrom"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-07
+                 */
+                scheduled_to?: components["parameters"]["ScheduledTo"];
+                /**
                  * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                updated_after?: components["parameters"]["UpdatedAfter"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -9566,7 +9641,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, back in the queue */
+            /** @description The encounter; after an answer it is back in the queue */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9683,6 +9758,11 @@ export interface operations {
                  * @example false
                  */
                 held?: components["parameters"]["OrderHeld"];
+                /**
+                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+                 * @example pending
+                 */
+                fulfilment?: components["parameters"]["OrderFulfilment"];
                 /**
                  * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
@@ -9843,6 +9923,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -9871,13 +9956,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
@@ -9949,6 +10035,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -9977,13 +10068,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["RecordFulfilmentNotFound"];
@@ -10106,6 +10198,11 @@ export interface operations {
                  */
                 types?: components["parameters"]["EventTypes"];
                 /**
+                 * @description Only events of the encounter with this number, of its approvals and of its order.
+                 * @example 100126
+                 */
+                encounter_id?: components["parameters"]["EventEncounterId"];
+                /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
@@ -10221,7 +10318,7 @@ export interface operations {
                     "application/json": components["schemas"]["NewWebhookEndpoint"];
                 };
             };
-            400: components["responses"]["CreateWebhookEndpointBadRequest"];
+            400: components["responses"]["WebhookEndpointBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["CreateWebhookEndpointConflict"];
@@ -10321,6 +10418,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -10350,16 +10452,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookEndpoint"];
                 };
             };
-            400: components["responses"]["UpdateWebhookEndpointBadRequest"];
+            400: components["responses"]["WebhookEndpointBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -10407,7 +10511,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
-            400: components["responses"]["RotateWebhookSecretBadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -10421,6 +10525,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10446,13 +10555,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PingedEndpoint"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -10466,6 +10576,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10495,13 +10610,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookReplay"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
@@ -10577,6 +10693,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -10606,13 +10727,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestKey"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookDeliveryNotFound"];
@@ -10690,6 +10812,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -10718,13 +10845,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Encounter"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SimulateForbidden"];
             404: components["responses"]["EncounterNotFound"];
@@ -10739,6 +10867,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -10768,13 +10901,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PatientRecord"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
             404: components["responses"]["PatientNotFound"];
@@ -11057,9 +11191,9 @@ export interface operations {
                 state?: components["parameters"]["QueueState"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
-                reviewType?: components["parameters"]["QueueReviewType"];
+                reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
                  * @description Only encounters at this clinic.
                  * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -11206,7 +11340,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
-            409: components["responses"]["ReleaseEncounterConflict"];
+            409: components["responses"]["ChartConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -11216,6 +11350,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
@@ -11245,13 +11384,14 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Encounter"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];

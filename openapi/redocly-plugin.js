@@ -64,6 +64,18 @@ const limitHeaders = () => ({
   },
 });
 
+/** POSTs that only read, issue a token or empty the sandbox, its keys included. */
+const withoutKey = ['issueToken', 'getEncounterStatus', 'previewEncounter', 'resetSandbox'];
+
+/** A caller that lost the response repeats the request without repeating the change (R-235). */
+const keyOfEachChange = () => ({
+  Operation({ operationId, parameters = [] }, { report, resolve, key }) {
+    const takesKey = parameters.some((parameter) => resolve(parameter).node.name === 'Idempotency-Key');
+    if (takesKey === (['post', 'patch'].includes(key) && !withoutKey.includes(operationId))) return;
+    report({ message: 'A POST or PATCH takes an Idempotency-Key if and only if it changes something (R-235).' });
+  },
+});
+
 /** Calls `visit` with each schema of a request body or parameter, however deep, and with the place to report. */
 const eachSchema = (node, location, resolve, visit) => {
   if (node.$ref) {
@@ -210,6 +222,7 @@ const rules = {
   'errors-are-problems': errorsAreProblems,
   'headers-of-each-response': headersOfEachResponse,
   'limit-headers': limitHeaders,
+  'key-of-each-change': keyOfEachChange,
   'request-texts': requestTexts,
   'closed-requests': closedRequests,
 };

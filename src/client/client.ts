@@ -5,7 +5,7 @@ import createFetchClient, {
   type MethodResponse,
 } from 'openapi-fetch';
 import type { paths } from '../../generated/client/contract.js';
-import { keyedPaths } from '../../generated/client/values.js';
+import { keyedOperations } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
 import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
@@ -76,7 +76,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   });
   client.use({
     onRequest({ request, schemaPath }) {
-      const takesKey = request.method === 'POST' && keyedPaths.includes(schemaPath as (typeof keyedPaths)[number]);
+      const takesKey = keyedOperations.some((operation) => operation === `${request.method} ${schemaPath}`);
       if (takesKey && !request.headers.has('Idempotency-Key')) {
         request.headers.set('Idempotency-Key', crypto.randomUUID());
       }

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.js';
 import { checkUrl, createEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
-import { withIdempotency } from './withIdempotency.js';
+import { withIdempotency, withoutSecret } from './withIdempotency.js';
 
 /** POST /webhook-endpoints: only this response and that of a rotation contain the secret. */
 export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async ({ body }, context) => {
@@ -12,6 +12,6 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
       const { endpoint, secret } = await createEndpoint(transaction, body);
       return { status: 201, body: { ...webhookEndpointView(endpoint), secret } };
     },
-    ({ status, body: { secret: _shownOnce, ...shown } }) => ({ status, body: shown }),
+    withoutSecret,
   );
 };

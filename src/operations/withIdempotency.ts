@@ -36,6 +36,13 @@ export async function withIdempotency<R extends Response>(
   return response;
 }
 
+/** A response with a secret as it is stored and replayed: a notice takes the place of the secret (D-197). */
+export function withoutSecret({ status, body }: Response): Response {
+  const { secret: _shownOnce, ...shown } = body as { readonly secret?: string };
+  const secretNotice = 'A replay does not show the secret. If you lost it, rotate it with a new Idempotency-Key.';
+  return { status, body: { ...shown, secretNotice } };
+}
+
 /** The stored response of this key; null = none. @throws Problem idempotency_key_reused */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));

@@ -94,15 +94,13 @@ it('retries a keyed request with the same key after Retry-After, but neither a k
   expect(namesOf(late).filter((name) => name === 'GET /clinics')).toHaveLength(1);
 
   const keyless = watched((name) => {
-    if (name.endsWith('/release')) return problem(503, 'dependency_unavailable', seconds(0));
+    if (name === 'POST /sandbox/reset') return problem(503, 'dependency_unavailable', seconds(0));
     return name === 'GET /clients' ? problem(500, 'internal_error', seconds(0)) : undefined;
   });
-  const release = { params: { path: { encounter_id: 101_000 } }, body: { reviewerRef: 'NPI-1' } };
-  const released = keyless.ces.post('/encounters/{encounter_id}/release', release).catch(refusal);
-  expect(await released).toMatchObject({ status: 503 });
+  expect(await keyless.ces.post('/sandbox/reset').catch(refusal)).toMatchObject({ status: 503 });
   const patients = keyless.ces.get('/clients', { params: { query: { email: 'jane@example.com' } } }).catch(refusal);
   expect(await patients).toMatchObject({ status: 500 });
-  expect(namesOf(keyless).slice(1)).toEqual(['POST /encounters/101000/release', 'GET /clients']);
+  expect(namesOf(keyless).slice(1)).toEqual(['POST /sandbox/reset', 'GET /clients']);
 
   const own = watched();
   const params = { header: { 'Idempotency-Key': 'mine' } };

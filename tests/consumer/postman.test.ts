@@ -78,6 +78,9 @@ withTools(
       'List states 200',
       'List products 200',
       'Upload a document from a URL 200',
+      'List documents of a patient 200',
+      'Retrieve a document 200',
+      'Withdraw a document 200',
     ]);
   },
   60_000,

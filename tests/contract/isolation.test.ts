@@ -26,6 +26,7 @@ const unknown: Omit<Records, 'encounter'> = {
   treatmentIds: [uuid],
   documentIds: [uuid],
   documentId: uuid,
+  spareDocumentId: uuid,
   categoryId: uuid,
   encounter_id: 999_999_999,
   gfe_no: 'GFE-999999999',
@@ -41,8 +42,9 @@ const unknown: Omit<Records, 'encounter'> = {
 const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   ...(Object.fromEntries(Object.keys(unknown).map((name) => [name, name])) as { [K in keyof typeof unknown]: K }),
   id: 'patientId',
-  // Deleting it must not break the other cases.
+  // Deleting or withdrawing them must not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
+  'withdrawDocument documentId': 'spareDocumentId',
   // tests/operations shows that tenants may use the same e-mail.
   'createPatient email': null,
   'updatePatient email': null,
@@ -109,7 +111,10 @@ async function newRecords(owner: Partner) {
   const { encounter_id, gfe_no, order_no, gfe_data } = await completedEncounter(harness, owner, encounter);
   const paid = (await pay(harness, owner, order_no, { amount: '1.00' })).body;
   const { email } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
-  const documentId = await newDocument(harness, owner, patientId);
+  const [documentId, spareDocumentId] = [
+    await newDocument(harness, owner, patientId),
+    await newDocument(harness, owner, patientId),
+  ];
   return {
     clinicId,
     patientId,
@@ -117,6 +122,7 @@ async function newRecords(owner: Partner) {
     treatmentIds,
     documentIds: [documentId],
     documentId,
+    spareDocumentId,
     categoryId: gfe_data[0].categoryId as string,
     encounter_id: encounter_id as number,
     gfe_no: gfe_no as string,

@@ -42,7 +42,7 @@ describe('200', () => {
     const { secret, previousSecretUntil } = answer.body;
     expect([retry.status, retry.body, retry.headers.get('Idempotent-Replayed')]).toEqual([
       200,
-      { previousSecretUntil },
+      { previousSecretUntil, secretNotice: expect.any(String) },
       'true',
     ]);
     const where = { tenantId: partner.tenantId, id };

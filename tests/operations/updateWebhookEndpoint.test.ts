@@ -1,6 +1,7 @@
 import { newPartner, newPatient } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
+import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
@@ -9,8 +10,8 @@ const partner = await newPartner(harness);
 const { secret: _secret, ...shown } = await newEndpoint(harness, partner, { types: ['order.paid'], description: 'a' });
 let endpoint: Answer['body'] = shown;
 
-const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
-  call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
+const update = (json: object, id: string = endpoint.id, headers = {}): Promise<Answer> =>
+  call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json, headers });
 const stored = () =>
   harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
 
@@ -63,5 +64,14 @@ describe('400', () => {
 describe('404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('409', () => {
+  it('answers idempotency_in_progress while a change with its key runs', async () => {
+    const send = () => update({ description: 'b' }, endpoint.id, { 'Idempotency-Key': 'slow' });
+    const answer = await whileKeyIsUsed(harness, partner, 'updateWebhookEndpoint', 'slow', send);
+    expectProblem(answer, 409, 'idempotency_in_progress');
+    expect((await send()).status).toBe(200);
   });
 });

@@ -2,10 +2,10 @@ import type { RequestListener } from 'node:http';
 import { encounterBody, newDocument, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
 import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
-import type { Answer } from './http.js';
-import { pay } from './orders.js';
+import { call, type Answer } from './http.js';
+import { getOrder, pay } from './orders.js';
 import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from './reviews.js';
-import { newEndpoint } from './webhooks.js';
+import { newEndpoint, newWebhooks } from './webhooks.js';
 
 const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -45,7 +45,31 @@ const onEncounter = (action: string, { encounter_id }: Encounter, right: object,
   failing: { target: `POST /encounters/999999999/${action}`, json: right },
 });
 
-/** The requests of every operation that takes a key. */
+/** Requests for an action on the order of an encounter, of which the failing one names an unknown order. */
+const onOrder = (action: string, { order_no }: Encounter, right: object, other: object): KeyedRequests => ({
+  ...to(`POST /orders/${order_no}/${action}`, right, other, right),
+  failing: { target: `POST /orders/ORD-999999999/${action}`, json: right },
+});
+
+/** Requests without a body, of which the failing one names an unknown id. */
+function bodiless(right: string, other: string, targetOf: (id: string) => string): KeyedRequests {
+  const about = (id: string): Asked => ({ target: targetOf(id), json: {} });
+  return { right: about(right), other: about(other), failing: about(unknownId) };
+}
+
+/** Two new endpoints, after removing the others, because a client may have five. */
+async function twoEndpoints({ harness, partner }: Stage): Promise<[string, string]> {
+  await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId: partner.tenantId } });
+  return [(await newEndpoint(harness, partner)).id, (await newEndpoint(harness, partner)).id];
+}
+
+/** Requests without a body to each of two endpoints and to an unknown one. */
+async function onEndpoints(stage: Stage, action: string): Promise<KeyedRequests> {
+  const [right, other] = await twoEndpoints(stage);
+  return bodiless(right, other, (id) => `POST /webhook-endpoints/${id}/${action}`);
+}
+
+/** The requests of every operation that takes a key. The partner is a sandbox. */
 export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<KeyedRequests>>> = {
   async createPatient({ harness, partner }) {
     const [json, taken] = [patientBody(), patientBody()];
@@ -117,25 +141,66 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     const [other, failing] = ['1.00', '100.01'].map((amount) => ({ ...json, amount }));
     return to(`POST /orders/${order_no}/refunds`, json, other ?? {}, failing ?? {});
   },
-  async createWebhookEndpoint({ harness, partner: { tenantId } }) {
-    // A client may have five.
-    await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId } });
+  async createWebhookEndpoint(stage) {
+    await twoEndpoints(stage);
     const json = { url: 'https://hooks.northwind.example/all' };
     return to('POST /webhook-endpoints', json, { ...json, description: 'All' }, { url: 'https://127.0.0.1/hook' });
   },
-  async rotateWebhookSecret({ harness, partner }) {
-    await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId: partner.tenantId } });
-    // The operation takes no body.
-    const rotationOf = (id: string): Asked => ({ target: `POST /webhook-endpoints/${id}/rotate-secret`, json: {} });
-    const [right, other] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
-    return { right: rotationOf(right.id), other: rotationOf(other.id), failing: rotationOf(harness.domain.newId()) };
+  rotateWebhookSecret: (stage) => onEndpoints(stage, 'rotate-secret'),
+  pingWebhookEndpoint: (stage) => onEndpoints(stage, 'ping'),
+  async updateWebhookEndpoint(stage) {
+    const [id] = await twoEndpoints(stage);
+    const failing = { url: 'https://127.0.0.1/hook' };
+    return to(`PATCH /webhook-endpoints/${id}`, { description: 'All' }, { description: 'Some' }, failing);
+  },
+  async replayWebhookEvents(stage) {
+    const [id] = await twoEndpoints(stage);
+    await newPatient(stage.harness, stage.partner);
+    const json = { after: '2026-01-01T00:00:00Z' };
+    return {
+      ...to(`POST /webhook-endpoints/${id}/replay`, json, { after: '2026-01-02T00:00:00Z' }, {}),
+      failing: { target: `POST /webhook-endpoints/${unknownId}/replay`, json },
+    };
+  },
+  async retryWebhookDelivery(stage) {
+    const { harness, partner } = stage;
+    await twoEndpoints(stage);
+    for (let count = 0; count < 2; count += 1) await newPatient(harness, partner);
+    const { endpoint_id: id } = await newWebhooks(harness, partner);
+    const { data } = (await call(harness, `GET /webhook-endpoints/${id}/deliveries`, partner)).body;
+    return bodiless(data[0].id, data[1].id, (delivery) => `POST /webhook-endpoints/${id}/deliveries/${delivery}/retry`);
+  },
+  async updatePatient({ harness, partner }) {
+    const taken = patientBody();
+    await newPatient(harness, partner, taken);
+    const target = `PATCH /clients/${await newPatient(harness, partner)}`;
+    return to(target, { firstName: 'June' }, { firstName: 'Jane' }, { email: taken['email'] });
+  },
+  async releaseEncounter({ harness, partner }) {
+    const json = { reviewerRef: reviewer };
+    return onEncounter('release', await claimedEncounter(harness, partner), json, { reviewerRef: 'NPI-2' });
+  },
+  async cancelOrder({ harness, partner }) {
+    return onOrder('cancel', await completedEncounter(harness, partner), { reason: 'Declined.' }, { reason: 'Error.' });
+  },
+  async recordFulfilment({ harness, partner }) {
+    const encounter = await completedEncounter(harness, partner);
+    const { pharmacyId } = (await getOrder(harness, partner, encounter.order_no)).body.lines[0];
+    const json = { pharmacyId, status: 'accepted' };
+    return onOrder('fulfilments', encounter, json, { ...json, status: 'exception', reason: 'Stock.' });
   },
   async recordPayment({ harness, partner }) {
-    const { order_no } = await completedEncounter(harness, partner);
-    const json = { amount: '100.00' };
-    return {
-      ...to(`POST /orders/${order_no}/payments`, json, { amount: '1.00' }, {}),
-      failing: { target: 'POST /orders/ORD-999999999/payments', json },
-    };
+    return onOrder('payments', await completedEncounter(harness, partner), { amount: '100.00' }, { amount: '1.00' });
+  },
+  async simulateEncounter({ harness, partner }) {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const of = (id: number): string => `POST /sandbox/encounters/${id}/simulate`;
+    const json = { outcome: 'approve_all' };
+    return { ...to(of(encounter_id), json, { outcome: 'deny_all' }, {}), failing: { target: of(999999999), json } };
+  },
+  async simulateVerification({ harness, partner }) {
+    const of = (id: string): string => `POST /sandbox/clients/${id}/verification`;
+    const [id, json] = [await newPatient(harness, partner), { status: 'INVITED' }];
+    return { ...to(of(id), json, { status: 'VERIFIED' }, {}), failing: { target: of(unknownId), json } };
   },
 };

@@ -21,6 +21,7 @@ const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 /** Every transition that the domain guide allows. */
 const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
   ['pending_review', 'claim', 'provider', 'in_review'],
+  ['pending_review', 'inform', 'partner', 'pending_review'],
   ['pending_review', 'reschedule', 'partner', 'pending_review'],
   ['pending_review', 'cancel', 'partner', 'cancelled'],
   ['pending_review', 'cancel', 'provider', 'cancelled'],
@@ -31,6 +32,7 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
   ['in_review', 'approve', 'claimant', 'completed'],
   ['in_review', 'deny', 'claimant', 'denied'],
   ['in_review', 'ask', 'claimant', 'awaiting_information'],
+  ['in_review', 'inform', 'partner', 'in_review'],
   ['in_review', 'cancel', 'partner', 'cancelled'],
   ['in_review', 'cancel', 'provider', 'cancelled'],
   ['awaiting_information', 'inform', 'partner', 'pending_review'],

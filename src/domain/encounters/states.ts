@@ -24,6 +24,7 @@ interface Transition {
 export const encounterTransitions = {
   pending_review: {
     claim: { to: 'in_review', by: ['provider'] },
+    inform: { to: 'pending_review', by: ['partner'] },
     reschedule: { to: 'pending_review', by: ['partner'] },
     cancel: { to: 'cancelled', by: ['partner', 'provider'] },
     expire: { to: 'expired', by: ['system'] },
@@ -35,6 +36,7 @@ export const encounterTransitions = {
     approve: { to: 'completed', by: ['claimant'] },
     deny: { to: 'denied', by: ['claimant'] },
     ask: { to: 'awaiting_information', by: ['claimant'] },
+    inform: { to: 'in_review', by: ['partner'] },
     cancel: { to: 'cancelled', by: ['partner', 'provider'] },
   },
   awaiting_information: {

@@ -14,7 +14,7 @@ type Filter = Input<'listOrders'>['query'];
 
 /**
  * The tenant's orders, the newest first; a client that is limited to clinics or pharmacies sees theirs only. A page begins at
- * the cursor in an index: that of held lines or of one pharmacy's lines, if the filter has one.
+ * the cursor in an index: that of held lines, or of the lines of one pharmacy or state, if the filter has one.
  * @throws Problem cursor_invalid
  */
 export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
@@ -22,8 +22,10 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
   const pharmacies = pharmaciesOf(context, filter);
   const ofPharmacies = pharmacies === null ? [] : [ofAny(pharmacies)];
   const held = heldBy(context.now());
-  const ofLine = [...ofPharmacies, ...(filter.held ? [held] : [])];
-  const byLine = filter.held === true || pharmacies?.length === 1;
+  const ofState =
+    filter.fulfilment === undefined ? [] : [Prisma.sql`line.status = ${filter.fulfilment}::fulfilment_status`];
+  const ofLine = [...ofPharmacies, ...ofState, ...(filter.held ? [held] : [])];
+  const byLine = filter.held === true || filter.fulfilment !== undefined || pharmacies?.length === 1;
   const place = byLine ? Prisma.sql`(line.ordered_at, line.order_id)` : Prisma.sql`("order".created_at, "order".id)`;
   const conditions = [
     ...matching(context, filter),
