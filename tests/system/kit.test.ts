@@ -83,6 +83,12 @@ interface Manifest {
   },
 );
 
+(hasPromtool() ? it : it.skip)('Prometheus accepts its configuration with the alert rules', async () => {
+  await cp(`${kit}prometheus.yml`, folder('prometheus.yml'));
+  await cp(fileURLToPath(new URL('scripts/production/monitoring/alerts.yml', packageRoot)), folder('alerts.yml'));
+  expect(promtool(['check', 'config', folder('prometheus.yml')])).toBe('');
+});
+
 (hasTools() ? describe : describe.skip)('Kubernetes', () => {
   const require = createRequire(`${tools}/`);
   let manifests: Manifest[];
