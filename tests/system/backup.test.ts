@@ -116,14 +116,13 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
   }, 60_000);
   afterAll(async () => {
     await killServers();
-    await Promise.all([source, restored].map((harness?: Harness) => harness?.close()));
-    await Promise.all([files.close(), cluster.remove()]);
+    for (const part of [source, restored, files] as ({ close(): Promise<void> } | undefined)[]) await part?.close();
+    await cluster.remove();
   });
 
   /** Creates patients of another tenant until the work has ended; returns how many there were before and after. */
   async function whileWriting(work: () => Promise<void>): Promise<typeof writes> {
     const other = await newPartner(source);
-    let ended = false;
     const count = async (): Promise<number> => {
       const sql = `SELECT count(*)::int AS n FROM client WHERE tenant_id = '${other.tenantId}'`;
       return Number((await rowsOf(urlOf('owner', 'ces'), sql))[0]?.['n']);
@@ -131,8 +130,9 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     const create = () => call(source, 'POST /clients', { token: other.token, json: patientBody() });
     await create();
     const before = await count();
-    const working = work().finally(() => (ended = true));
-    while (!ended) await create();
+    const ended = new AbortController();
+    const working = work().finally(() => ended.abort());
+    while (!ended.signal.aborted) await create();
     await working;
     return { before, after: await count() };
   }

@@ -49,10 +49,9 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch((cause: unknown) => {
     throw new Error(`${folder} contains no backup: ${messageOf(cause)}`, { cause });
   });
-  const manifest = JSON.parse(text) as Manifest;
-  // Version 1 is the only one.
-  if (Number(manifest.format) !== 1) throw new Error(`${folder} has the format ${manifest.format} of another version.`);
-  return manifest;
+  const manifest = JSON.parse(text) as Manifest | { readonly format: unknown };
+  if (manifest.format === 1) return manifest as Manifest;
+  throw new Error(`${folder} has a backup of another format, by another version.`);
 }
 
 /** Completes a backup: replaces the manifest, then removes the files that only earlier ones named. */

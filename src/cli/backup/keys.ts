@@ -52,7 +52,8 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
   decipher.setAuthTag(part('tag'));
   const contents = ((): readonly (string | null)[] => {
     try {
-      return JSON.parse(Buffer.concat([decipher.update(part('data')), decipher.final()]).toString());
+      const text = Buffer.concat([decipher.update(part('data')), decipher.final()]).toString();
+      return JSON.parse(text) as (string | null)[];
     } catch {
       throw new Error('The passphrase is not that of the keys.');
     }
