@@ -322,7 +322,15 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Update an encounter
+         * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
+         *     `application/merge-patch+json`. `reference` and `metadata` can change in every status.
+         *     `treatmentIds` and `reviewType` can change only while the status is `pending_review`, by the checks of `createEncounter`:
+         *     items, prices, prescriptions and review state are made again, and `errors` point into the body of `createEncounter`. The
+         *     encounter keeps its place in the queue. If earlier approvals now cover all items, it is `completed` at once.
+         */
+        patch: operations["updateEncounter"];
         trace?: never;
     };
     "/encounters/preview": {
@@ -423,10 +431,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send requested information
-         * @description Answers a provider that asked for information (`awaiting_information`) with notes, documents or both. Notes become
-         *     a dated entry of `information`; documents are added to `documentIds`, where one that is already present is not
-         *     repeated. The encounter returns to its place in the queue.
+         * Send information
+         * @description Adds notes, documents or both to an open encounter, whether or not a provider asked. Notes become a dated entry of
+         *     `information`; documents are added to `documentIds`, where one that is already present is not repeated. An answer
+         *     to a question (`awaiting_information`) returns the encounter to its place in the queue. In every other status the
+         *     encounter keeps its status; during a review the provider reads the chart again before deciding (409 `chart_changed`).
          */
         post: operations["provideInformation"];
         delete?: never;
@@ -1847,7 +1856,7 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter information provided
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          */
         post: {
             parameters: {
@@ -1939,6 +1948,70 @@ export interface webhooks {
             requestBody: {
                 content: {
                     "application/json": components["schemas"]["encounter.rescheduled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter updated
+         * @description Reference, metadata, treatments or type of review changed.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.updated"];
                 };
             };
             responses: {
@@ -3155,6 +3228,10 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
+            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email`, `insuranceInfo` and `medicalHistory` are not compared. */
+            agrees?: string[];
+            /** @description The other fields of the request that were compared, see `agrees`. */
+            differs?: string[];
             /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
             changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
             /**
@@ -4403,16 +4480,16 @@ export interface components {
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
-        /** @description A provider's question and the partner's answer. */
+        /** @description A provider's question and the partner's answer, or information that the partner sent without a question. */
         InformationExchange: {
             /**
              * Format: date-time
-             * @description Time of the question.
+             * @description Time of the question; without one, that of the information.
              */
             requestedAt: string;
-            /** @description The provider who asked. */
+            /** @description The provider who asked; empty without a question. */
             reviewerRef: string;
-            /** @description The question. */
+            /** @description The question; empty if there was none. */
             message: string;
             /**
              * Format: date-time
@@ -4531,6 +4608,11 @@ export interface components {
              * @description Rises with every change.
              */
             version: number;
+            /**
+             * Format: date-time
+             * @description The time from which the encounter can be claimed. Only `listReviewQueue` shows it.
+             */
+            claimableFrom?: string;
             /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
             /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
@@ -4703,6 +4785,29 @@ export interface components {
             /** @description One item for each distinct pair of category and subcategory among the treatments. */
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
+        };
+        /**
+         * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
+         * @example {
+         *       "appointmentType": "first visit"
+         *     }
+         */
+        "metadata-2": {
+            [key: string]: unknown;
+        } | null;
+        /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
+        treatmentIds: components["schemas"]["Uuid"][];
+        /**
+         * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
+         * @enum {string}
+         */
+        reviewType: "synchronous" | "asynchronous";
+        /** @description A JSON merge patch (RFC 7396): named fields change, null clears `reference` or `metadata`. The fields are those of `createEncounter`; members of `metadata` are merged. */
+        EncounterPatch: {
+            reference?: components["schemas"]["EncounterReference"];
+            metadata?: components["schemas"]["metadata-2"];
+            treatmentIds?: components["schemas"]["treatmentIds"];
+            reviewType?: components["schemas"]["reviewType"];
         };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
@@ -5352,7 +5457,7 @@ export interface components {
          * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
          * @description Time of the event.
@@ -5638,7 +5743,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The partner sent the requested information; the encounter is back in the queue.
+         * @description The partner sent information; after an answer to a question the encounter is back in the queue.
          * @example {
          *       "type": "encounter.information_provided",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5676,6 +5781,38 @@ export interface components {
             type: "encounter.rescheduled";
             timestamp: components["schemas"]["EventTime"];
             data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description Reference, metadata, treatments or type of review changed.
+         * @example {
+         *       "type": "encounter.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123",
+         *         "reference": "APPT-20431",
+         *         "changed": [
+         *           "treatmentIds",
+         *           "reference"
+         *         ]
+         *       }
+         *     }
+         */
+        "encounter.updated": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.updated";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter and the changed fields. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                reference?: components["schemas"]["EventReference"];
+                /** @description The names of the changed fields, as in the request. */
+                changed: ("reference" | "metadata" | "treatmentIds" | "reviewType")[];
+            };
         };
         /**
          * @description Number of an order.
@@ -6217,7 +6354,7 @@ export interface components {
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
@@ -6227,7 +6364,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event type; more will be added. */
-        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
@@ -7413,6 +7550,35 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description No encounter has this identifier, or a treatment does not exist */
+        UpdateEncounterNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not in the queue, the clinic, the patient or a treatment cannot be used, or the same request is still in progress */
+        UpdateEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body is malformed, or the schedule is not valid */
         PreviewEncounterBadRequest: {
             headers: {
@@ -7485,7 +7651,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not waiting for information, a document belongs to another patient or is withdrawn, or the same request is still in progress */
+        /** @description The encounter is final, a document belongs to another patient or is withdrawn, the number of its records has reached the limit, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8059,10 +8225,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with this stored status.
-         * @example pending_review
+         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @example [
+         *       "pending_review",
+         *       "in_review"
+         *     ]
          */
-        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8079,10 +8248,30 @@ export interface components {
          */
         EncounterReference: string;
         /**
+         * @description Only encounters with this kind of review.
+         * @example synchronous
+         */
+        EncounterReviewType: "synchronous" | "asynchronous";
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-01
+         */
+        ScheduledFrom: string;
+        /**
+         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @example 2026-12-07
+         */
+        ScheduledTo: string;
+        /**
          * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         CreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2026-01-01T00:00:00Z
+         */
+        UpdatedAfter: components["schemas"]["DateTime"];
         /**
          * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -8154,6 +8343,11 @@ export interface components {
          */
         OrderHeld: boolean;
         /**
+         * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+         * @example pending
+         */
+        OrderFulfilment: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+        /**
          * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
@@ -8196,6 +8390,11 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only events of the encounter with this number, of its approvals and of its order.
+         * @example 100126
+         */
+        EventEncounterId: number;
         /**
          * @description The `id` of the webhook endpoint.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
@@ -8271,11 +8470,6 @@ export interface components {
          * @example TX
          */
         QueueState: string;
-        /**
-         * @description Only encounters with this kind of review.
-         * @example asynchronous
-         */
-        QueueReviewType: "synchronous" | "asynchronous";
         /**
          * @description Only encounters at this clinic.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -9146,8 +9340,11 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with this stored status.
-                 * @example pending_review
+                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @example [
+                 *       "pending_review",
+                 *       "in_review"
+                 *     ]
                  */
                 status?: components["parameters"]["EncounterStatusFilter"];
                 /**
@@ -9166,10 +9363,30 @@ export interface operations {
                  */
                 reference?: components["parameters"]["EncounterReference"];
                 /**
+                 * @description Only encounters with this kind of review.
+                 * @example synchronous
+                 */
+                reviewType?: components["parameters"]["EncounterReviewType"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-01
+                 */
+                scheduled_from?: components["parameters"]["ScheduledFrom"];
+                /**
+                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @example 2026-12-07
+                 */
+                scheduled_to?: components["parameters"]["ScheduledTo"];
+                /**
                  * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                updated_after?: components["parameters"]["UpdatedAfter"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -9349,6 +9566,70 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    updateEncounter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100123
+                 */
+                encounter_id: components["parameters"]["EncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EncounterPatch"];
+                "application/merge-patch+json": components["schemas"]["EncounterPatch"];
+            };
+        };
+        responses: {
+            /** @description The updated encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["UpdateEncounterNotFound"];
+            409: components["responses"]["UpdateEncounterConflict"];
+            412: components["responses"]["VersionConflict"];
+            413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -9584,7 +9865,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, back in the queue */
+            /** @description The encounter; after an answer it is back in the queue */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9701,6 +9982,11 @@ export interface operations {
                  * @example false
                  */
                 held?: components["parameters"]["OrderHeld"];
+                /**
+                 * @description Only orders with a line in this state of fulfilment. With `pharmacyId` or `held=true`, one line must fit all of them.
+                 * @example pending
+                 */
+                fulfilment?: components["parameters"]["OrderFulfilment"];
                 /**
                  * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
@@ -10135,6 +10421,11 @@ export interface operations {
                  *     ]
                  */
                 types?: components["parameters"]["EventTypes"];
+                /**
+                 * @description Only events of the encounter with this number, of its approvals and of its order.
+                 * @example 100126
+                 */
+                encounter_id?: components["parameters"]["EventEncounterId"];
                 /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
@@ -11124,9 +11415,9 @@ export interface operations {
                 state?: components["parameters"]["QueueState"];
                 /**
                  * @description Only encounters with this kind of review.
-                 * @example asynchronous
+                 * @example synchronous
                  */
-                reviewType?: components["parameters"]["QueueReviewType"];
+                reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
                  * @description Only encounters at this clinic.
                  * @example 01a05c32-5e80-7000-8000-00000000c101

@@ -1,7 +1,8 @@
 /**
  * `make bench-growth`: measures lists, searches, look-ups and sweeps in a tenant with 1,000, 100,000 and 1,000,000 rows
  * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
- * embedded database, and full reads of tables. Writes scripts/bench/RESULTS-growth.md.
+ * embedded database, and full reads of tables. Writes scripts/bench/RESULTS-growth.md. Arguments
+ * (`make bench-growth ARGS='"renewals, ten"'`) select operations, whose figures are only printed.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -20,6 +21,7 @@ import { growthOperations, type GrowthOperation } from './growthOperations.js';
 import { seedTenant } from './growthSeed.js';
 
 const SIZES = (process.env['GROWTH_ROWS'] ?? '1000,100000,1000000').split(',').map(Number);
+const named = process.argv.slice(2);
 const RUNS = Number(process.env['GROWTH_RUNS'] ?? 15);
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
@@ -106,6 +108,7 @@ for (const rows of SIZES) {
   const context = await contextOf(db, url, tenantId);
   for (const operation of await growthOperations(context, rows)) {
     const [name] = operation;
+    if (named.length > 0 && !named.includes(name)) continue;
     const figure = await measure(context, operation, rows);
     figures.set(name, [...(figures.get(name) ?? []), figure]);
     process.stdout.write(`${rows} ${name}: ${figure.milliseconds.toFixed(2)} ms ${figure.scanned.join(' ')}\n`);
@@ -123,9 +126,7 @@ const table = [...figures].map(([name, of]) => {
   const cells = of.map(({ milliseconds }) => milliseconds.toFixed(1));
   return rowOf([name, ...cells, `**${(last / first).toFixed(1)}**`, scanned.join(', ')]);
 });
-await writeFile(
-  new URL('RESULTS-growth.md', import.meta.url),
-  `# What growth costs
+const results = `# What growth costs
 
 Medians of ${RUNS} runs of the domain's code, without HTTP. A tenant has so many clinics, products,
 patients, encounters, keys and events; the tenants before it are in the same database. Written by \`make bench-growth\`.
@@ -133,5 +134,5 @@ patients, encounters, keys and events; the tenants before it are in the same dat
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
 
 ${[rowOf(head), rowOf(['---', ...head.slice(1, -1).map(() => '--:'), '---']), ...table].join('\n')}
-`,
-);
+`;
+if (named.length === 0) await writeFile(new URL('RESULTS-growth.md', import.meta.url), results);

@@ -1,4 +1,6 @@
 import type { Context } from '../../src/context.js';
+import { clearances } from '../../src/domain/approvals/clearance.js';
+import { listRenewals } from '../../src/domain/approvals/renewals.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/sweeps/approvalNotices.js';
 import { listClinics, type ClinicFilter } from '../../src/domain/catalog/clinics.js';
 import { listProducts, type ProductFilter } from '../../src/domain/catalog/products.js';
@@ -27,6 +29,8 @@ export async function growthOperations(context: Context, rows: number): Promise<
     db.prisma.encounter.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
   ]);
   const { clinicId, patientId, createdAt, encounterNo } = encounter;
+  const productId = product.id;
+  const renewals = { expiring_before: '2100-01-01', limit: 10 };
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
   // A page in the middle costs most: both ends are equally far.
@@ -68,10 +72,13 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ['products, search: two characters', products({ search: 'qq' })],
     ['encounters, first page', encounters({})],
     ['encounters, half in', encounters({ cursor })],
-    ['encounters of a state', encounters({ status: 'pending_review', limit: 10 })],
+    ['encounters of a state', encounters({ status: ['pending_review'], limit: 10 })],
     ['encounters of a clinic, one', encounters({ clinicId, limit: 1 })],
     ['encounters of a patient, one', encounters({ patientId, limit: 1 })],
     ['encounters of a patient and a clinic, one', encounters({ patientId, clinicId, limit: 1 })],
+    ['clearance of a patient', () => clearances(context, patientId, { clinicId, treatmentIds: [productId] })],
+    ['renewals, ten', () => listRenewals(context, renewals)],
+    ['renewals of a clinic, ten', () => listRenewals(context, { ...renewals, clinicId })],
     ['review queue', () => listReviewQueue(context, { serviceQueue: 'provider_network', limit: 10 })],
     ['events, first page', () => readEvents(context, { limit: 100 })],
     ['events, half in', () => readEvents(context, { limit: 100, after: half })],

@@ -48,6 +48,10 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
   };
 }
 
+/** The record in the queue. */
+export const queuedEncounterView = (encounter: ShownEncounter, now: Date): Schemas['Encounter'] =>
+  Object.assign(encounterView(encounter, now), { claimableFrom: encounter.claimableFrom.toISOString() });
+
 /** The record with the details that lists omit. */
 export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
   return Object.assign(encounterView(encounter, now), {

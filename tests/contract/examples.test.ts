@@ -191,13 +191,14 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'listOrders some': ask('listOrders', { cursor: undefined }),
   'listOrders held': ask('listOrders', {
     ...{ cursor: undefined, patientId: undefined, encounter_id: undefined },
-    ...{ status: 'paid', held: true },
+    ...{ status: 'paid', held: true, fulfilment: undefined },
   }),
   'listReviewQueue waiting': ask('listReviewQueue', { reviewType: undefined }),
   'listPatientDocuments some': ask('listPatientDocuments', { cursor: undefined }),
   'listPatientDocuments none': ask('listPatientDocuments', { cursor: undefined, id: cast.noah.id }),
   'getDocument withdrawn': () => by('withdrawDocument', 'wrong_patient')().then(ask('getDocument')),
   'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
+  'listEvents some': ask('listEvents', { encounter_id: undefined }),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();
     return ask('listEvents', { after: body.next_cursor })();

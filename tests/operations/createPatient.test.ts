@@ -1,5 +1,5 @@
 import { eventsUpTo } from '../support/events.js';
-import { newPartner, patientBody, type Partner } from '../support/factories.js';
+import { newClient, newClinic, newPartner, patientBody, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
@@ -149,11 +149,38 @@ describe('409', () => {
     expect(lookup.body.data).toEqual([first.body]);
   });
 
+  it('names the sent fields that agree with the existing patient and those that differ, without values', async () => {
+    const json = patientBody({ ...optional, metadata: { a: 1, b: [2] } });
+    const { body } = await create(json);
+    const sent = { ...json, firstName: 'Other', address: '1 Other Street', notes: null, metadata: { b: [2], a: 1 } };
+    const changes = { stateId: states.stateId.toUpperCase(), insuranceInfo: 'Other', medicalHistory: 'None' };
+    const answer = await create({ ...sent, ...changes });
+    expectProblem(answer, 409, 'patient_email_taken');
+    expect(answer.body.existing_user_id).toBe(body.user_id);
+    const differs = ['firstName', 'address'];
+    const unsaid = [...differs, 'email', 'insuranceInfo', 'medicalHistory', 'notes'];
+    const agrees = Object.keys(json).filter((field) => !unsaid.includes(field));
+    expect([answer.body.agrees.toSorted(), answer.body.differs.toSorted()]).toEqual([
+      agrees.toSorted(),
+      differs.toSorted(),
+    ]);
+    expect(answer.text).not.toMatch(/Other|Congress|1990/);
+  });
+
+  it('compares nothing for a client that may not see the existing patient', async () => {
+    const json = patientBody();
+    await create(json);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    const answer = await create(json, limited);
+    expectProblem(answer, 409, 'patient_email_taken');
+    expect(answer.text).not.toMatch(/existing_user_id|agrees|differs/);
+  });
+
   it('omits existing_user_id for a caller without read:client (D-44)', async () => {
     const json = patientBody();
     await create(json);
     const answer = await create(json, { token: await tokenWithout(harness, partner, 'read:client') });
     expectProblem(answer, 409, 'patient_email_taken');
-    expect(answer.body).not.toHaveProperty('existing_user_id');
+    expect(answer.text).not.toMatch(/existing_user_id|agrees|differs/);
   });
 });

@@ -15,9 +15,19 @@ const clinics = [valid.clinicId, await newClinic(harness, partner)];
 const patients = [valid.patientId, await newPatient(harness, partner)];
 /** All encounters, the newest first: of two clinics, two patients, two references and several statuses, some created at one moment. */
 const all: Encounter[] = [];
+const zone = { scheduledTimeZone: 'America/New_York' };
 for (let number = 0; number < 12; number += 1) {
   const json = { ...valid, clinicId: clinics[number % 2], patientId: patients[number % 3 === 0 ? 1 : 0] };
-  const own = number % 4 === 0 ? {} : { reference: `APPT-${number % 2}` };
+  const own = {
+    ...(number % 4 === 0 ? {} : { reference: `APPT-${number % 2}` }),
+    ...(number % 3 === 0
+      ? {}
+      : {
+          scheduledDay: `2026-12-0${(number % 4) + 1}`,
+          ...(number % 3 === 1 ? { scheduledTime: '22:30:00', ...zone } : {}),
+        }),
+    ...(number % 3 === 2 ? { reviewType: 'synchronous' } : {}),
+  };
   const { body } = await call(harness, 'POST /encounters', { token: partner.token, json: { ...json, ...own } });
   if (number % 6 === 1) await claim(harness, partner, body);
   if (number % 6 === 2) await cancelled(harness, partner, body);
@@ -62,9 +72,16 @@ describe('200', () => {
   });
 
   it('pages through every combination of filters, each encounter once and in order', async () => {
+    const days = fc.constantFrom('2026-12-01', '2026-12-02', '2026-12-03', '2026-12-05');
     const query = fc.record(
       {
-        status: fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'),
+        status: fc.uniqueArray(fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'), {
+          minLength: 1,
+        }),
+        reviewType: fc.constantFrom('synchronous', 'asynchronous'),
+        scheduled_from: days,
+        scheduled_to: days,
+        updated_after: fc.constantFrom(...all.map(({ updatedAt }) => updatedAt as string)),
         patientId: fc.constantFrom(...patients),
         clinicId: fc.constantFrom(...clinics),
         reference: fc.constantFrom('APPT-0', 'APPT-1', 'appt-1'),
@@ -74,19 +91,26 @@ describe('200', () => {
       { requiredKeys: ['limit'] },
     );
     await fc.assert(
-      fc.asyncProperty(query, async ({ limit, created_after, ...equal }) => {
+      fc.asyncProperty(query, async (filter) => {
+        const { limit, created_after, updated_after, scheduled_from, scheduled_to, status, ...equal } = filter;
+        const isWithin = (time: string | null, from?: string, to?: string): boolean =>
+          (from === undefined && to === undefined) ||
+          (time !== null && (from === undefined || time >= from) && (to === undefined || time.slice(0, 10) <= to));
         const expected = all.filter(
           (encounter) =>
             Object.entries(equal).every(([name, value]) => encounter[name] === value) &&
+            (status === undefined || status.includes(encounter.status)) &&
+            isWithin(encounter.scheduledAt ?? encounter.scheduledDay, scheduled_from, scheduled_to) &&
+            (updated_after === undefined || encounter.updatedAt > updated_after) &&
             (created_after === undefined || encounter.createdAt > created_after),
         );
-        const pages = await pagesOf({ ...equal, ...(created_after === undefined ? {} : { created_after }), limit });
+        const pages = await pagesOf({ ...filter, ...(status ? { status: status.join() } : {}) } as Query);
         expect(pages.flat()).toEqual(expected);
         expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
         // Only a single page may be empty.
         expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
       }),
-      { numRuns: 30, examples: [[{ limit: 1 }], [{ limit: 12 }], [{ limit: 5, clinicId: clinics[0] ?? '' }]] },
+      { numRuns: 60, examples: [[{ limit: 1 }], [{ limit: 12 }], [{ limit: 5, clinicId: clinics[0] ?? '' }]] },
     );
   });
 
@@ -99,6 +123,15 @@ describe('200', () => {
     await create();
     const second = await list({ limit: 5, cursor: first.body.next_cursor }, owner);
     expect([...first.body.data, ...second.body.data].map(({ encounter_id }) => encounter_id)).toEqual(before);
+  });
+
+  it('accepts several statuses by comma and repeated, in any letter case', async () => {
+    const expected = all.filter(({ status }) => status !== 'pending_review');
+    expect(new Set(expected.map(({ status }) => status)).size).toBe(2);
+    for (const query of ['status=IN_REVIEW,cancelled', 'status=in_review&status=Cancelled']) {
+      const { body } = await call(harness, `GET /encounters?${query}`, { token: partner.token });
+      expect(body.data).toEqual(expected);
+    }
   });
 
   it.each([
@@ -154,6 +187,11 @@ describe('400', () => {
     ['a patientId that is not a UUID', { patientId: '7' }, 'patientId', 'format'],
     ['a clinicId that is not a UUID', { clinicId: '7' }, 'clinicId', 'format'],
     ['a day that is not in the calendar', { created_after: '2026-02-30T00:00:00Z' }, 'created_after', 'format'],
+    ['a status that is named twice', { status: 'denied,DENIED' }, 'status', 'uniqueItems'],
+    ['an unknown kind of review', { reviewType: 'live' }, 'reviewType', 'enum'],
+    ['a scheduled day that is not in the calendar', { scheduled_from: '2026-02-30' }, 'scheduled_from', 'format'],
+    ['a scheduled day of the year 3000', { scheduled_to: '3000-01-01' }, 'scheduled_to', 'pattern'],
+    ['an instant without a zone', { updated_after: '2026-02-03T00:00:00' }, 'updated_after', 'format'],
     ['a limit of 0', { limit: 0 }, 'limit', 'minimum'],
     ['a limit of 101', { limit: 101 }, 'limit', 'maximum'],
   ])('refuses %s', async (_what, query, parameter, code) => {

@@ -10,6 +10,7 @@ import { startHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
 import { scansOf, ownStatementsOf } from '../support/statements.js';
 
 const database = await createTestDatabase();
@@ -64,6 +65,20 @@ describe('200', () => {
     expect(pages.map(({ data, has_more }) => `${data.length} ${has_more}`)).toEqual(['1 true', '1 true', '1 false']);
     expect(pages.flatMap(({ data }) => data)).toEqual(all);
     expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
+  });
+
+  it('lists the events of one encounter, of its approvals and of its order, page by page, and no others', async () => {
+    const owner = await newPartner(harness);
+    const [mine, other] = [await completedEncounter(harness, owner), await completedEncounter(harness, owner)];
+    await eventsUpTo(harness, owner, 'order.created', 2);
+    const all = (await list('', owner)).body.data as { data: { encounter_id?: number } }[];
+    const expected = all.filter(({ data }) => data.encounter_id === mine.encounter_id);
+    expect(expected.length).toBeGreaterThan(2);
+    const pages = await pagesOf(owner, { encounter_id: mine.encounter_id, limit: 1 });
+    expect(pages.flatMap(({ data }) => data)).toEqual(expected);
+    const both = await list(`?encounter_id=${other.encounter_id}&types=order.created`, owner);
+    expect(both.body.data).toMatchObject([{ type: 'order.created', data: { order_no: other.order_no } }]);
+    expect((await list('?encounter_id=1', owner)).body.data).toEqual([]);
   });
 
   it('returns a cursor to a reader at the end, after which only new events follow', async () => {

@@ -81,6 +81,30 @@ describe('200', () => {
     expect(numbersOf(await list('', await newPartner(harness)))).toEqual([]);
   });
 
+  it('filters by the fulfilment of a line, each order once, together with pharmacy and status', async () => {
+    const owner = await newPartner(harness);
+    const treatmentIds = [await newProduct(harness, owner), await newProduct(harness, owner)];
+    const orders: string[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      orders.unshift((await completedEncounter(harness, owner, { treatmentIds })).order_no);
+      harness.clock.advance(60);
+    }
+    const [, accepted = ''] = orders;
+    const { lines } = (await getOrder(harness, owner, accepted)).body;
+    const { pharmacyId } = lines[0];
+    const json = { pharmacyId, status: 'accepted' };
+    await call(harness, `POST /orders/${accepted}/fulfilments`, { token: owner.token, json });
+    const find = async (query: string): Promise<string[]> => numbersOf(await list(`?${query}`, owner));
+    expect(await find('fulfilment=pending')).toEqual(orders);
+    expect(await find('fulfilment=Accepted')).toEqual([accepted]);
+    expect(await find(`fulfilment=accepted&pharmacyId=${pharmacyId}&status=pending&held=false`)).toEqual([accepted]);
+    expect(await find(`fulfilment=pending&pharmacyId=${pharmacyId}`)).toEqual(orders.filter((one) => one !== accepted));
+    expect(await find('fulfilment=accepted&held=true')).toEqual([]);
+    expect(await find('fulfilment=shipped')).toEqual([]);
+    const { body } = await list('?fulfilment=pending&limit=1', owner);
+    expect(await find(`fulfilment=pending&cursor=${body.next_cursor}`)).toEqual(orders.slice(1));
+  });
+
   it('sends as many statements for six orders as for one', async () => {
     await list();
     const cost = async (query: string) => (await ownStatementsOf(() => list(query))).length;

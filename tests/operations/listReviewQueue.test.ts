@@ -37,7 +37,11 @@ describe('200', () => {
     harness.clock.advance(1);
     const third = await newEncounter(harness, partner);
     const { body } = await list();
-    expect(body).toEqual({ data: [past, first, second, third, noon, tomorrow], has_more: false });
+    const data = [past, first, second, third, noon, tomorrow].map((encounter) => ({
+      ...encounter,
+      claimableFrom: encounter === noon ? '2026-11-20T16:45:00.000Z' : encounter.createdAt,
+    }));
+    expect(body).toEqual({ data, has_more: false });
   });
 
   it('lists only encounters that wait for a review', async () => {

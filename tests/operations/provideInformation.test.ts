@@ -3,7 +3,18 @@ import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
-import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf, reviewer } from '../support/reviews.js';
+import {
+  askedEncounter,
+  cancelled,
+  claimedEncounter,
+  completedEncounter,
+  deny,
+  eventsOf,
+  recordOf,
+  reviewBody,
+  reviewed,
+  reviewer,
+} from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -58,6 +69,40 @@ describe('200', () => {
     const { information } = await details({ encounter_id });
     expect(information).toMatchObject([notes, { message: 'Sure?', additionalNotes: 'Yes.' }]);
   });
+
+  it('adds an entry without a question while the encounter waits or is in review, and keeps status and claim', async () => {
+    for (const make of [newEncounter, claimedEncounter]) {
+      const before = await make(harness, partner);
+      harness.clock.advance(60);
+      const now = harness.clock.now.toISOString();
+      const expiresAt = new Date(harness.clock.now.getTime() + 30 * DAY * 1000).toISOString();
+      const { body } = await send(before.encounter_id, notes);
+      expect(body).toEqual({ ...before, expiresAt, updatedAt: now, version: Number(before.version) + 1 });
+      const entry = { requestedAt: now, reviewerRef: '', message: '', providedAt: now, ...notes };
+      expect((await details(before)).information).toEqual([entry]);
+      const { encounter_id, gfe_no } = before;
+      const last = (await eventsOf(harness, before)).at(-1);
+      expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
+    }
+  });
+
+  it('refuses a review of the chart that was read before, and counts as news about the patient', async () => {
+    const encounter = await claimedEncounter(harness, partner);
+    const { patientId: id } = encounter;
+    const document = await newDocument(harness, partner, id);
+    const facts = async () =>
+      (await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId: partner.tenantId, id } }))
+        .factsVersion;
+    const [review, before] = [await reviewBody(harness, partner, encounter), await facts()];
+    expect((await send(encounter.encounter_id, { ...notes, documentIds: [document] })).status).toBe(200);
+    expect(await facts()).toBe(before + 1n);
+    const submit = (json: object): Promise<Answer> =>
+      call(harness, `POST /encounters/${encounter.encounter_id}/review`, { token: partner.token, json });
+    const refused = await submit(review);
+    expectProblem(refused, 409, 'chart_changed');
+    expect(refused.body.changed).toContain('information');
+    expect((await submit(await reviewBody(harness, partner, encounter))).status).toBe(200);
+  });
 });
 
 describe('400', () => {
@@ -98,13 +143,19 @@ describe('409', () => {
     expect(recordOf(await details(asked))).toEqual(asked);
   });
 
-  it('refuses information that was not requested, or 14 days after the request', async () => {
+  it('refuses the 21st entry of an encounter', async () => {
+    const { encounter_id } = await newEncounter(harness, partner);
+    for (let count = 0; count < 20; count += 1) expect((await send(encounter_id, notes)).status).toBe(200);
+    expectProblem(await send(encounter_id, notes), 409, 'too_many_records');
+  });
+
+  it('refuses information about a final encounter, or 14 days after the request', async () => {
     const refused = async (encounterNo: number, status: string, token = partner.token): Promise<void> => {
       expectInvalidState(await send(encounterNo, notes, { ...partner, token }), status);
     };
     for (const { encounter_id, status } of [
-      await newEncounter(harness, partner),
-      await claimedEncounter(harness, partner),
+      await completedEncounter(harness, partner),
+      await reviewed(harness, partner, await newEncounter(harness, partner), deny),
       await cancelled(harness, partner, await askedEncounter(harness, partner)),
     ])
       await refused(encounter_id, status);

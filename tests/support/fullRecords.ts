@@ -90,6 +90,9 @@ export function provokedByFullRecords(
   return {
     too_many_records: after(fillRecords, (operation) => send(operation)),
     'simulateEncounter too_many_records': after(fillRecords, (operation) => send(operation, { body: asking })),
+    'provideInformation too_many_records': after(fillRecords, (operation) =>
+      send(operation, { query: { encounter_id: waiting.encounter_id } }),
+    ),
     'refundPayment too_many_records': after(fillRecords, async (operation) => {
       const { harness, partner } = stage();
       const where = { tenantId: partner.tenantId, order: { orderNo: order_no } };

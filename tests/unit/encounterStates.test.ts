@@ -14,14 +14,28 @@ const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
 const states = [...open, ...final];
 const claimantEvents = ['renew', 'release', 'approve', 'deny', 'ask'] as const;
-const otherEvents = ['claim', 'lapse', 'inform', 'reschedule', 'cancel', 'expire', 'revoke', 'amend'] as const;
+const otherEvents = [
+  'claim',
+  'lapse',
+  'inform',
+  'reschedule',
+  'revise',
+  'reuse',
+  'cancel',
+  'expire',
+  'revoke',
+  'amend',
+] as const;
 const events = [...claimantEvents, ...otherEvents];
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
 /** Every transition that the domain guide allows. */
 const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
   ['pending_review', 'claim', 'provider', 'in_review'],
+  ['pending_review', 'inform', 'partner', 'pending_review'],
   ['pending_review', 'reschedule', 'partner', 'pending_review'],
+  ['pending_review', 'revise', 'partner', 'pending_review'],
+  ['pending_review', 'reuse', 'partner', 'completed'],
   ['pending_review', 'cancel', 'partner', 'cancelled'],
   ['pending_review', 'cancel', 'provider', 'cancelled'],
   ['pending_review', 'expire', 'system', 'expired'],
@@ -31,6 +45,7 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
   ['in_review', 'approve', 'claimant', 'completed'],
   ['in_review', 'deny', 'claimant', 'denied'],
   ['in_review', 'ask', 'claimant', 'awaiting_information'],
+  ['in_review', 'inform', 'partner', 'in_review'],
   ['in_review', 'cancel', 'partner', 'cancelled'],
   ['in_review', 'cancel', 'provider', 'cancelled'],
   ['awaiting_information', 'inform', 'partner', 'pending_review'],

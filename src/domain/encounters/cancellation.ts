@@ -37,7 +37,7 @@ export function cancelEncounter(
   }));
 }
 
-/** Expires an encounter early, for a sandbox. @throws Problem as {@link cancelEncounter} */
+/** Makes an encounter due and expires it, for a sandbox. @throws Problem as {@link cancelEncounter} */
 export function expireEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, () => expiry);
+  return changeEncounter(context, encounterNo, (_encounter, now) => ({ ...expiry, set: { expiresAt: now } }));
 }

@@ -1,39 +1,90 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import type { ReadContext } from '../transactions/transaction.js';
 import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
+
+/** Up to so many matches of a range of times are read from its index. */
+const FEW = 1_000;
 
 /**
  * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters. Every page
  * costs the same, because it starts at the cursor in an index.
  * @throws Problem cursor_invalid
  */
-export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
-  const page = Prisma.sql`${SHOWN}
-    WHERE ${Prisma.join(matching(context, filter), ' AND ')}
-    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`;
+export async function listEncounters(context: ReadContext, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
   const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
-  const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(withinBytes(page, order, shownSize));
+  const page = withinBytes(pageBy(context, filter), order, shownSize);
+  const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(page);
   const cursorOf = ({ encounterNo, createdAt }: ShownRow): string => listCursor(encounterNo, createdAt);
   const { rows, nextCursor } = listPage(found, filter.limit, cursorOf);
   return { rows: rows.map(shownEncounter), nextCursor };
 }
 
-function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
-  const { tenantId, allowedClinicIds } = context.caller;
-  const { status, patientId, clinicId, reference, created_after, cursor } = filter;
+/** The query of a page. No index gives the order of the list for a range of times or for several statuses (D-292). */
+function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
+  const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
+  const others = [tenant, ...matching(context, filter)];
+  const { status = [], limit } = filter;
+  const newest = (select: Prisma.Sql, conditions: Prisma.Sql[]): Prisma.Sql => Prisma.sql`${select}
+    WHERE ${Prisma.join(conditions, ' AND ')}
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${limit + 1}`;
+  const range = rangeOf(filter);
+  if (range) {
+    const all = [...others, range.within, ...(status.length === 0 ? [] : [ofStatus(status)])];
+    return Prisma.sql`
+      WITH few AS MATERIALIZED (SELECT id FROM encounter
+        WHERE ${tenant} AND ${range.within} ORDER BY ${range.column} DESC LIMIT ${Prisma.raw(String(FEW + 1))})
+      (${newest(SHOWN, [...all, Prisma.sql`encounter.id = ANY (ARRAY(SELECT id FROM few))`, fewer(true)])})
+      UNION ALL (${newest(SHOWN, [...all, fewer(false)])})`;
+  }
+  if (status.length <= 1) return newest(SHOWN, [...others, ...status.map((one) => ofStatus([one]))]);
+  const ofOne = newest(Prisma.sql`SELECT encounter.id FROM encounter`, [
+    ...others,
+    Prisma.sql`encounter.status = wanted.status`,
+  ]);
+  const ids = Prisma.sql`SELECT newest.id FROM unnest(${status}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`;
+  return newest(SHOWN, [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${ids}))`]);
+}
+
+const fewer = (isFew: boolean): Prisma.Sql =>
+  Prisma.sql`(SELECT count(*) <= ${Prisma.raw(String(FEW))} FROM few) = ${Prisma.raw(String(isFew))}`;
+
+function ofStatus([one, ...others]: NonNullable<EncounterFilter['status']>): Prisma.Sql {
+  if (others.length === 0) return Prisma.sql`encounter.status = ${one}::encounter_status`;
+  return Prisma.sql`encounter.status = ANY (${[one, ...others]}::encounter_status[])`;
+}
+
+const startOf = (day: string, daysLater = 0): Date => new Date(Date.parse(day) + daysLater * 86_400_000);
+
+/** The filter's ranges of times, and the column of the one that is the first to be read. */
+function rangeOf({ scheduled_from, scheduled_to, updated_after }: EncounterFilter) {
+  const scheduled = Prisma.sql`scheduled_instant(encounter.scheduled_day, encounter.scheduled_at)`;
+  const updated = Prisma.sql`encounter.updated_at`;
+  const bounds = [
+    ...(scheduled_from === undefined ? [] : [Prisma.sql`${scheduled} >= ${startOf(scheduled_from)}`]),
+    ...(scheduled_to === undefined ? [] : [Prisma.sql`${scheduled} < ${startOf(scheduled_to, 1)}`]),
+  ];
+  const isScheduled = bounds.length > 0;
+  if (isScheduled) bounds.push(Prisma.sql`encounter.scheduled_day IS NOT NULL`);
+  if (updated_after !== undefined) bounds.push(Prisma.sql`${updated} > ${comparableInstant(updated_after)}`);
+  if (bounds.length === 0) return undefined;
+  return { column: isScheduled ? scheduled : updated, within: Prisma.join(bounds, ' AND ') };
+}
+
+function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
+  const { patientId, clinicId, reference, reviewType, created_after, cursor } = filter;
+  const { allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
-    Prisma.sql`encounter.tenant_id = ${tenantId}`,
-    ...(status === undefined ? [] : [Prisma.sql`encounter.status = ${status}::encounter_status`]),
     ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
     ...(reference === undefined ? [] : [Prisma.sql`encounter.reference = ${reference}`]),
+    ...(reviewType === undefined ? [] : [Prisma.sql`encounter.review_type = ${reviewType}::review_type`]),
     ...(clinics === null ? [] : [ofClinics(Prisma.sql`encounter.clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${comparableInstant(created_after)}`]),
     ...(cursor === undefined ? [] : [beyond(cursor)]),

@@ -56,9 +56,13 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 }
 
 /** Uses one statement, because a purge between two would go unnoticed. */
-async function scan({ db, caller }: FeedReader, { types, limit }: Request, after: bigint): Promise<Frame> {
+async function scan(
+  { db, caller }: FeedReader,
+  { types, encounter_id, limit }: Request,
+  after: bigint,
+): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
-  const most = types || clinics ? MAX_SCANNED : limit + 1;
+  const most = types || encounter_id || clinics ? MAX_SCANNED : limit + 1;
   const [frame] = await db.of(tenantId).rows<Frame>`
     WITH scanned AS (
       SELECT id, type, clinic_id, timestamp, data, position FROM event
@@ -66,6 +70,7 @@ async function scan({ db, caller }: FeedReader, { types, limit }: Request, after
     ), found AS (
       SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
+        AND (${encounter_id ?? null}::bigint IS NULL OR data->>'encounter_id' = (${encounter_id ?? null}::bigint)::text)
         AND ${visibleEvent(caller, 'scanned')}
       ORDER BY position LIMIT ${limit + 1}
     )

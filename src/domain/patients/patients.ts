@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Patient, RefState } from '../../../generated/prisma/client.js';
-import type { Bodies } from '../../contract.js';
+import type { Bodies, Schemas } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import { requireRoom } from '../access/sandboxTenants.js';
 import { visiblePatient } from '../access/visibility.js';
@@ -7,6 +8,7 @@ import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 
 /** The columns of a patient in search results and lists. */
 const summary = [
@@ -57,6 +59,19 @@ export const unsaid = {
   medicalHistory: null,
 } satisfies Partial<Record<keyof Patient, null>>;
 
+type Field = keyof Schemas['PatientPatch'] | keyof Bodies['CreatePatientRequest'];
+
+/** The columns whose names differ from those of the request. */
+const renamed = {
+  gender: 'sex',
+  address: 'address1',
+  postalCode: 'postal',
+  isActive: 'accountIsActive',
+} as const satisfies Partial<Record<Field, keyof Patient>>;
+
+const isRenamed = (field: Field): field is keyof typeof renamed => field in renamed;
+export const columnOf = (field: Field): keyof Patient => (isRenamed(field) ? renamed[field] : field);
+
 /** The e-mail without regard to case, folded like the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();
 
@@ -96,7 +111,7 @@ export async function createPatient(
   // ON CONFLICT DO NOTHING: a violation would abort the transaction, which must still look up the existing patient.
   const [patient] = await context.db.of(tenantId).rows<PatientSummary>`
     ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`;
-  if (!patient) throw await emailTaken(context, body.email);
+  if (!patient) throw await emailTaken(context, body.email, (existing) => comparison(body, row, existing));
   recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
   return patient;
 }
@@ -133,13 +148,40 @@ export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: s
   await db.of(tenantId).run`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }
 
-/** Names the existing patient only to a caller who could look it up anyway (D-44). */
-export async function emailTaken(context: CallerContext, email: string): Promise<Problem> {
-  const [existing] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
+/**
+ * Names the existing patient only to a caller who could look it up anyway (D-44).
+ * @param about says more about that patient
+ */
+export async function emailTaken(
+  context: CallerContext,
+  email: string,
+  about: (existing: Patient) => object = () => ({}),
+): Promise<Problem> {
+  const [found] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
+  const existing = found && (await getPatient(context, found.id));
   return new Problem('patient_email_taken', undefined, {
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],
-    ...(existing ? { extra: { existing_user_id: existing.id } } : {}),
+    ...(existing ? { extra: { existing_user_id: existing.id, ...about(existing) } } : {}),
   });
+}
+
+/** Fields that no response shows, so that a comparison would reveal them; and the e-mail, which is always the same. */
+const notCompared: readonly Field[] = ['email', 'insuranceInfo', 'medicalHistory'];
+
+/** The names of the sent fields that agree with the existing patient, and of those that differ (R-238). */
+function comparison(
+  body: Bodies['CreatePatientRequest'],
+  row: Partial<Record<keyof Patient, unknown>>,
+  existing: Patient,
+): { readonly agrees: Field[]; readonly differs: Field[] } {
+  const fields = (Object.keys(body) as Field[]).filter((field) => !notCompared.includes(field));
+  const isSame = (field: Field): boolean => {
+    const column = columnOf(field);
+    const value = row[column];
+    const stored = column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;
+    return isDeepStrictEqual(stored, existing[column]);
+  };
+  return { agrees: fields.filter(isSame), differs: fields.filter((field) => !isSame(field)) };
 }
 
 /** Not in the future anywhere on earth: the latest current date is that of UTC+14. */

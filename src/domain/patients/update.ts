@@ -7,22 +7,11 @@ import { recordEvent } from '../events/record.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { checkMetadata, mergedPatch } from './metadata.js';
-import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
+import { patchedMetadata } from './metadata.js';
+import { birthDate, columnOf, emailTaken, getPatient, lockPatient } from './patients.js';
 import { identityColumns, unverified } from './verification.js';
 
 type Patch = Schemas['PatientPatch'];
-
-/** The columns whose names differ from those of the request. */
-const renamed = {
-  gender: 'sex',
-  address: 'address1',
-  postalCode: 'postal',
-  isActive: 'accountIsActive',
-} as const satisfies Partial<Record<keyof Patch, keyof Patient>>;
-
-const isRenamed = (field: keyof Patch): field is keyof typeof renamed => field in renamed;
-const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? renamed[field] : field);
 
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
@@ -71,10 +60,6 @@ export async function updatePatient(
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
   if (column === 'dateOfBirth') return birthDate(String(value), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;
-  if (column === 'metadata') {
-    const metadata = mergedPatch(patient.metadata, value);
-    if (typeof metadata === 'object' && metadata !== null) checkMetadata(metadata);
-    return metadata;
-  }
+  if (column === 'metadata') return patchedMetadata(patient.metadata, value);
   return column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;
 }

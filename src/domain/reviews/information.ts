@@ -21,6 +21,9 @@ import type { CallerContext, TransactionContext } from '../transactions/transact
 /** Per encounter (R-170). */
 const MAX_ROUNDS = 20;
 
+/** In place of the question of an entry without one (D-290). */
+const noQuestion = { reviewerRef: '', message: '' };
+
 /**
  * Requests information from the partner and ends the claim (R-100).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, too_many_records
@@ -49,9 +52,10 @@ export function requestInformation(
 }
 
 /**
- * Adds the partner's information and returns the encounter to its place in the queue (R-100).
+ * Adds the partner's information to an open encounter; an answer returns it to its place in the queue (R-100, R-236).
  * @throws Problem, in this order, validation_failed for an empty body or a repeated document; encounter_not_found,
- * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch, document_withdrawn
+ * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch, document_withdrawn,
+ * too_many_records
  */
 export async function provideInformation(
   context: CallerContext,
@@ -70,16 +74,21 @@ export async function provideInformation(
     nextState(encounter.status, 'inform', 'partner');
     const unusable = unusableDocuments(documents, patientId).find((faults) => faults.length > 0);
     if (unusable) throw refuse(unusable);
-    const isOpen = Prisma.sql`encounter_id = ${encounterId}::uuid AND provided_at IS NULL`;
-    const [open] = await findRows(context.db, tenantId, 'EncounterInformation', isOpen);
-    if (!open) throw new Error('an encounter that awaits information has no open question');
+    const ofEncounter = Prisma.sql`encounter_id = ${encounterId}::uuid`;
+    const rounds = await findRows(context.db, tenantId, 'EncounterInformation', ofEncounter);
+    const question = rounds.find(({ providedAt }) => providedAt === null);
+    if (!question && rounds.length >= MAX_ROUNDS) throw new Problem('too_many_records');
+    const { expiresAt } = question ?? encounter;
     return {
       event: 'inform',
       actor: 'partner',
-      set: { expiresAt: waitsUntil(open.expiresAt, now) },
+      set: { expiresAt: waitsUntil(expiresAt, now) },
       async effects(transaction, informed) {
-        const data = { providedAt: now, additionalNotes: additionalNotes ?? null };
-        await updateRows(transaction.db, tenantId, 'EncounterInformation', data, isOpen);
+        const { db, newId } = transaction;
+        const answer = { providedAt: now, additionalNotes: additionalNotes ?? null };
+        const entry = { id: newId(), encounterId, requestedAt: now, ...noQuestion, ...answer, expiresAt };
+        if (!question) await insertRows(db, tenantId, 'EncounterInformation', [entry]);
+        else await updateRows(db, tenantId, 'EncounterInformation', answer, Prisma.sql`id = ${question.id}::uuid`);
         await countFacts(transaction, informed);
         announce('encounter.information_provided')(transaction, informed);
         return { documents: await addDocuments(transaction, informed, documents) };

@@ -32,9 +32,12 @@ beforeAll(async () => {
     status: `(CASE WHEN copy.n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status`,
     clinic_id: `CASE WHEN copy.n % 20 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 97)::uuid END`,
     patient_id: `CASE WHEN copy.n % 500 = 0 THEN '${patientId}' ELSE md5('patient' || copy.n % 1999)::uuid END`,
+    review_type: `(CASE WHEN copy.n % 500 = 0 THEN 'synchronous' ELSE 'asynchronous' END)::review_type`,
+    scheduled_day: `CASE WHEN copy.n % 2 = 0 THEN to_char(${time}, 'YYYY-MM-DD') END`,
     reference: `CASE WHEN copy.n % 500 = 0 THEN 'APPT-1' ELSE 'APPT-' || copy.n END`,
     completed_at: `CASE WHEN copy.n % 50 = 0 THEN NULL ELSE ${time} END`,
-    ...{ claimable_from: time, created_at: time, updated_at: time, expires_at: `timestamptz '2027-01-01'` },
+    updated_at: `CASE WHEN copy.n <= 30 THEN timestamptz '2026-11-01' ELSE ${time} END`,
+    ...{ claimable_from: time, created_at: time, expires_at: `timestamptz '2027-01-01'` },
   });
   await observer.query('ANALYZE');
 });
@@ -58,7 +61,7 @@ async function expectCheap(target: string, { token }: Partner, maxRows = 60): Pr
 
 const FAR_BACK = after(ENCOUNTERS / 2);
 
-it.each<[filter: string, query: () => object, as?: () => Partner]>([
+it.each<[filter: string, query: () => object, as?: (() => Partner) | undefined, maxRows?: number]>([
   ['without a filter', () => ({})],
   ['far back in the list', () => ({ cursor: FAR_BACK })],
   ['filtered by a rare status', () => ({ status: 'pending_review' })],
@@ -69,6 +72,23 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['filtered by patient', () => ({ patientId })],
   ['filtered by reference', () => ({ reference: 'APPT-1' })],
   ['filtered by reference, far back', () => ({ reference: 'APPT-1', cursor: FAR_BACK })],
+  ['filtered by several statuses', () => ({ status: 'pending_review,in_review,awaiting_information' })],
+  ['filtered by several statuses, far back', () => ({ status: 'pending_review,cancelled', cursor: FAR_BACK })],
+  ['filtered by a rare kind of review', () => ({ reviewType: 'synchronous' })],
+  ['filtered by many scheduled days', () => ({ scheduled_from: '2026-01-02' }), undefined, 1_200],
+  [
+    'filtered by an early scheduled day',
+    () => ({ scheduled_from: '2026-01-02', scheduled_to: '2026-01-02' }),
+    undefined,
+    1_600,
+  ],
+  [
+    'filtered by old encounters that changed lately',
+    () => ({ updated_after: '2026-10-01T00:00:00Z' }),
+    undefined,
+    1_200,
+  ],
+  ['filtered by a long time of changes', () => ({ updated_after: '2026-01-02T00:00:00Z' }), undefined, 1_200],
   ['filtered by patient and clinic', () => ({ patientId, clinicId })],
   [
     'filtered by patient and created_after, far back',
@@ -76,9 +96,12 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ],
   ['for a client that is limited to a clinic', () => ({}), () => limited],
   ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
-])('listEncounters %s reads little more than the page, in one statement', async (_filter, query, as = () => large) => {
-  await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`, as());
-});
+])(
+  'listEncounters %s reads little more than the page, in one statement',
+  async (_filter, query, as = () => large, maxRows = 60) => {
+    await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`, as(), maxRows);
+  },
+);
 
 it('listReviewQueue reads little more than the head of the queue, in one statement for every short page', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;

@@ -100,9 +100,8 @@ function refusal(current: Snapshot, state: Status, given: Given, action: Action,
       if (action.visit === 'early' || action.visit === 'late') return 'validation_failed';
       return action.decisions === 'incomplete' ? 'decisions_incomplete' : null;
     case 'cancel':
-      return null;
     case 'inform':
-      return state === 'awaiting_information' ? null : wrongState;
+      return null;
     case 'reschedule':
       return state === 'pending_review' ? null : wrongState;
     default:
@@ -126,10 +125,11 @@ function changed(current: Snapshot, given: Given, action: Action, now: number): 
       return { ...withoutClaim(current, 'information_requested'), ...question, status: 'awaiting_information' };
     }
     case 'inform': {
-      const expiresAt = Math.max(current.openQuestion ?? 0, now + 30 * day);
+      const expiresAt = Math.max(current.openQuestion ?? current.expiresAt, now + 30 * day);
       const events = [...current.events, 'information_provided'];
       const answer = { openQuestion: null, informedAt: now, expiresAt, version, events };
-      return { ...current, ...answer, status: 'pending_review' };
+      const status = current.status === 'awaiting_information' ? 'pending_review' : current.status;
+      return { ...current, ...answer, status };
     }
     case 'reschedule': {
       const scheduledAt = action.hours === null ? null : now + action.hours * 3_600_000;
