@@ -323,7 +323,15 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Update an encounter
+         * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
+         *     `application/merge-patch+json`. `reference` and `metadata` can change in every status.
+         *     `treatmentIds` and `reviewType` can change only while the status is `pending_review`, by the checks of `createEncounter`:
+         *     items, prices, prescriptions and review state are made again, and `errors` point into the body of `createEncounter`. The
+         *     encounter keeps its place in the queue. If earlier approvals now cover all items, it is `completed` at once.
+         */
+        patch: operations["updateEncounter"];
         trace?: never;
     };
     "/encounters/preview": {
@@ -1941,6 +1949,70 @@ export interface webhooks {
             requestBody: {
                 content: {
                     "application/json": components["schemas"]["encounter.rescheduled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter updated
+         * @description Reference, metadata, treatments or type of review changed.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.updated"];
                 };
             };
             responses: {
@@ -4715,6 +4787,29 @@ export interface components {
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
         };
+        /**
+         * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
+         * @example {
+         *       "appointmentType": "first visit"
+         *     }
+         */
+        "metadata-2": {
+            [key: string]: unknown;
+        } | null;
+        /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
+        treatmentIds: components["schemas"]["Uuid"][];
+        /**
+         * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
+         * @enum {string}
+         */
+        reviewType: "synchronous" | "asynchronous";
+        /** @description A JSON merge patch (RFC 7396): named fields change, null clears `reference` or `metadata`. The fields are those of `createEncounter`; members of `metadata` are merged. */
+        EncounterPatch: {
+            reference?: components["schemas"]["EncounterReference"];
+            metadata?: components["schemas"]["metadata-2"];
+            treatmentIds?: components["schemas"]["treatmentIds"];
+            reviewType?: components["schemas"]["reviewType"];
+        };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
             /** @description JSON pointer into the request body as a URI fragment. */
@@ -5363,7 +5458,7 @@ export interface components {
          * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
          * @description Time of the event.
@@ -5687,6 +5782,38 @@ export interface components {
             type: "encounter.rescheduled";
             timestamp: components["schemas"]["EventTime"];
             data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description Reference, metadata, treatments or type of review changed.
+         * @example {
+         *       "type": "encounter.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123",
+         *         "reference": "APPT-20431",
+         *         "changed": [
+         *           "treatmentIds",
+         *           "reference"
+         *         ]
+         *       }
+         *     }
+         */
+        "encounter.updated": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.updated";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter and the changed fields. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                reference?: components["schemas"]["EventReference"];
+                /** @description The names of the changed fields, as in the request. */
+                changed: ("reference" | "metadata" | "treatmentIds" | "reviewType")[];
+            };
         };
         /**
          * @description Number of an order.
@@ -6228,7 +6355,7 @@ export interface components {
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
@@ -6238,7 +6365,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event type; more will be added. */
-        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
         /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
@@ -7417,6 +7544,35 @@ export interface components {
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No encounter has this identifier, or a treatment does not exist */
+        UpdateEncounterNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not in the queue, the clinic, the patient or a treatment cannot be used, or the same request is still in progress */
+        UpdateEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -9431,6 +9587,70 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    updateEncounter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
+                 * @example *
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100123
+                 */
+                encounter_id: components["parameters"]["EncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EncounterPatch"];
+                "application/merge-patch+json": components["schemas"]["EncounterPatch"];
+            };
+        };
+        responses: {
+            /** @description The updated encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["UpdateEncounterNotFound"];
+            409: components["responses"]["UpdateEncounterConflict"];
+            412: components["responses"]["VersionConflict"];
+            413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

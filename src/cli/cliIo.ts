@@ -6,8 +6,10 @@ export interface RunningCommand {
   readonly operator: string;
   /** Id or name of the tenant. */
   readonly tenant: string | null;
-  /** The argument with the client, patient, order or endpoint. */
+  /** The argument with the client, patient, encounter, order or endpoint. */
   readonly subject: string | null;
+  /** The patient whose encounters or orders are listed. */
+  readonly patientId: string | null;
 }
 
 /** The environment and streams of the program. */
@@ -19,6 +21,8 @@ export interface CliIo {
   err(text: string): void;
   /** The terminal for progress bars; null for files and pipes. */
   readonly screen: NodeJS.WriteStream | null;
+  /** Asks a person at the terminal; undefined without one. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Set before the command runs. */
   command?: RunningCommand;
 }

@@ -1,19 +1,22 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import {
+  activateApiClient,
+  changeApiClient,
   createApiClient,
   deactivateApiClient,
   EFFECT_SECONDS,
   grantedPermissions,
   idsOf,
-  limitApiClient,
   revokeTokens,
+  type ClientChange,
 } from '../domain/access/apiClients.js';
 import { retireSecret, rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
-import { addViewCommands, clinicsOf, pharmaciesOf } from './clientView.js';
+import { addViewCommands, clinicsOf, pharmaciesOf, shown, told } from './clientView.js';
 import { addCommand, addGroup, addTenantCommand, PROGRAM } from './command.js';
-import { withDatabase } from './operator.js';
+import { confirm, confirmable, marked } from './confirmation.js';
+import { inDryTransaction, withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -34,10 +37,23 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
   addViewCommands(client, terminal);
   addSecretCommands(client, terminal);
 
-  const deactivating = 'permanently block an API client and all its tokens';
-  addCommand(client, 'deactivate <client-id>', deactivating, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
-    await withDatabase(terminal, (context) => deactivateApiClient(context, clientId));
-    print(terminal, json, { clientId, isActive: false }, `${clientId} is no longer active. ${FOLLOW}`);
+  const deactivating = 'block an API client and all its tokens';
+  const examples = [`${EXAMPLE_CLIENT} --dry-run`, `${EXAMPLE_CLIENT} --yes`];
+  confirmable(addCommand(client, 'deactivate <client-id>', deactivating, examples)).action(
+    async (clientId, { json, ...given }) => {
+      await confirm(terminal, `This blocks ${clientId} and all its tokens.`, given);
+      await withDatabase(terminal, (context) =>
+        inDryTransaction(context, given, (transaction) => deactivateApiClient(transaction, clientId)),
+      );
+      const told = marked(given, `${clientId} is no longer active. ${FOLLOW}`);
+      print(terminal, json, { clientId, isActive: false }, told);
+    },
+  );
+
+  const activating = 'accept an API client again; it obtains new tokens with its secret';
+  addCommand(client, 'activate <client-id>', activating, [EXAMPLE_CLIENT]).action(async (clientId, { json }) => {
+    await withDatabase(terminal, (context) => activateApiClient(context, clientId));
+    print(terminal, json, { clientId, isActive: true }, `${clientId} is active. ${FOLLOW}`);
   });
 
   const revoking = 'revoke all tokens; the client obtains new ones with its secret';
@@ -71,7 +87,7 @@ function addCreate(client: Command, terminal: CliIo): void {
       });
       const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
       const { tenantId, name, clientId, clientSecret, permissions: granted } = created;
-      const told = fields({
+      const text = fields({
         tenant: tenantId,
         name,
         'client id': clientId,
@@ -80,35 +96,41 @@ function addCreate(client: Command, terminal: CliIo): void {
         clinics: clinicsOf(created),
         ...pharmaciesOf(created),
       });
-      print(terminal, json, { clientId, clientSecret, permissions: granted }, `${told}\n${SHOWN_ONCE}`);
+      print(terminal, json, { clientId, clientSecret, permissions: granted }, `${text}\n${SHOWN_ONCE}`);
     });
 }
 
 function addUpdate(client: Command, terminal: CliIo): void {
-  const examples = [`${EXAMPLE_CLIENT} --requests-per-minute 6000`];
-  addCommand(client, 'update <client-id>', 'change the limits of an API client', examples)
+  const examples = [
+    `${EXAMPLE_CLIENT} --requests-per-minute 6000`,
+    `${EXAMPLE_CLIENT} --permissions "read:client" --clinic all`,
+  ];
+  addCommand(client, 'update <client-id>', 'change the permissions and limits of an API client', examples)
+    .option('--permissions <list>', 'replace all permissions by these, in one argument', words)
     .option('--requests-per-minute <number>', 'request limit of the client, or "default" for the server\'s', (text) =>
       text === 'default' ? ('default' as const) : requestLimit(text),
     )
+    .option('--clinic <id...>', 'limit the client to these clinics, or "all"')
     .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies, or "all"')
-    .action(async (clientId, { requestsPerMinute: given, pharmacy, json }, command) => {
-      const requestsPerMinute = given === 'default' ? null : given;
-      const pharmacies = pharmacy?.join() === 'all' ? null : pharmacy;
+    .action(async (clientId, { permissions: wanted, requestsPerMinute, clinic, pharmacy, json }, command) => {
+      const change: ClientChange = {
+        permissions: wanted,
+        requestsPerMinute: requestsPerMinute === 'default' ? null : requestsPerMinute,
+        clinics: clinic?.join() === 'all' ? null : clinic,
+        pharmacies: pharmacy?.join() === 'all' ? null : pharmacy,
+      };
       assertUsage(command, () => {
-        if (requestsPerMinute === undefined && pharmacies === undefined)
+        if (Object.values(change).every((value) => value === undefined))
           throw new Error('Nothing to change. See --help.');
-        idsOf('pharmacy', pharmacies ?? []);
+        if (wanted) grantedPermissions({ permissions: wanted }, 'live');
+        idsOf('clinic', change.clinics ?? []);
+        idsOf('pharmacy', change.pharmacies ?? []);
       });
-      await withDatabase(terminal, (context) => limitApiClient(context, clientId, { requestsPerMinute, pharmacies }));
-      const perMinute = requestsPerMinute
-        ? `a limit of ${requestsPerMinute} requests a minute`
-        : 'the limit of the server';
-      const limits = [
-        ...(requestsPerMinute === undefined ? [] : [perMinute]),
-        ...(pharmacies === undefined ? [] : [`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`]),
-      ];
-      const shown = { clientId, requestsPerMinute, allowedPharmacyIds: pharmacies };
-      print(terminal, json, shown, `${clientId} has ${limits.join(' and ')}. ${FOLLOW}`);
+      const [changed, now] = await withDatabase(terminal, async (context) => [
+        await changeApiClient(context, clientId, change),
+        context.now(),
+      ]);
+      print(terminal, json, shown(changed, now), `${told(changed, now)}\n${FOLLOW}`);
     });
 }
 

@@ -32,21 +32,25 @@ export function addViewCommands(client: Command, terminal: CliIo): void {
       row: await findApiClient(context, clientId),
       now: context.now(),
     }));
-    const told = fields({
-      tenant: row.tenantId,
-      name: row.name,
-      'client id': row.clientId,
-      active: yesNo(row.isActive),
-      permissions: row.permissions.join(' '),
-      clinics: clinicsOf(row),
-      ...pharmaciesOf(row),
-      limit: row.requestsPerMinute === null ? 'that of the server' : `${row.requestsPerMinute} a minute`,
-      created: row.createdAt.toISOString(),
-      'last used': row.lastUsedAt?.toISOString() ?? 'never',
-      'tokens from': row.tokensValidAfter?.toISOString() ?? 'any time',
-      secrets: row.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
-    });
-    print(terminal, json, shown(row, now), told);
+    print(terminal, json, shown(row, now), told(row, now));
+  });
+}
+
+/** Every setting of a client, for people. */
+export function told(row: ApiClientWithSecrets, now: Date): string {
+  return fields({
+    tenant: row.tenantId,
+    name: row.name,
+    'client id': row.clientId,
+    active: yesNo(row.isActive),
+    permissions: row.permissions.join(' '),
+    clinics: clinicsOf(row),
+    ...pharmaciesOf(row),
+    limit: row.requestsPerMinute === null ? 'that of the server' : `${row.requestsPerMinute} a minute`,
+    created: row.createdAt.toISOString(),
+    'last used': row.lastUsedAt?.toISOString() ?? 'never',
+    'tokens from': row.tokensValidAfter?.toISOString() ?? 'any time',
+    secrets: row.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
   });
 }
 
@@ -55,7 +59,8 @@ function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
   return `…${hint} (${expiresAt > now ? 'ends' : 'ended'} ${expiresAt.toISOString()})`;
 }
 
-function shown(client: ApiClientWithSecrets, now: Date): object {
+/** The same as JSON. */
+export function shown(client: ApiClientWithSecrets, now: Date): object {
   const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
   const { allowedClinicIds, allowedPharmacyIds, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
   const active = activeSecrets(secrets, now);

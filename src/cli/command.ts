@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { wholeNumber } from './output.js';
 
 /** How to start the program, for examples and advice. */
 export const PROGRAM = 'ces';
@@ -27,3 +28,7 @@ export function addCommand<const Usage extends string>(
 /** Adds a command on one tenant. */
 export const addTenantCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
   addCommand<Usage>(...given).requiredOption('--tenant <tenant>', 'id or name of the tenant');
+
+/** Adds a command that lists the newest objects of one tenant. */
+export const addListCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
+  addTenantCommand<Usage>(...given).option('--limit <number>', 'show at most so many', wholeNumber(1, 100), 20);

@@ -13,37 +13,43 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
-  const { tenant, endpoint }: Readonly<Record<string, unknown>> = command.opts();
+  const { tenant, endpoint, patientId, dryRun }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
-    name: [group, command.name()].filter(Boolean).join(' '),
+    name: [group, command.name(), dryRun ? '--dry-run' : undefined].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
-    subject: first ?? (typeof endpoint === 'string' ? endpoint : null),
+    subject: [first, endpoint].find((id) => typeof id === 'string') ?? null,
+    patientId: typeof patientId === 'string' ? patientId : null,
   };
 }
 
-/** Records a command for its tenant. @param result may name a new API client @throws Problem dependency_unavailable */
+/** Records a command for its tenant. @param result may name a new API client or the patient whom it is about @throws Problem dependency_unavailable */
 export async function recordCommand(
   context: DomainContext,
-  { name, operator, tenant, subject }: RunningCommand,
+  { name, operator, tenant, subject, patientId: listed }: RunningCommand,
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
   const [group = null] = name.split(' ').slice(0, -1);
   const resourceType = group === 'events' ? 'event' : group;
-  const { clientId: made } = Object(result) as { readonly clientId?: unknown };
+  const { clientId: made, patientId: read } = Object(result) as {
+    readonly clientId?: unknown;
+    readonly patientId?: unknown;
+  };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.everyTenant.rows<{ id: string }>`
     SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
-  const patientId = resourceType === 'patient' && subject !== null && isUuid(subject) ? subject : undefined;
+  const named = [read, listed, resourceType === 'patient' ? subject : null];
+  const patientId = named.find((id): id is string => isUuid(id)) ?? null;
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
     patient: patientId,
+    encounter: subject !== null && /^\d+$/.test(subject) ? subject : undefined,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
     webhook: subject ?? undefined,
   };
@@ -51,6 +57,6 @@ export async function recordCommand(
     ...emptyRow,
     ...{ at: context.now(), tenantId, operator, operationId: name, outcome, resourceType },
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
-    patientId: patientId ?? null,
+    patientId,
   });
 }

@@ -6,7 +6,7 @@ import { latestCursor, readEvents, type FeedEvent } from '../domain/events/feed.
 import type { ScannedPage } from '../domain/transactions/positionCursor.js';
 import { Problem } from '../problem.js';
 import { addGroup, addTenantCommand } from './command.js';
-import { recorded, withDatabase } from './operator.js';
+import { recorded, wholeTenant, withDatabase } from './operator.js';
 import type { CliIo } from './cliIo.js';
 
 const POLL_MS = 1_000;
@@ -24,7 +24,7 @@ export function addEventCommands(program: Command, terminal: CliIo): void {
       const work = async (context: DomainContext): Promise<void> => {
         const start = await recorded(terminal, context, async () => {
           const { id: tenantId } = await findTenant(context, tenant);
-          const caller = { tenantId, apiClientId: '', allowedClinicIds: null };
+          const caller = wholeTenant(tenantId);
           const read = (cursor: string) =>
             readEvents({ db: context.db, caller }, { after: cursor, limit: PAGE }).catch(explain);
           return { read, first: await read(after ?? (await latestCursor(context, tenantId))) };

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import { runCommand } from './program.js';
 
 // The reader of the output may stop early, as `head` does.
@@ -7,5 +8,15 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   environment: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  ask: process.stdin.isTTY ? ask : undefined,
   screen: process.stderr.isTTY ? process.stderr : null,
 });
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}

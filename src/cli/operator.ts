@@ -5,12 +5,19 @@ import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
-import type { DomainContext } from '../context.js';
+import type { Caller, DomainContext } from '../context.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
-import { aheadOf, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
+import {
+  aheadOf,
+  inTransaction,
+  type CallerContext,
+  type SnapshotContext,
+  type TransactionContext,
+} from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
+import type { Confirmation } from './confirmation.js';
 import { recordCommand } from './commandAudit.js';
 
 /** The location of the configured database. */
@@ -57,15 +64,52 @@ export function withTenant<T>(
   return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
 }
 
-/** Runs a command on a tenant in a transaction, by the tenant's clock. */
+/** Runs a command with the rights of a caller of the whole tenant, by the tenant's clock. */
+export function asCaller<T>(
+  terminal: CliIo,
+  tenant: string,
+  work: (context: SnapshotContext) => Promise<T>,
+): Promise<T> {
+  return withTenant(terminal, tenant, async (context, tenantId) => {
+    const now = aheadOf(context.now, await clockOffset(context, tenantId));
+    return work({ ...context, now, caller: wholeTenant(tenantId) });
+  });
+}
+
+/** {@link asCaller} in a transaction, which a dry run rolls back. */
 export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
-  work: (transaction: TransactionContext, tenantId: string) => Promise<T>,
+  work: (transaction: CallerContext, tenantId: string) => Promise<T>,
+  given: Confirmation = {},
 ): Promise<T> {
-  return withTenant(terminal, tenant, async (context, id) => {
-    const now = aheadOf(context.now, await clockOffset(context, id));
-    return inTransaction({ ...context, now }, (transaction) => work(transaction, id));
+  return asCaller(terminal, tenant, ({ caller, ...context }) =>
+    inDryTransaction(context, given, (transaction) => work({ ...transaction, caller }, caller.tenantId)),
+  );
+}
+
+/** The operator as a caller without limits. */
+export const wholeTenant = (tenantId: string): Caller => ({
+  ...{ tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set() },
+  ...{ allowedClinicIds: null, allowedPharmacyIds: null },
+});
+
+/** Runs work in a transaction, which a dry run rolls back. */
+export async function inDryTransaction<T>(
+  context: DomainContext,
+  { dryRun }: Confirmation,
+  work: (transaction: TransactionContext) => Promise<T>,
+): Promise<T> {
+  const rollback = new Error('the dry run ends');
+  let result: { readonly value: T } | undefined;
+  const run = inTransaction(context, async (transaction) => {
+    result = { value: await work(transaction) };
+    if (dryRun) throw rollback;
+    return result.value;
+  });
+  return run.catch((error: unknown) => {
+    if (error === rollback && result) return result.value;
+    throw error;
   });
 }
 

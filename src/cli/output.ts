@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { validate as isUuid } from 'uuid';
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
+import type { ListPage } from '../domain/transactions/listCursor.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
@@ -18,10 +19,26 @@ export function table(header: readonly string[], rows: readonly (readonly string
 }
 
 /** Name and value in two columns. */
-export function fields(values: Readonly<Record<string, string | number>>): string {
+export function fields(values: Readonly<Record<string, Cell>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
-  const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value ?? 'none'}`);
   return lines.join('\n');
+}
+
+type Cell = string | number | null;
+
+/** Prints the rows of a page as JSON, or as a table of their members. */
+export function printList<Row>(
+  terminal: CliIo,
+  asJson: boolean | undefined,
+  { rows, nextCursor }: ListPage<Row>,
+  shown: (row: Row) => Readonly<Record<string, Cell>>,
+): void {
+  const list = rows.map(shown);
+  const cells = list.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
+  const header = Object.keys(list[0] ?? {}).map((name) => name.toUpperCase());
+  print(terminal, asJson, list, list.length > 0 ? table(header, cells) : 'There are none.');
+  if (nextCursor !== null) terminal.err(`There are more than these ${rows.length}. See --limit and the filters.\n`);
 }
 
 /** Reports errors of a check as wrong usage. */

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
+import { findPatients } from '../domain/patients/patients.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { Problem } from '../problem.js';
+import { confirm, confirmable, marked } from './confirmation.js';
 import { addGroup, addTenantCommand } from './command.js';
-import { inTenant, openStore, withTenant } from './operator.js';
-import { print, uuidOr } from './output.js';
+import { asCaller, inTenant, openStore, withTenant } from './operator.js';
+import { fields, print, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
@@ -17,6 +19,21 @@ const uuid = uuidOr('Give the user_id of the patient.');
 
 export function addPatientCommands(program: Command, terminal: CliIo): void {
   const patient = addGroup(program, 'patient', 'the patients of a tenant');
+  const finding = 'find the patient with an e-mail; prints no other personal data';
+  addTenantCommand(patient, 'find', finding, ['--email maria.lopez@example.com --tenant lakeside'])
+    .requiredOption('--email <email>', 'e-mail of the patient, in any case')
+    .action(async ({ tenant, email, json }) => {
+      const found = await asCaller(terminal, tenant, async (context) => {
+        const [patient] = await findPatients(context, email);
+        if (!patient) throw new Error(`The tenant ${context.caller.tenantId} has no patient with this e-mail.`);
+        const { id: patientId, isVerified, createdAt } = patient;
+        return { patientId, isVerified, createdAt };
+      });
+      const { patientId: userId, isVerified, createdAt } = found;
+      const told = fields({ 'user id': userId, verified: isVerified, created: createdAt.toISOString() });
+      print(terminal, json, { userId, isVerified, createdAt }, told);
+    });
+
   const description = 'record the result of an identity verification; INVITED again records a new invitation';
   addTenantCommand(patient, 'verify', description, [EXAMPLE])
     .argument('<user-id>', 'id of the patient', uuid)
@@ -56,18 +73,25 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
   const erasing =
     'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
     'with ids, statuses and amounts. Refused while an encounter or an order is open';
-  addTenantCommand(patient, 'erase', erasing, [EXAMPLE])
+  confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --dry-run`, `${EXAMPLE} --yes`]))
     .argument('<user-id>', 'id of the patient', uuid)
-    .action(async (id, { tenant, json }) => {
+    .action(async (id, { tenant, json, ...given }) => {
+      await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, given);
       const store = await openStore(terminal);
-      const { objects, encounters } = await withTenant(terminal, tenant, (context, tenantId) =>
-        erasePatient(context, tenantId, id),
+      const { objects, encounters } = await inTenant(
+        terminal,
+        tenant,
+        (transaction, tenantId) => erasePatient(transaction, tenantId, id),
+        given,
       );
-      await removeAll(store, objects).catch(() => {
-        terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
-      });
+      if (!given.dryRun) {
+        await removeAll(store, objects).catch(() => {
+          terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
+        });
+      }
       const counts = `Documents removed: ${objects.length}. Encounters kept without personal data: ${encounters}`;
-      print(terminal, json, { id, documents: objects.length, encounters }, `Patient ${id} was erased. ${counts}.`);
+      const told = marked(given, `Patient ${id} was erased. ${counts}.`);
+      print(terminal, json, { id, documents: objects.length, encounters }, told);
     });
 }
 

@@ -6,7 +6,9 @@ import { addAuditCommands } from './audit.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addCompletionCommand } from './completion.js';
+import { addEncounterCommands } from './encounter.js';
 import { addEventCommands } from './events.js';
+import { addJobCommands } from './job.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
@@ -61,7 +63,8 @@ function jsonOf(error: unknown): object {
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages tenants, API clients, catalogs, providers, orders, patients, webhooks, keys, the audit and the schema. Works on ' +
+      'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit and the ' +
+        'schema. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
@@ -78,10 +81,12 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
   addProviderCommands(program, terminal);
+  addEncounterCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
   addEventCommands(program, terminal);
   addWebhookCommands(program, terminal);
+  addJobCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { importProviders } from '../domain/providers/importProviders.js';
+import { importProviders, listProviders } from '../domain/providers/importProviders.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
-import { fields, print } from './output.js';
+import { fields, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
@@ -23,6 +23,17 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
         faultless(file, await importProviders(context, id, text)),
       );
       print(terminal, json, report, fields(report));
+    },
+  );
+
+  addTenantCommand(provider, 'list', 'list the providers with their licences', ['--tenant lakeside']).action(
+    async ({ tenant, json }) => {
+      const providers = await withTenant(terminal, tenant, listProviders);
+      const rows = providers.map(({ reviewerRef, name, npi, isActive, licences }) => {
+        const states = licences.map(({ state, expiresOn }) => `${state} until ${expiresOn}`);
+        return [reviewerRef, name, npi, yesNo(isActive), states.join(', ')];
+      });
+      print(terminal, json, { providers }, table(['REVIEWER', 'NAME', 'NPI', 'ACTIVE', 'LICENCES'], rows));
     },
   );
 }

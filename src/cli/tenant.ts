@@ -12,7 +12,8 @@ import {
   slugOf,
 } from '../domain/access/tenants.js';
 import { addCommand, addGroup } from './command.js';
-import { openStore, withDatabase } from './operator.js';
+import { confirm, confirmable, marked } from './confirmation.js';
+import { inDryTransaction, openStore, withDatabase } from './operator.js';
 import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -24,7 +25,7 @@ const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1))
 export function addTenantCommands(program: Command, terminal: CliIo): void {
   const tenant = addGroup(program, 'tenant', 'partner organizations');
 
-  addCommand(tenant, 'create', 'create a tenant', ['"Lakeside Health" --id lakeside --mode live'])
+  addCommand(tenant, 'create', 'create a tenant', ['"Harbor Dental"', '"Lakeside Health" --id lakeside --mode sandbox'])
     .argument('<name>', 'the display name')
     .option('--id <slug>', SLUG)
     .addOption(
@@ -55,8 +56,7 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
     });
 
   addConfigure(tenant, terminal);
-  addActivity(tenant, terminal, false);
-  addActivity(tenant, terminal, true);
+  addActivity(tenant, terminal);
 
   addCommand(tenant, 'list', 'list the tenants').action(async ({ json }) => {
     const tenants = await withDatabase(terminal, listTenants);
@@ -92,16 +92,23 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     });
 }
 
-/** Adds `deactivate` or `activate`. */
-function addActivity(tenant: Command, terminal: CliIo, isActive: boolean): void {
-  const [name, description, state] = isActive
-    ? ['activate', 'accept the callers of a tenant again', 'active']
-    : ['deactivate', 'block the callers of a tenant and keep its data', 'no longer active'];
-  addCommand(tenant, name, description, ['lakeside'])
+/** Adds `deactivate` and `activate`. */
+function addActivity(tenant: Command, terminal: CliIo): void {
+  const deactivating = 'block the callers of a tenant and keep its data';
+  confirmable(addCommand(tenant, 'deactivate', deactivating, ['lakeside --dry-run', 'lakeside --yes']))
+    .argument('<tenant>', 'its id or name')
+    .action(async (idOrName, { json, ...given }) => {
+      await confirm(terminal, `This blocks all callers of ${idOrName}.`, given);
+      const changed = await withDatabase(terminal, (context) =>
+        inDryTransaction(context, given, (transaction) => setTenantActive(transaction, idOrName, false)),
+      );
+      print(terminal, json, shown(changed), marked(given, `${changed.id} is no longer active. ${FOLLOW}`));
+    });
+  addCommand(tenant, 'activate', 'accept the callers of a tenant again', ['lakeside'])
     .argument('<tenant>', 'its id or name')
     .action(async (idOrName, { json }) => {
-      const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, isActive));
-      print(terminal, json, shown(changed), `${changed.id} is ${state}. ${FOLLOW}`);
+      const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, true));
+      print(terminal, json, shown(changed), `${changed.id} is active. ${FOLLOW}`);
     });
 }
 

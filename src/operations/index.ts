@@ -58,6 +58,7 @@ export { setWebhookInboxBehavior } from './setWebhookInboxBehavior.js';
 export { simulateEncounter } from './simulateEncounter.js';
 export { simulateVerification } from './simulateVerification.js';
 export { submitReview } from './submitReview.js';
+export { updateEncounter } from './updateEncounter.js';
 export { updatePatient } from './updatePatient.js';
 export { updateWebhookEndpoint } from './updateWebhookEndpoint.js';
 export { uploadPatientDocument } from './uploadPatientDocument.js';

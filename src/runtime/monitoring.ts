@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
 import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
-import { jobCounts } from '../adapters/jobs/jobCounts.js';
+import { jobCounts } from '../adapters/jobs/jobQueue.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';

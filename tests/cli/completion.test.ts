@@ -12,7 +12,9 @@ async function offered(shell: 'bash' | 'zsh', ...words: string[]): Promise<strin
   const start = shell === 'zsh' ? 'autoload -Uz compinit && compinit -D -u\n' : '';
   const script = `${start}${stdout}\n${complete}\ntry\nprintf '%s\\n' "\${COMPREPLY[@]}"`;
   const flags = shell === 'zsh' ? ['-f'] : ['--norc'];
-  const all = execFileSync(shell, [...flags, '-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
+  const all = execFileSync(shell, [...flags, '-c', script], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
   // zsh itself chooses the words with the prefix.
   return shell === 'zsh' ? all.filter((word) => word.startsWith(words.at(-1) ?? '')) : all;
 }

@@ -4,13 +4,25 @@ import { runProgram } from './runProgram.js';
 
 const commands = [
   ...['create', 'configure', 'deactivate', 'activate', 'list', 'show'].map((name) => `tenant ${name}`),
-  ...['create', 'list', 'show', 'update', 'deactivate', 'revoke-tokens'].map((name) => `client ${name}`),
+  ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
   ...['rotate-secret', 'retire-secret'].map((name) => `client ${name}`),
   ...['import', 'export', 'schema'].map((name) => `catalog ${name}`),
-  ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
+  ...['find', 'verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
-  ...['list', 'disable', 'replay'].map((name) => `webhook ${name}`),
-  ...['provider import', 'order cancel', 'events tail', 'keys rotate', 'migrate', 'completion'],
+  ...['list', 'enable', 'disable', 'deliveries', 'retry', 'replay'].map((name) => `webhook ${name}`),
+  ...['show', 'list', 'cancel'].map((name) => `order ${name}`),
+  ...[
+    'provider import',
+    'provider list',
+    'encounter show',
+    'encounter list',
+    'job list',
+    'job retry',
+    'events tail',
+    'keys rotate',
+    'migrate',
+    'completion',
+  ],
 ];
 
 /** Names of the commands that a help text lists. */

@@ -124,7 +124,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
     ...['"order"', 'client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'gfe_item'],
     ...['idempotency_key', 'order_line'],
   ]);
-  const refusal = async (): Promise<string> => (await run(...patient('erase', id))).stderr;
+  const refusal = async (): Promise<string> => (await run(...patient('erase', id, '--yes'))).stderr;
   expect(await refusal()).toBe(`${open.gfe_no} is open. Finish or cancel it first. Nothing was erased.\n`);
   await cancelled(harness, partner, open);
   expect(await refusal()).toContain(`${completed.order_no} is open`);
@@ -132,7 +132,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const amount = (await call(harness, `GET /orders/${completed.order_no}`, partner)).body.balance_amt;
   await send(`POST /orders/${completed.order_no}/payments`, { amount }, 'paid');
 
-  expect(await json(...patient('erase', id))).toEqual({ id, documents: 1, encounters: 3 });
+  expect(await json(...patient('erase', id, '--yes'))).toEqual({ id, documents: 1, encounters: 3 });
   expect(await markedRows()).toEqual({});
   expect(await filesBelow(join(harness.dataDir, 'documents'))).toEqual([]);
   const get = async (path: string): Promise<Answer['body']> => (await call(harness, `GET ${path}`, partner)).body;
@@ -143,7 +143,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const erased = { email: `${id}@erased.invalid`, adminUser: { isActive: false } };
   expect(await get(`/clients/${id}`)).toMatchObject(erased);
   await newPatient(harness, partner, { email: `${MARK}@example.com` });
-  expect(await json(...patient('erase', id))).toEqual({ id, documents: 0, encounters: 3 });
+  expect(await json(...patient('erase', id, '--yes'))).toEqual({ id, documents: 0, encounters: 3 });
 
   const commands = await rowsOf(
     database.url,
@@ -162,11 +162,11 @@ it('patient export and erase refuse a patient of another tenant and an unknown o
   for (const id of [foreign, harness.domain.newId()]) {
     const to = join(harness.dataDir, 'none');
     const exported = await run(...patient('export', id, '--to', to));
-    const erased = await run(...patient('erase', id));
+    const erased = await run(...patient('erase', id, '--yes'));
     const refused = refusal(1, `The tenant has no patient ${id}.\n`);
     expect([exported, erased]).toEqual([refused, refused]);
     await expect(stat(to)).rejects.toThrow('ENOENT');
   }
   expect((await call(harness, `GET /clients/${foreign}`, other)).body.adminUser).toMatchObject({ isActive: true });
-  expect((await run(...patient('erase', 'jane'))).code).toBe(2);
+  expect((await run(...patient('erase', 'jane', '--yes'))).code).toBe(2);
 });

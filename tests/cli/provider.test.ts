@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { newPartner, type Partner } from '../support/factories.js';
 import { useOperator } from './operator.js';
 
-const { harness, run } = useOperator();
+const { harness, run, json } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
   partner = await newPartner(harness);
@@ -54,4 +54,13 @@ it('provider import names every fault with its line, and imports no provider', a
     { pointer: '/providers/0/npi', line: 6, message: 'is not an NPI: its check digit is wrong' },
   ]);
   expect(await stored()).toEqual(before);
+});
+
+it('provider list prints the providers of the tenant as a file of providers has them', async () => {
+  const lists = await json('provider', 'list', '--tenant', partner.tenantId);
+  expect(await countsOf(...lists.providers)).toEqual({ created: 0, updated: 0, unchanged: lists.providers.length });
+  const other = await newPartner(harness);
+  expect(await json('provider', 'list', '--tenant', other.tenantId)).toEqual({ providers: [] });
+  const { stdout } = await run('provider', 'list', '--tenant', partner.tenantId);
+  expect(stdout).toMatch(/^ada +Ada Lane +1234567893 +no +AZ until 2027-06-30$/m);
 });

@@ -14,12 +14,20 @@ export interface Ended {
 }
 
 /** Runs a command of the operator's program in this process, because the start of another one is slow. */
-export async function runProgram(environment: Environment, ...args: readonly string[]): Promise<Ended> {
+export const runProgram = (environment: Environment, ...args: readonly string[]): Promise<Ended> =>
+  runAtTerminal(environment, undefined, ...args);
+
+/** {@link runProgram} with a person who answers questions. */
+export async function runAtTerminal(
+  environment: Environment,
+  ask: ((question: string) => Promise<string>) | undefined,
+  ...args: readonly string[]
+): Promise<Ended> {
   let stdout = '';
   let stderr = '';
   const out = (part: string): void => void (stdout += part);
   const err = (part: string): void => void (stderr += part);
-  const code = await runCommand(args, { environment, out, err, screen: null });
+  const code = await runCommand(args, { environment, out, err, ask, screen: null });
   return { code, stdout, stderr };
 }
 

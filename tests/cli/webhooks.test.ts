@@ -1,3 +1,4 @@
+import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { eventsUpTo } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { call } from '../support/http.js';
@@ -61,7 +62,7 @@ describe('webhook replay', () => {
     const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
     expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
     await json(...command('disable', '--endpoint', id));
-    const message = `The webhook endpoint ${id} is disabled: its partner enables it.\n`;
+    const message = `The webhook endpoint ${id} is disabled. Enable it first: see "webhook enable".\n`;
     expect(await replay('--after', '2026-01-01')).toEqual(refusal(1, message));
     for (const wrong of [
       ['--endpoint', '1', '--after', '2026-01-01'],
@@ -70,5 +71,33 @@ describe('webhook replay', () => {
     ]) {
       expect((await run(...command('replay', ...wrong))).code).toBe(2);
     }
+  });
+});
+
+describe('webhook enable, deliveries and retry', () => {
+  it('enables a disabled endpoint, and refuses one of another tenant', async () => {
+    await json(...command('disable', '--endpoint', id));
+    expect(await json(...command('enable', '--endpoint', id))).toEqual({ id, status: 'active' });
+    const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
+    expect(body).toMatchObject({ status: 'active', disabledReason: null });
+    const foreign = (await newEndpoint(harness, await newPartner(harness))).id;
+    for (const name of ['enable', 'deliveries']) {
+      expect(await run(...command(name, '--endpoint', foreign))).toEqual(refusal(1, /webhook endpoint/));
+    }
+  });
+
+  it('list the deliveries of an endpoint and send one again', async () => {
+    await newPatient(harness, partner);
+    while (await makeDeliveries(harness.services));
+    const list = (...more: string[]) => json(...command('deliveries', '--endpoint', id, ...more));
+    const [delivery, ...others] = await list();
+    expect([delivery, others]).toMatchObject([{ type: 'patient.created', status: 'waiting', attempts: 0 }, []]);
+    await harness.domain.db.prisma
+      .$executeRaw`UPDATE webhook_delivery SET status = 'failed', next_attempt_at = NULL WHERE id = ${delivery.id}::uuid`;
+    expect(await list('--status', 'failed')).toMatchObject([{ id: delivery.id }]);
+    const retry = command('retry', '--endpoint', id, '--delivery', delivery.id);
+    expect(await json(...retry)).toEqual({ id: delivery.id, status: 'waiting' });
+    expect(await list('--status', 'failed')).toEqual([]);
+    expect(await audited()).toContainEqual(['webhook retry', 'webhook', id, 'success']);
   });
 });

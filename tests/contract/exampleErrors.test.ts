@@ -151,6 +151,8 @@ const zone = (timezone: string | null) => () =>
     data: { timezone },
   });
 
+const austin = (isActive: boolean) => () =>
+  harness.domain.db.prisma.clinic.updateMany({ where: { tenantId, id: cast.clinics.austin }, data: { isActive } });
 const issueToken = operationOf('issueToken');
 
 /** Provokes each failure: of any operation by its code, or of one operation by `<operationId> <code>`. */
@@ -205,6 +207,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   patient_not_found: (each) =>
     send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
+  'updateEncounter clinic_inactive': whileChanged(austin(false), austin(true), withBody({})),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),

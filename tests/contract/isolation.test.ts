@@ -7,7 +7,7 @@ import {
   type Schema,
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { encounterBody, newDocument, newPartner, shipTo, type Partner } from '../support/factories.js';
+import { encounterBody, newDocument, newEncounter, newPartner, shipTo, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
@@ -35,6 +35,7 @@ const unknown: Omit<Records, 'encounter'> = {
   pharmacyId: uuid,
   endpoint_id: uuid,
   spareEndpointId: uuid,
+  openEncounterId: 999_999_999,
   delivery_id: uuid,
 };
 
@@ -44,6 +45,8 @@ const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   id: 'patientId',
   // Deleting or withdrawing them must not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
+  // The treatments of other encounters cannot change.
+  'updateEncounter encounter_id': 'openEncounterId',
   'withdrawDocument documentId': 'spareDocumentId',
   // tests/operations shows that tenants may use the same e-mail.
   'createPatient email': null,
@@ -81,6 +84,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
   requestInformation: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
   provideInformation: ({ documentIds }) => ({ documentIds }),
+  updateEncounter: () => ({ reference: 'x' }),
   cancelEncounter: () => ({ reason: 'other' }),
   cancelOrder: () => ({ reason: 'x' }),
   refundPayment: ({ payment_id }) => ({ payment_id, amount: '9999.00', reason: 'x' }),
@@ -125,6 +129,7 @@ async function newRecords(owner: Partner) {
     spareDocumentId,
     categoryId: gfe_data[0].categoryId as string,
     encounter_id: encounter_id as number,
+    openEncounterId: (await newEncounter(harness, owner, encounter)).encounter_id as number,
     gfe_no: gfe_no as string,
     order_no: order_no as string,
     payment_id: paid.payments[0].id as string,

@@ -1,6 +1,6 @@
 import { MAX_KEYS } from '../../src/adapters/limits/counters.js';
 import { openLimits } from '../../src/adapters/limits/openLimits.js';
-import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
+import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/listener/callerAddress.js';
 import { requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
@@ -86,18 +86,18 @@ describe('the requests of a client', () => {
 
   it('follow the limit of their client, and its removal within 30 seconds', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await limitApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
+    await changeApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
     expect((await get('/clinics', token)).status).toBe(200);
     expect((await get('/clinics', token)).status).toBe(429);
-    await limitApiClient(harness.domain, clientId, { requestsPerMinute: null });
+    await changeApiClient(harness.domain, clientId, { requestsPerMinute: null });
     harness.clock.advance(30);
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=4;w=60');
   });
 
   it('get 429 when they come in a burst', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await limitApiClient(harness.domain, clientId, { requestsPerMinute: 1_000_000 });
+    await changeApiClient(harness.domain, clientId, { requestsPerMinute: 1_000_000 });
     const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
       Promise.all(Array.from({ length: 30 }, () => get('/clinics', token))),
     );

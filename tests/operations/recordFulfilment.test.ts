@@ -1,4 +1,4 @@
-import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
+import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
 import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
@@ -107,7 +107,7 @@ describe('200', () => {
     expectProblem(await record('accepted', { pharmacyId: other }, client), 404, 'order_not_found');
     const list = await call(harness, 'GET /orders', { token: client.token });
     expect(list.body.data.map(({ order_no: number, lines }: Body) => [number, lines.length])).toEqual([[order_no, 1]]);
-    await limitApiClient(harness.domain, client.clientId, { pharmacies: null });
+    await changeApiClient(harness.domain, client.clientId, { pharmacies: null });
     harness.clock.advance(31);
     expect((await orderOf(client)).lines).toHaveLength(2);
   });

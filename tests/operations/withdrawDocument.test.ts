@@ -1,4 +1,5 @@
 import { erasePatient } from '../../src/domain/patients/erase.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import {
   encounterBody,
   newClient,
@@ -121,7 +122,9 @@ describe('200', () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, userDocument } = await upload(patientId, 'lab-results');
     await withdraw(documentId);
-    const { objects } = await erasePatient(harness.domain, tenantId, patientId);
+    const { objects } = await inTransaction(harness.domain, (transaction) =>
+      erasePatient(transaction, tenantId, patientId),
+    );
     expect(objects).toEqual([userDocument.blobPath]);
     expectProblem(await withdraw(documentId), 404, 'document_not_found');
   });

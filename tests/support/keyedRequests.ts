@@ -110,6 +110,14 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
   async rescheduleEncounter({ harness, partner }) {
     return onEncounter('reschedule', await newEncounter(harness, partner), { scheduledDay: '2026-12-01' }, {});
   },
+  async updateEncounter({ harness, partner }) {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const right = { reference: 'APPT-1' };
+    return {
+      ...to(`PATCH /encounters/${encounter_id}`, right, { reference: 'APPT-2' }, right),
+      failing: { target: 'PATCH /encounters/999999999', json: right },
+    };
+  },
   async requestInformation({ harness, partner }) {
     const json = { reviewerRef: reviewer, message: 'Which medication?' };
     const encounter = await claimedEncounter(harness, partner);

@@ -14,7 +14,18 @@ const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
 const states = [...open, ...final];
 const claimantEvents = ['renew', 'release', 'approve', 'deny', 'ask'] as const;
-const otherEvents = ['claim', 'lapse', 'inform', 'reschedule', 'cancel', 'expire', 'revoke', 'amend'] as const;
+const otherEvents = [
+  'claim',
+  'lapse',
+  'inform',
+  'reschedule',
+  'revise',
+  'reuse',
+  'cancel',
+  'expire',
+  'revoke',
+  'amend',
+] as const;
 const events = [...claimantEvents, ...otherEvents];
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
@@ -23,6 +34,8 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
   ['pending_review', 'claim', 'provider', 'in_review'],
   ['pending_review', 'inform', 'partner', 'pending_review'],
   ['pending_review', 'reschedule', 'partner', 'pending_review'],
+  ['pending_review', 'revise', 'partner', 'pending_review'],
+  ['pending_review', 'reuse', 'partner', 'completed'],
   ['pending_review', 'cancel', 'partner', 'cancelled'],
   ['pending_review', 'cancel', 'provider', 'cancelled'],
   ['pending_review', 'expire', 'system', 'expired'],

@@ -71,27 +71,51 @@ export async function listApiClients(context: QueryContext, tenant?: string): Pr
 
 /** Makes the service reject the client and all its tokens. @throws Error for an unknown client */
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
-  const { tenantId, id } = await findApiClient(context, clientId);
-  const data = { isActive: false, updatedAt: context.now() };
-  await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
+  await setActive(context, clientId, false);
 }
 
-/** New limits of a client; null = the server's limit, or every pharmacy. */
-interface ClientLimits {
+/** Accepts the client again, but none of its earlier tokens (D-297). @throws Error for an unknown client */
+export async function activateApiClient(context: QueryContext, clientId: string): Promise<void> {
+  await revokeTokens(context, clientId);
+  await setActive(context, clientId, true);
+}
+
+async function setActive(context: QueryContext, clientId: string, isActive: boolean): Promise<void> {
+  const { tenantId, id } = await findApiClient(context, clientId);
+  await updateRows(
+    context.db,
+    tenantId,
+    'ApiClient',
+    { isActive, updatedAt: context.now() },
+    Prisma.sql`id = ${id}::uuid`,
+  );
+}
+
+/** Changes of a client. */
+export interface ClientChange {
+  /** Replace all of its permissions. */
+  readonly permissions?: readonly string[] | undefined;
+  /** Null = the server's limit. */
   readonly requestsPerMinute?: number | null | undefined;
+  /** Null = every clinic. */
+  readonly clinics?: readonly string[] | null | undefined;
+  /** Null = every pharmacy. */
   readonly pharmacies?: readonly string[] | null | undefined;
 }
 
-/** Changes a client's limits (R-84, R-125). @throws Error for an unknown client, or a malformed pharmacy id */
-export async function limitApiClient(context: QueryContext, clientId: string, limits: ClientLimits): Promise<void> {
+/** Changes a client's permissions and limits (R-04, R-84, R-125). @throws Error for unknown references, a malformed id */
+export async function changeApiClient(context: QueryContext, clientId: string, change: ClientChange) {
   const { tenantId, id } = await findApiClient(context, clientId);
-  const { requestsPerMinute, pharmacies } = limits;
+  const { permissions: wanted, requestsPerMinute, clinics, pharmacies } = change;
   const data = {
+    ...(wanted && { permissions: grantedPermissions({ permissions: wanted }, 'live') }),
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(clinics === undefined ? {} : { allowedClinicIds: await existingClinics(context, tenantId, clinics ?? []) }),
     ...(pharmacies === undefined ? {} : { allowedPharmacyIds: idsOf('pharmacy', pharmacies ?? []) }),
     updatedAt: context.now(),
   };
   await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
+  return findApiClient(context, clientId);
 }
 
 /** Revokes all tokens (D-91). @returns its time, later than any previous one. @throws Error for an unknown client */

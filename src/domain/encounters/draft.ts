@@ -26,6 +26,8 @@ export interface EncounterDraft extends FoundParts {
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
+  /** Whether earlier approvals cover all items. */
+  readonly isDecided: boolean;
   /** The estimate: the cost if every treatment is approved. */
   readonly amounts: Amounts;
 }
@@ -68,6 +70,7 @@ export async function draftEncounter(
     faults: unusableParts(found, body, at),
     lines,
     items,
+    isDecided: items.every(({ status }) => status === 'approved'),
     amounts: amountsOf(lines),
     ...found,
   };

@@ -93,11 +93,10 @@ async function insertEncounter(
 ): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const row = newEncounter(context, body, draft, fixed);
-  const { id: encounterId, clinicId } = row;
+  const { id: encounterId } = row;
   const parts = {
-    encounter_treatment: draft.lines.map((line) => ({ encounterId, ...line })),
+    ...draftedParts(draft, row),
     encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
-    gfe_item: draft.items.map((item) => ({ encounterId, clinicId, ...item })),
   };
   const partInsertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)
@@ -129,6 +128,30 @@ async function insertEncounter(
   };
 }
 
+/** The treatments and items of a draft, as rows of an encounter. */
+export const draftedParts = (
+  { lines, items }: EncounterDraft,
+  { id: encounterId, clinicId }: Pick<Encounter, 'id' | 'clinicId'>,
+) => ({
+  encounter_treatment: lines.map((line) => ({ encounterId, ...line })),
+  gfe_item: items.map((item) => ({ encounterId, clinicId, ...item })),
+});
+
+/** Columns of an encounter that follow from its treatments and its type of review. */
+export const draftedColumns = (
+  { patient, schedule, amounts, currency, isDecided }: EncounterDraft,
+  reviewType: Encounter['reviewType'],
+  createdAt: Date,
+  now: Date,
+) => ({
+  reviewType,
+  reviewState: patient.reviewState,
+  claimableFrom: claimableFrom(reviewType, schedule, createdAt),
+  ...amounts,
+  currency,
+  completedAt: isDecided ? now : null,
+});
+
 /** Columns that the database sets in a new encounter. */
 const unreviewed = {
   isStateDerived: false,
@@ -153,23 +176,21 @@ const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
 function newEncounter(
   context: CallerContext,
   body: EncounterRequest,
-  { clinic, patient, schedule, items, amounts, currency, nextNumber }: EncounterDraft,
+  draft: EncounterDraft,
   fixed: FixedEncounter | undefined,
 ) {
   const now = context.now();
+  const { clinic, patient, schedule, nextNumber } = draft;
   const encounterNo = fixed?.encounterNo ?? nextNumber;
   if (encounterNo === null) throw new Error('a draft to be stored has no number');
-  const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
     encounterNo,
     ...fixed,
     clinicId: clinic.id,
     patientId: patient.id,
-    status: isDecided ? ('completed' as const) : ('pending_review' as const),
-    reviewType: body.reviewType,
+    status: draft.isDecided ? ('completed' as const) : ('pending_review' as const),
     serviceQueue: body.serviceQueue,
-    reviewState: patient.reviewState,
     additionalNotes: body.additionalNotes ?? null,
     reference: body.reference ?? null,
     metadata: (body.metadata ?? null) as Encounter['metadata'],
@@ -178,10 +199,7 @@ function newEncounter(
     scheduledTime: body.scheduledTime ?? null,
     scheduledTimeZone: body.scheduledTimeZone ?? null,
     scheduledAt: schedule.scheduledAt,
-    claimableFrom: claimableFrom(body.reviewType, schedule, now),
-    ...amounts,
-    currency,
-    completedAt: isDecided ? now : null,
+    ...draftedColumns(draft, body.reviewType, now, now),
     expiresAt: expiresAt(schedule, now),
     createdAt: now,
     updatedAt: now,

@@ -1,10 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import type { ReadContext } from '../transactions/transaction.js';
 import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
@@ -17,7 +17,7 @@ const FEW = 1_000;
  * costs the same, because it starts at the cursor in an index.
  * @throws Problem cursor_invalid
  */
-export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
+export async function listEncounters(context: ReadContext, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
   const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
   const page = withinBytes(pageBy(context, filter), order, shownSize);
   const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(page);
@@ -27,7 +27,7 @@ export async function listEncounters(context: Context, filter: EncounterFilter):
 }
 
 /** The query of a page. No index gives the order of the list for a range of times or for several statuses (D-292). */
-function pageBy(context: Context, filter: EncounterFilter): Prisma.Sql {
+function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
   const others = [tenant, ...matching(context, filter)];
   const { status = [], limit } = filter;
@@ -77,7 +77,7 @@ function rangeOf({ scheduled_from, scheduled_to, updated_after }: EncounterFilte
   return { column: isScheduled ? scheduled : updated, within: Prisma.join(bounds, ' AND ') };
 }
 
-function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
+function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
   const { patientId, clinicId, reference, reviewType, created_after, cursor } = filter;
   const { allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));

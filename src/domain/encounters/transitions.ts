@@ -23,7 +23,7 @@ export interface Change<Row> {
 }
 
 /** Parts of an encounter after a change. */
-export type ChangedParts = Partial<Pick<EncounterRecord, 'documents' | 'gfeItems' | 'order'>>;
+export type ChangedParts = Partial<Pick<EncounterRecord, 'treatments' | 'documents' | 'gfeItems' | 'order'>>;
 
 /** Columns that are cleared when a claim ends. The reviewer may stay on record. */
 export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;

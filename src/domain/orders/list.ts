@@ -1,11 +1,11 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
-import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import type { SnapshotContext } from '../transactions/transaction.js';
 import { withinBytes } from '../transactions/pageBytes.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { applyElapsedHolds, ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
@@ -17,7 +17,7 @@ type Filter = Input<'listOrders'>['query'];
  * the cursor in an index: that of held lines, or of the lines of one pharmacy or state, if the filter has one.
  * @throws Problem cursor_invalid
  */
-export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
+export async function listOrders(context: SnapshotContext, filter: Filter): Promise<ListPage<OrderRecord>> {
   const { tenantId } = context.caller;
   const pharmacies = pharmaciesOf(context, filter);
   const ofPharmacies = pharmacies === null ? [] : [ofAny(pharmacies)];
@@ -59,7 +59,11 @@ function sizeOf(tenantId: string): Prisma.Sql {
   return Prisma.sql`1000 + ${Prisma.join(['order_line', 'payment', 'refund'].map(partsOf), ' + ')}`;
 }
 
-async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
+async function ordersOf(
+  context: SnapshotContext,
+  db: Queries,
+  page: readonly Pick<Order, 'id'>[],
+): Promise<OrderRecord[]> {
   if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
   const rows = await ordersWhere(db, context.caller.tenantId, Prisma.sql`id = ANY(${ids}::uuid[])`);
@@ -68,13 +72,13 @@ async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order
 }
 
 /** The pharmacies of the filter and of the client's limit; null = all. */
-function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly string[] | null {
+function pharmaciesOf({ caller }: SnapshotContext, { pharmacyId }: Filter): readonly string[] | null {
   const { allowedPharmacyIds: allowed } = caller;
   if (pharmacyId === undefined) return allowed;
   return [canonicalUuid(pharmacyId)].filter((id) => allowed?.includes(id) ?? true);
 }
 
-function matching(context: Context, filter: Filter): Prisma.Sql[] {
+function matching(context: SnapshotContext, filter: Filter): Prisma.Sql[] {
   const { status, clinicId, created_after, created_before } = filter;
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));

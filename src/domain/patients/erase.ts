@@ -1,7 +1,6 @@
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
-import type { DomainContext } from '../../context.js';
 import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
-import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import type { TransactionContext } from '../transactions/transaction.js';
 import { unsaid } from './patients.js';
 
 /** Placeholder in erased rows; reasons of items and approvals must not be empty. */
@@ -15,47 +14,41 @@ const ERASED_DOMAIN = `@${ERASED}.invalid`;
  * number of remaining encounters
  * @throws Error if the patient is unknown or has an open encounter or order
  */
-export function erasePatient(context: DomainContext, tenantId: string, patientId: string) {
-  return inTransaction(context, async (transaction) => {
-    await lockErasable(transaction, tenantId, patientId);
-    const { db } = transaction;
-    const tenant = db.of(tenantId);
-    const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
-    const ofEncounters = Prisma.sql`encounter_id IN (
-      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${ofPatient})`;
-    const ofOrders = Prisma.sql`order_id IN (SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
-    const change = <Model extends Prisma.ModelName>(model: Model, data: Partial<RowOf<Model>>, where: Prisma.Sql) =>
-      updateRows(db, tenantId, model, data, where);
-    const documents = await findRows(db, tenantId, 'Document', ofPatient);
-    const ids = documents.map(({ id }) => id);
-    await tenant.run`DELETE FROM encounter_document WHERE tenant_id = ${tenantId} AND document_id = ANY(${ids}::uuid[])`;
-    await tenant.run`DELETE FROM document WHERE tenant_id = ${tenantId} AND ${ofPatient}`;
-    await change('GfeItem', { denialReason: ERASED }, Prisma.sql`${ofEncounters} AND denial_reason IS NOT NULL`);
-    await change(
-      'GfeItem',
-      { revocationReason: ERASED },
-      Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
-    );
-    await change('GfeItem', { rationale: null }, ofEncounters);
-    const texts = { additionalNotes: null, metadata: null, reviewNotes: null, reviewedIdentity: null, shipTo: null };
-    const count = await change('Encounter', texts, ofPatient);
-    await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
-    await change('EncounterAddendum', { text: ERASED }, ofEncounters);
-    // Without a condition on the address: setShipTo may be storing one under the order's lock.
-    await change('Order', { shipTo: null }, ofEncounters);
-    await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
-    await change('Refund', { reason: ERASED }, ofOrders);
-    await change('OrderLine', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
-    const isPatient = Prisma.sql`id = ${patientId}::uuid`;
-    await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
-    // Stored responses that name the patient, or its encounters or orders.
-    await tenant.run`
-      DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
-        SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
-        WHERE encounter.tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid
-          AND (strpos(answer::text, '"' || gfe_no || '"') > 0 OR strpos(answer::text, '"' || order_no || '"') > 0)))`;
-    return { objects: documents.map(({ blobPath }) => blobPath), encounters: count };
-  });
+export async function erasePatient(transaction: TransactionContext, tenantId: string, patientId: string) {
+  await lockErasable(transaction, tenantId, patientId);
+  const { db } = transaction;
+  const tenant = db.of(tenantId);
+  const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
+  const ofEncounters = Prisma.sql`encounter_id IN (
+    SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${ofPatient})`;
+  const ofOrders = Prisma.sql`order_id IN (SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
+  const change = <Model extends Prisma.ModelName>(model: Model, data: Partial<RowOf<Model>>, where: Prisma.Sql) =>
+    updateRows(db, tenantId, model, data, where);
+  const documents = await findRows(db, tenantId, 'Document', ofPatient);
+  const ids = documents.map(({ id }) => id);
+  await tenant.run`DELETE FROM encounter_document WHERE tenant_id = ${tenantId} AND document_id = ANY(${ids}::uuid[])`;
+  await tenant.run`DELETE FROM document WHERE tenant_id = ${tenantId} AND ${ofPatient}`;
+  await change('GfeItem', { denialReason: ERASED }, Prisma.sql`${ofEncounters} AND denial_reason IS NOT NULL`);
+  await change('GfeItem', { revocationReason: ERASED }, Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`);
+  await change('GfeItem', { rationale: null }, ofEncounters);
+  const texts = { additionalNotes: null, metadata: null, reviewNotes: null, reviewedIdentity: null, shipTo: null };
+  const count = await change('Encounter', texts, ofPatient);
+  await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
+  await change('EncounterAddendum', { text: ERASED }, ofEncounters);
+  // Without a condition on the address: setShipTo may be storing one under the order's lock.
+  await change('Order', { shipTo: null }, ofEncounters);
+  await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
+  await change('Refund', { reason: ERASED }, ofOrders);
+  await change('OrderLine', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
+  const isPatient = Prisma.sql`id = ${patientId}::uuid`;
+  await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
+  // Stored responses that name the patient, or its encounters or orders.
+  await tenant.run`
+    DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
+      SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
+      WHERE encounter.tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid
+        AND (strpos(answer::text, '"' || gfe_no || '"') > 0 OR strpos(answer::text, '"' || order_no || '"') > 0)))`;
+  return { objects: documents.map(({ blobPath }) => blobPath), encounters: count };
 }
 
 /** Locks the patient, so that no new encounter or order begins, and checks that none is open. */

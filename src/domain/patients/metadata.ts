@@ -22,8 +22,15 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1));
 }
 
+/** Metadata after a merge patch. @throws Problem validation_failed */
+export function patchedMetadata(before: unknown, patch: unknown): unknown {
+  const metadata = mergedPatch(before, patch);
+  if (isObject(metadata)) checkMetadata(metadata);
+  return metadata;
+}
+
 /** A JSON merge patch (RFC 7396). */
-export function mergedPatch(target: unknown, patch: unknown): unknown {
+function mergedPatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const members = new Map(isObject(target) ? Object.entries(target) : []);
   for (const [name, value] of Object.entries(patch)) {

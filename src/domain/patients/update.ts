@@ -7,7 +7,7 @@ import { recordEvent } from '../events/record.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { checkMetadata, mergedPatch } from './metadata.js';
+import { patchedMetadata } from './metadata.js';
 import { birthDate, columnOf, emailTaken, getPatient, lockPatient } from './patients.js';
 import { identityColumns, unverified } from './verification.js';
 
@@ -60,10 +60,6 @@ export async function updatePatient(
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
   if (column === 'dateOfBirth') return birthDate(String(value), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;
-  if (column === 'metadata') {
-    const metadata = mergedPatch(patient.metadata, value);
-    if (typeof metadata === 'object' && metadata !== null) checkMetadata(metadata);
-    return metadata;
-  }
+  if (column === 'metadata') return patchedMetadata(patient.metadata, value);
   return column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;
 }

@@ -3,8 +3,8 @@ import { Prisma, type Provider, type ProviderLicence } from '../../../generated/
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
 import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
-import { findRows, insertRows, updateRows } from '../transactions/rows.js';
-import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { findRows, groupedBy, insertRows, updateRows } from '../transactions/rows.js';
+import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
 type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
@@ -31,6 +31,21 @@ export async function importProviders(
     const report = { created: 0, updated: 0, unchanged: 0 };
     for (const provider of providers) report[await writeProvider(transaction, tenantId, provider)] += 1;
     return { report };
+  });
+}
+
+/** The providers of a tenant, as its file of providers would have them. */
+export async function listProviders({ db }: QueryContext, tenantId: string): Promise<ProviderEntry[]> {
+  const [providers, licences] = await Promise.all([
+    findRows(db, tenantId, 'Provider', Prisma.sql`true ORDER BY reviewer_ref`),
+    findRows(db, tenantId, 'ProviderLicence', Prisma.sql`true ORDER BY state, number`),
+  ]);
+  const licencesOf = groupedBy(licences, ({ providerId }) => providerId);
+  return providers.map(({ id, reviewerRef, name, npi, isActive }) => {
+    const own = licencesOf(id).map(({ state, number, expiresOn, asynchronousAllowed }) => {
+      return { state, number, expiresOn: expiresOn.toISOString().slice(0, 10), asynchronousAllowed };
+    });
+    return { reviewerRef, name, npi, isActive, licences: own };
   });
 }
 

@@ -22,6 +22,9 @@ export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 /** The context of reads for a caller, inside or outside of a transaction. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
+/** The context of reads for a caller that open a snapshot. */
+export type SnapshotContext = DomainContext & Pick<Context, 'caller'>;
+
 /** The part of a context that a statement for a caller needs. */
 export type LookupContext = Pick<ReadContext, 'caller' | 'db'>;
 

@@ -30,7 +30,8 @@ export async function replayOf(
   time: ReplayedTime,
 ): Promise<number> {
   const { status } = await endpointOf(context, tenantId, id);
-  if (status !== 'active') throw new Error(`The webhook endpoint ${id} is ${status}: its partner enables it.`);
+  if (status !== 'active')
+    throw new Error(`The webhook endpoint ${id} is ${status}. Enable it first: see "webhook enable".`);
   const replayed = await replay(context, { tenantId, id }, time);
   if (replayed !== null) return replayed;
   throw new Error(`More than ${MAX_REPLAYED} events occurred in this period. Choose a shorter one.`);

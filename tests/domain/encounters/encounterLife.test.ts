@@ -3,7 +3,7 @@ import { Pool } from 'pg';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { provideInformation, requestInformation } from '../../../src/domain/reviews/information.js';
-import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling.js';
+import { rescheduleEncounter } from '../../../src/domain/encounters/update.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/reviews/review.js';
 import { presentChartVersion } from '../../../src/domain/reviews/chartVersion.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { erasePatient } from '../../../src/domain/patients/erase.js';
+import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { newClient, newPartner, newPatient, newProduct, newCategory, shipTo } from '../../support/factories.js';
 import { openHarness } from '../../support/openHarness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -139,7 +140,7 @@ it('erases an address that is set during the erasure', async () => {
   await whileBlocked(
     harness,
     orderRow(order_no),
-    () => erasePatient(harness.domain, tenantId, patientId),
+    () => inTransaction(harness.domain, (transaction) => erasePatient(transaction, tenantId, patientId)),
     (holder) => holder.$executeRaw`
       UPDATE "order" SET ship_to = ${JSON.stringify(other)}::jsonb WHERE tenant_id = ${tenantId} AND order_no = ${order_no}`,
   );

@@ -1,4 +1,5 @@
 import { erasePatient } from '../../../src/domain/patients/erase.js';
+import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import {
   newClient,
   newClinic,
@@ -60,7 +61,7 @@ it('getChart shows patients with the same birth date and last name or phone numb
 
 it('getChart shows no erased patient, even to a provider of a patient with the data of an erased one', async () => {
   const id = await newPatient(harness, partner);
-  await erasePatient(harness.domain, partner.tenantId, id);
+  await inTransaction(harness.domain, (transaction) => erasePatient(transaction, partner.tenantId, id));
   const where = { tenantId: partner.tenantId, id };
   const { lastName, phone } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where });
   const patientId = await newPatient(harness, partner, { lastName, phone, dateOfBirth: '1900-01-01' });

@@ -1,4 +1,4 @@
-import { newPartner, newPatient } from '../../support/factories.js';
+import { newEncounter, newPartner, newPatient } from '../../support/factories.js';
 import { openHarness } from '../../support/openHarness.js';
 import { call } from '../../support/http.js';
 
@@ -8,6 +8,7 @@ const { token } = partner;
 
 const records = {
   updatePatient: async () => `/clients/${await newPatient(harness, partner)}`,
+  updateEncounter: async () => `/encounters/${(await newEncounter(harness, partner)).encounter_id}`,
 };
 
 const read = async (path: string) => {
@@ -25,7 +26,7 @@ async function write(path: string, writer: number) {
 
 it.each(Object.entries(records))('%s with If-Match lets one of 50 writers win each version', async (_id, create) => {
   const path = await create();
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2]) {
     const before = await read(path);
     const writes = await Promise.all(Array.from({ length: 50 }, (_, index) => write(path, 100 * round + index)));
     const winners = writes.filter(({ status }) => status === 200);

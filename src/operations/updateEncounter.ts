@@ -1,0 +1,14 @@
+import type { Operation } from './operation.js';
+import * as update from '../domain/encounters/update.js';
+import { encounterView } from '../views/encounterView.js';
+import { entityTag, versionsOf } from './entityTag.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** PATCH /encounters/{encounter_id}: a JSON merge patch of what the partner may change. */
+export const updateEncounter: Operation<'updateEncounter'> = ({ path, body, header }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const isExpected = versionsOf(header['if-match']);
+    const encounter = await update.updateEncounter(transaction, BigInt(path.encounter_id), body, isExpected);
+    const headers = { ETag: entityTag(encounter.version) };
+    return { status: 200, headers, body: encounterView(encounter, transaction.now()) };
+  });

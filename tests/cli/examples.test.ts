@@ -1,0 +1,67 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { addCheckpoints, latestCheckpoint } from '../../src/domain/audit/checkpoints.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { patientColumns } from '../support/factories.js';
+import { temporaryFolder } from '../support/folder.js';
+import { rowsOf } from '../support/migrations.js';
+import { useOperator } from './operator.js';
+
+// Runs the examples of all commands, in the order of their reference. They build on each other and on a sandbox's fixtures.
+
+const { harness, database, run, json } = useOperator();
+const folder = temporaryFolder();
+const clientId = 'ces_k5xw4zdpnrqw2y3imfzg';
+const reference = await readFile(new URL('scripts/production/cli.md', packageRoot), 'utf8');
+const examples = [...reference.matchAll(/^ {2}\$ ces (.*?)(?: > \S+)?$/gm)].map(([, example = '']) => example);
+
+const provider = { reviewerRef: 'dr-lee', name: 'Dana Lee', npi: '1234567893', licences: [] };
+
+/** Prepares the first example that begins so. */
+const preparations: Record<string, () => Promise<unknown>> = {
+  'client update': async () => {
+    const created = await createApiClient(harness.domain, { tenant: 'lakeside', preset: 'partner', name: 'Example' });
+    await rowsOf(
+      database.url,
+      `UPDATE api_client SET client_id = '${clientId}' WHERE client_id = '${created.clientId}'`,
+    );
+  },
+  'client rotate-secret ces_k5xw4zdpnrqw2y3imfzg --expire-old': () =>
+    json('client', 'retire-secret', clientId, '--force'),
+  'client retire-secret': () => rowsOf(database.url, 'UPDATE api_client_secret SET last_used_at = now()'),
+  'provider import': () => writeFile(folder('providers.json'), JSON.stringify({ providers: [provider] })),
+  'patient find': () => {
+    const names = { id: '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c', email: 'Maria.Lopez@example.com' };
+    const times = { createdAt: new Date(), updatedAt: new Date() };
+    return harness.domain.db.prisma.patient.create({
+      data: { ...patientColumns, ...names, ...times, tenantId: 'lakeside' },
+    });
+  },
+  'audit verify': () => addCheckpoints(harness.domain),
+  'job retry': () => rowsOf(database.url, `SELECT graphile_worker.add_job('purge-events')`),
+};
+
+/** The arguments of an example, with files of the test. */
+async function argumentsOf(example: string): Promise<string[]> {
+  const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
+  const checkpoint = example.includes('--expect') ? await latestCheckpoint(harness.domain) : null;
+  const own: Record<string, string | null | undefined> = {
+    'catalog.json': fileURLToPath(new URL('prisma/demo/harbor.json', packageRoot)),
+    'providers.json': folder('providers.json'),
+    export: words[0] === 'patient' ? folder('export') : undefined,
+    '1440': checkpoint?.number.toString(),
+    ['3f'.repeat(32)]: checkpoint && Buffer.from(checkpoint.hash).toString('hex'),
+  };
+  return words.map((word, index) => (index > 1 ? own[word] : undefined) ?? word);
+}
+
+// events.test.ts runs `events tail`, which does not end.
+it.each(examples.filter((example) => !example.startsWith('events tail')))('runs the example "%s"', async (example) => {
+  const prefix = Object.keys(preparations).find((start) => example.startsWith(start));
+  if (prefix !== undefined) await preparations[prefix]?.();
+  if (prefix !== undefined) delete preparations[prefix];
+  const { code, stdout, stderr } = await run(...(await argumentsOf(example)));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).not.toBe('');
+});

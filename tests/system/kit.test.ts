@@ -1,0 +1,132 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+import { everyCase } from '../support/everyCase.js';
+import { temporaryFolder } from '../support/folder.js';
+import { isThere, packages } from '../support/optional.js';
+import { hasPromtool, promtool } from '../support/promtool.js';
+import { hasTools, tools } from '../support/tools.js';
+
+// The files that operators start from to deploy the service, checked by the programs that read them.
+
+const kit = fileURLToPath(new URL('scripts/production/kit/', packageRoot));
+const folder = temporaryFolder();
+const read = (name: string): Promise<string> => readFile(`${kit}${name}`, 'utf8');
+const isInstalled = (program: string, name: string): boolean =>
+  isThere(spawnSync(program, ['-v']).error === undefined, `the check of ${name}`, packages(name));
+
+/** The output of a program that must succeed. */
+function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env: { ...process.env, ...env } });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr}${stdout}`);
+  return stdout + stderr;
+}
+
+/** A file of the kit with a certificate and its key that exist, in place of these `paths`. */
+async function withCertificate(name: string, paths: Readonly<Record<string, string>>): Promise<string> {
+  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=api.example.com'];
+  execFileSync('openssl', [...request, '-keyout', folder('key'), '-out', folder('crt')], { stdio: 'ignore' });
+  await writeFile(folder('pem'), `${await readFile(folder('crt'), 'utf8')}${await readFile(folder('key'), 'utf8')}`);
+  const text = Object.entries(paths).reduce((each, [path, kind]) => each.replace(path, folder(kind)), await read(name));
+  await writeFile(folder(name), text);
+  return folder(name);
+}
+
+interface Yaml {
+  parseAllDocuments(text: string): readonly { toJS(): Manifest }[];
+}
+
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly spec: Record<string, any>;
+  readonly data: Record<string, string>;
+}
+
+(isInstalled('systemd-analyze', 'systemd') ? it : it.skip)(
+  'systemd accepts the unit and rates its exposure at 2.0 or less',
+  () => {
+    const unit = `${kit}clinical-encounter.service`;
+    expect(run('systemd-analyze', ['verify', unit])).toBe('');
+    const report = run('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit]);
+    expect(report).toMatch(/Overall exposure level for clinical-encounter\.service: [01]\.\d/);
+  },
+);
+
+(isInstalled('nginx', 'nginx-light') ? it : it.skip)('nginx accepts its configuration', async () => {
+  await withCertificate('nginx.conf', {
+    '/etc/ssl/api.example.com.crt': 'crt',
+    '/etc/ssl/private/api.example.com.key': 'key',
+  });
+  const paths = `pid ${folder('pid')}; events {} http { include ${folder('nginx.conf')}; }`;
+  await writeFile(folder('main.conf'), paths);
+  expect(run('nginx', ['-t', '-p', folder(), '-c', folder('main.conf'), '-e', folder('log')])).toContain(
+    'is successful',
+  );
+});
+
+(isInstalled('haproxy', 'haproxy') ? it : it.skip)('haproxy accepts its configuration without a warning', async () => {
+  const file = await withCertificate('haproxy.cfg', { '/etc/haproxy/api.example.com.pem': 'pem' });
+  expect(run('haproxy', ['-c', '-f', file])).toBe('Configuration file is valid\n');
+});
+
+(isInstalled('docker-compose', 'docker-compose') ? it : it.skip)(
+  'Compose accepts its file once secrets are set',
+  () => {
+    const check = ['-f', `${kit}compose.yaml`, 'config', '-q'];
+    const secrets = { OWNER_PASSWORD: 'a', SERVICE_PASSWORD: 'b', S3_SECRET_KEY: 'c', GRAFANA_PASSWORD: 'd' };
+    const env = { ...secrets, BASE_URL: 'https://api.example.com' };
+    expect(run('docker-compose', check, env)).toBe('');
+    expect(() => run('docker-compose', check, { ...env, SERVICE_PASSWORD: '' })).toThrow(/: SERVICE_PASSWORD\n/);
+  },
+);
+
+(hasPromtool() ? it : it.skip)('Prometheus accepts its configuration with the alert rules', async () => {
+  await cp(`${kit}prometheus.yml`, folder('prometheus.yml'));
+  await cp(fileURLToPath(new URL('scripts/production/monitoring/alerts.yml', packageRoot)), folder('alerts.yml'));
+  expect(promtool(['check', 'config', folder('prometheus.yml')])).toBe('');
+});
+
+(hasTools() ? describe : describe.skip)('Kubernetes', () => {
+  const require = createRequire(`${tools}/`);
+  let manifests: Manifest[];
+  beforeAll(async () => {
+    const { parseAllDocuments } = require('yaml') as Yaml;
+    manifests = parseAllDocuments(await read('kubernetes.yaml')).map((document) => document.toJS());
+  });
+
+  it('every manifest keeps to the schema of its kind', () =>
+    everyCase(
+      manifests,
+      ({ kind }) => kind,
+      async (manifest) => {
+        const kinds = require(`kubernetes-models/${manifest.apiVersion}`) as Record<
+          string,
+          new (data: Manifest) => { validate(): void }
+        >;
+        const { [manifest.kind]: Model } = kinds;
+        if (!Model) throw new Error(`${manifest.apiVersion} has no ${manifest.kind}`);
+        new Model(manifest).validate();
+      },
+    ));
+
+  it('gives a server more time to stop than its own delays need', () => {
+    const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
+    const { spec } = named('Deployment').spec['template'];
+    const { data } = named('ConfigMap');
+    const [{ readinessProbe }] = spec.containers;
+    const delay = Number(data['SHUTDOWN_DELAY']);
+    expect(delay).toBeGreaterThan(readinessProbe.periodSeconds * readinessProbe.failureThreshold);
+    // DRAIN_TIMEOUT has its default of 75 seconds.
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(delay + 75);
+  });
+});
+
+it('image and unit start the server as `npm start` does', async () => {
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
+  const [, list = ''] = /^ENTRYPOINT (.*)$/m.exec(await read('Dockerfile')) ?? [];
+  expect(JSON.parse(list).join(' ')).toBe(scripts.start);
+  expect(await read('clinical-encounter.service')).toContain(`ExecStart=/usr/bin/env ${scripts.start}\n`);
+});
