@@ -83,7 +83,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ['events, first page', () => readEvents(context, { limit: 100 })],
     ['events, half in', () => readEvents(context, { limit: 100, after: half })],
     ['events of a type, none', () => readEvents(context, { limit: 100, after: half, types: ['order.paid'] })],
-    ['patient by e-mail', () => findPatients(context, patient.email)],
+    ['patient by e-mail', () => findPatients(context, { email: patient.email })],
     ['patient by id', () => getPatient(context, patient.id)],
     ['sweep: claims, none due', () => lapseDueClaims(context)],
     ['sweep: encounters, none due', () => expireDueEncounters(context)],
