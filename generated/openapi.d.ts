@@ -8236,13 +8236,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @description Only encounters with this stored status, or with one of several (`status=…&status=…`). At most 7, as many as there are.
          * @example [
          *       "pending_review",
          *       "in_review"
          *     ]
          */
-        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired") | ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -9361,7 +9361,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @description Only encounters with this stored status, or with one of several (`status=…&status=…`). At most 7, as many as there are.
                  * @example [
                  *       "pending_review",
                  *       "in_review"

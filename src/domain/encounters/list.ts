@@ -30,7 +30,8 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
   const others = [tenant, ...matching(context, filter)];
-  const { status = [], limit } = filter;
+  const { limit } = filter;
+  const status = [filter.status ?? []].flat();
   const newest = (select: Prisma.Sql, conditions: Prisma.Sql[]): Prisma.Sql => Prisma.sql`${select}
     WHERE ${Prisma.join(conditions, ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${limit + 1}`;
@@ -55,7 +56,7 @@ function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
 const fewer = (isFew: boolean): Prisma.Sql =>
   Prisma.sql`(SELECT count(*) <= ${Prisma.raw(String(FEW))} FROM few) = ${Prisma.raw(String(isFew))}`;
 
-function ofStatus([one, ...others]: NonNullable<EncounterFilter['status']>): Prisma.Sql {
+function ofStatus([one, ...others]: NonNullable<EncounterFilter['status']>[]): Prisma.Sql {
   if (others.length === 0) return Prisma.sql`encounter.status = ${one}::encounter_status`;
   return Prisma.sql`encounter.status = ANY (${[one, ...others]}::encounter_status[])`;
 }
