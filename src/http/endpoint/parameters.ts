@@ -16,13 +16,7 @@ export interface Parameter {
   readonly required?: boolean;
   /** Whether a list repeats the parameter; otherwise commas separate its elements. */
   readonly explode?: boolean;
-  readonly schema: {
-    readonly type?: unknown;
-    readonly enum?: unknown[];
-    readonly items?: Parameter['schema'];
-    /** One value, or a list of them. */
-    readonly anyOf?: Parameter['schema'][];
-  };
+  readonly schema: { readonly type?: unknown; readonly enum?: unknown[]; readonly items?: Parameter['schema'] };
 }
 
 /** A request without its body. */
@@ -39,13 +33,10 @@ export interface Head {
 export type ReadParameters = (head: Head) => Readonly<Record<Part, object>>;
 
 export function parameterReader(declared: readonly Parameter[]): ReadParameters {
-  const parameters = declared.map(({ name, schema, ...parameter }) => ({
-    ...parameter,
-    // Node gives the names of headers in lower case.
-    name: parameter.in === 'header' ? name.toLowerCase() : name,
-    // One value is read as a list, too.
-    schema: schema.anyOf?.find(({ items }) => items) ?? schema,
-  }));
+  // Node gives the names of headers in lower case.
+  const parameters = declared.map((parameter) =>
+    parameter.in === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
+  );
   const parametersIn = (part: Part): Parameter[] => parameters.filter((parameter) => parameter.in === part);
   const schemaOf = (part: Part): object => ({
     type: 'object',
