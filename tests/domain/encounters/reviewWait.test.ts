@@ -62,17 +62,16 @@ it('typicalWaitMinutes is the median from creation to decision of a state and ty
   expect(await waitsOf({ ...last, patientId })).toEqual([null, null]);
 });
 
-it('typicalWaitMinutes counts from the schedule if it is later, and a decision before it as no wait', async () => {
-  const live = { reviewType: 'synchronous', scheduledTimeZone: 'UTC' };
-  const scheduledDay = start.toISOString().slice(0, 10);
-  const at = (minutes: number) => new Date(start.getTime() + minutes * MINUTE).toISOString().slice(11, 19);
-  for (const minutes of [60, 65, 70]) await decidedAfter(minutes, { ...live, scheduledDay, scheduledTime: at(60) });
-  const early = { ...live, scheduledDay, scheduledTime: at(10) };
-  let last = await decidedAfter(0, early);
-  last = await decidedAfter(21, early);
+it.each([
+  ['counts from the schedule if it is later', [60, 65, 70, 75, 80], 10],
+  ['is 0 if decisions come before the schedule', [50, 50, 50, 65, 70], 0],
+])('typicalWaitMinutes %s', async (_what, decidedAt, wait) => {
+  const time = new Date(start.getTime() + 60 * MINUTE).toISOString();
+  const schedule = { scheduledDay: time.slice(0, 10), scheduledTime: time.slice(11, 19), scheduledTimeZone: 'UTC' };
+  let last: Body;
+  for (const minutes of decidedAt) last = await decidedAfter(minutes, { reviewType: 'synchronous', ...schedule });
   harness.clock.now = new Date(start.getTime() + 80 * MINUTE);
-  // 0, 5, 10, 0 and 11 minutes.
-  expect(await waitsOf(last)).toEqual([5, null]);
+  expect(await waitsOf(last)).toEqual([wait, null]);
 });
 
 it('typicalWaitMinutes counts from midnight of a scheduled day without a time', async () => {
