@@ -125,6 +125,10 @@ const sending =
     send(operation, changes());
 const withBody = (body: Body): Provocation => sending(() => ({ body }));
 const withQuery = (query: Body): Provocation => sending(() => ({ query }));
+const withMember =
+  (member: Body): Provocation =>
+  (operation) =>
+    send(operation, operation.requestBody ? { body: member } : { query: member });
 const delivering = (file: File): Provocation =>
   sending(() => ({ body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } }));
 const delivered = (content: Uint8Array, type: string): Provocation =>
@@ -192,10 +196,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
     query: { id: cast.noah.id },
     body: { email: cast.jane.email },
   })),
-  'getClearances clinic_not_found': withQuery({ clinicId: nobody }),
-  'getClearances treatment_not_found': withQuery({ treatmentIds: [cast.products.botox, nobody] }),
-  'getReviewOptions clinic_not_found': withQuery({ clinicId: nobody }),
-  'getReviewOptions treatment_not_found': withQuery({ treatmentIds: [cast.products.botox, nobody] }),
   'getReviewOptions patient_not_found': withQuery({ patientId: nobody }),
   patient_access_denied: withQuery({ id: nobody }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
@@ -206,10 +206,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
-  clinic_not_found: withBody({ clinicId: nobody }),
+  clinic_not_found: withMember({ clinicId: nobody }),
   patient_not_found: (each) =>
     send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
-  treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
+  treatment_not_found: withMember({ treatmentIds: [cast.products.botox, nobody] }),
   'updateEncounter clinic_inactive': whileChanged(austin(false), austin(true), withBody({})),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
