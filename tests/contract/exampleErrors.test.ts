@@ -120,15 +120,13 @@ const { scheduled, completed, claimed, waiting } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
 /** Sends the example request with changes that are made when it is sent. */
 const sending =
-  (changes: () => Parameters<typeof send>[1]): Provocation =>
+  (changes: (operation: ContractOperation) => Parameters<typeof send>[1]): Provocation =>
   (operation) =>
-    send(operation, changes());
+    send(operation, changes(operation));
 const withBody = (body: Body): Provocation => sending(() => ({ body }));
 const withQuery = (query: Body): Provocation => sending(() => ({ query }));
-const withMember =
-  (member: Body): Provocation =>
-  (operation) =>
-    send(operation, operation.requestBody ? { body: member } : { query: member });
+const withMember = (member: Body): Provocation =>
+  sending(({ requestBody }) => (requestBody ? { body: member } : { query: member }));
 const delivering = (file: File): Provocation =>
   sending(() => ({ body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } }));
 const delivered = (content: Uint8Array, type: string): Provocation =>
@@ -154,7 +152,6 @@ const zone = (timezone: string | null) => () =>
     where: { tenantId, clinicId: cast.clinics.austin },
     data: { timezone },
   });
-
 const austin = (isActive: boolean) => () =>
   harness.domain.db.prisma.clinic.updateMany({ where: { tenantId, id: cast.clinics.austin }, data: { isActive } });
 const issueToken = operationOf('issueToken');
