@@ -219,7 +219,7 @@ describe('doctor', () => {
 
   it('warns of a bucket without versions, and leaves no object', async () => {
     const { code, faults } = await examine(installation, s3?.environment);
-    const remedy = expect.stringMatching(/^Enable versioning/) as string;
+    const remedy = expect.stringMatching(/^Enable versioning/) as unknown;
     const warning = { check: 'bucket versions', level: 'warning', message: 'The bucket keeps no versions.', remedy };
     expect({ code, faults }).toEqual({ code: 0, faults: [warning] });
     expect(await s3?.keys()).toEqual([]);
