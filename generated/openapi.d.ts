@@ -54,9 +54,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find a patient by e-mail
-         * @description Finds the patient with this e-mail in the tenant, for example after a 409 of `createPatient`. The response
-         *     contains one patient or none; patients cannot be listed in bulk.
+         * Find patients by e-mail, or by name and birth date
+         * @description Finds the patient with this e-mail in the tenant, for example after a 409 of `createPatient`, or the patients with this
+         *     last name and date of birth, for example before `createPatient`: of these at most the 100 that were created last. Patients
+         *     cannot be listed in bulk.
          */
         get: operations["findPatients"];
         put?: never;
@@ -3373,6 +3374,8 @@ export interface components {
          * @description An unquoted ASCII address whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). Surrounding white space is refused.
          */
         Email: string;
+        /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
+        PersonName: string;
         Patient: {
             /**
              * Format: uuid
@@ -3464,13 +3467,11 @@ export interface components {
             hasPrev: boolean;
         };
         PatientList: {
-            /** @description One patient, or none. An e-mail is unique within a tenant. */
+            /** @description The patients that match, those created last first. An e-mail is unique within a tenant. */
             data: components["schemas"]["Patient"][];
             /** @description Counts the patients that match. */
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
-        PersonName: string;
         /** @description At most 255 characters, enough for any form field; no NUL character, which the database cannot store. */
         NullableText: string | null;
         /**
@@ -8147,10 +8148,20 @@ export interface components {
          */
         SandboxBehavior: string;
         /**
-         * @description The whole e-mail, in either case. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @description The whole e-mail, in either case. Required without `lastName` and `dateOfBirth`. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example jane.miller@example.com
          */
         PatientEmail: components["schemas"]["Email"];
+        /**
+         * @description The whole last name, in either case. It needs `dateOfBirth`.
+         * @example Miller
+         */
+        PatientLastName: components["schemas"]["PersonName"];
+        /**
+         * @description The date of birth, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+         * @example 1990-06-30
+         */
+        PatientDateOfBirth: string;
         /**
          * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
@@ -8225,13 +8236,18 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+         * @description Only encounters with this stored status.
+         * @example pending_review
+         */
+        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+        /**
+         * @description In place of `status`: only encounters with one of these stored statuses, separated by commas or as repeated parameters (`statuses=…&statuses=…`). At most 7, as many as there are.
          * @example [
          *       "pending_review",
          *       "in_review"
          *     ]
          */
-        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
+        EncounterStatusesFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8732,10 +8748,20 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The whole e-mail, in either case. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description The whole e-mail, in either case. Required without `lastName` and `dateOfBirth`. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example jane.miller@example.com
                  */
-                email: components["parameters"]["PatientEmail"];
+                email?: components["parameters"]["PatientEmail"];
+                /**
+                 * @description The whole last name, in either case. It needs `dateOfBirth`.
+                 * @example Miller
+                 */
+                lastName?: components["parameters"]["PatientLastName"];
+                /**
+                 * @description The date of birth, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+                 * @example 1990-06-30
+                 */
+                dateOfBirth?: components["parameters"]["PatientDateOfBirth"];
                 /**
                  * @description Number of the page, from 1. A page past the end is empty. At most 10,000: narrow the search to reach later elements.
                  * @example 1
@@ -9340,13 +9366,18 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`). At most 7, as many as there are.
+                 * @description Only encounters with this stored status.
+                 * @example pending_review
+                 */
+                status?: components["parameters"]["EncounterStatusFilter"];
+                /**
+                 * @description In place of `status`: only encounters with one of these stored statuses, separated by commas or as repeated parameters (`statuses=…&statuses=…`). At most 7, as many as there are.
                  * @example [
                  *       "pending_review",
                  *       "in_review"
                  *     ]
                  */
-                status?: components["parameters"]["EncounterStatusFilter"];
+                statuses?: components["parameters"]["EncounterStatusesFilter"];
                 /**
                  * @description Only encounters of this patient (`user_id`).
                  * @example 01a10caf-a4c0-7000-8000-00000000d001

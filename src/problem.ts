@@ -175,7 +175,10 @@ export const problems = {
     'Document of another patient',
     'Send documents of this encounter’s patient only.',
   ),
-  document_withdrawn: conflict('Document withdrawn', 'Send documents that are not withdrawn.'),
+  document_withdrawn: conflict(
+    'Document withdrawn',
+    'A document is withdrawn: send others. The reason of a withdrawal stays.',
+  ),
   invalid_state: conflict('Not possible in this status', 'The current status does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has claimed this encounter.'),
   chart_changed: conflict(

@@ -37,7 +37,7 @@ const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
 
-/** A tenant with the demo's catalog, a client, a patient and 25 encounters. */
+/** A tenant with the demo's catalog, a client, a patient and 25 encounters, and 25 other patients with an approval each. */
 async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sandbox'): Promise<Sample> {
   const { id: tenantId } = await createTenant(domain, {
     ...{ name: `bench ${mode}`, mode },
@@ -52,22 +52,42 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   const { id: productId } = await domain.db.prisma.product.findFirstOrThrow({
     where: { tenantId, isActive: true, isDeleted: false, availability: { none: { tenantId } } },
   });
-  const post = async (path: string, body: object, token = ''): Promise<Record<string, unknown>> => {
+  const ask = async (path: string, token: string, request?: RequestInit): Promise<Record<string, unknown>> => {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
-    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const response = await fetch(url + path, { headers, ...request });
+    if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
-  const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-  const token = String((await post('/oauth/token', grant))['access_token']);
+  const post = (path: string, body: object, token = '') =>
+    ask(path, token, { method: 'POST', body: JSON.stringify(body) });
+  const credentials = { client_id: clientId, client_secret: clientSecret };
+  const token = String(
+    (await post('/oauth/token', { grant_type: 'client_credentials', ...credentials }))['access_token'],
+  );
   const patient = patientBody();
   const patientId = String((await post('/clients', patient, token))['user_id']);
   const email = String(patient['email']);
   const ids = { tenantId, apiClientId, clientId, clientSecret, token, patientId, email, clinicId, productId };
-  const encounter = { clinicId, patientId, treatmentIds: [productId] };
   const queue = { reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+  const encounter = { clinicId, treatmentIds: [productId], ...queue };
+  const reviewerRef = '1234567893';
+  for (let made = 0; made < 25; made += 1) {
+    const { user_id } = await post('/clients', patientBody(), token);
+    const created = await post('/encounters', { ...encounter, patientId: user_id }, token);
+    const path = `/encounters/${created['encounter_id']}`;
+    await post(`${path}/claim`, { reviewerRef }, token);
+    const { chartVersion } = await ask(`${path}/chart?reviewerRef=${reviewerRef}`, token);
+    const items = created['gfe_data'] as { categoryId: string; subcategoryId: string }[];
+    const decisions = items.map(({ categoryId, subcategoryId }) => ({
+      categoryId,
+      subcategoryId,
+      decision: 'approved',
+    }));
+    await post(`${path}/review`, { reviewerRef, chartVersion, decisions }, token);
+  }
   let encounterId = 0;
   for (let made = 0; made < 25; made += 1) {
-    encounterId = Number((await post('/encounters', { ...encounter, ...queue }, token))['encounter_id']);
+    encounterId = Number((await post('/encounters', { ...encounter, patientId }, token))['encounter_id']);
   }
   return { ...ids, encounterId };
 }

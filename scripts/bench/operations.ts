@@ -162,6 +162,41 @@ export const operations: readonly BenchOperation[] = [
       query(`${ENCOUNTER} ORDER BY e.created_at DESC, e.encounter_no DESC LIMIT 21`, [tenantId]),
   },
   {
+    name: 'GET /clients/{id}/clearances',
+    request: ({ patientId, clinicId, productId }) =>
+      get(`/clients/${patientId}/clearances?clinicId=${clinicId}&treatmentIds=${productId}`),
+    plain: (query, { tenantId, patientId, clinicId, productId }) =>
+      query(
+        `SELECT p.id, c.facts_version, l.timezone, (SELECT json_agg(json_build_object('item', i, 'no', e.encounter_no,
+             'gfe_no', e.gfe_no, 'at', e.created_at, 'cancelled', e.cancelled_at, 'expires', e.expires_at))
+           FROM encounter e JOIN gfe_item i ON i.tenant_id = e.tenant_id AND i.encounter_id = e.id
+           WHERE e.tenant_id = c.tenant_id AND e.patient_id = c.id AND e.clinic_id = k.id
+             AND i.category_id = p.category_id AND i.subcategory_id = p.subcategory_id) AS facts
+         FROM client c JOIN product p ON p.tenant_id = c.tenant_id AND p.id = $4
+         JOIN clinic k ON k.tenant_id = c.tenant_id AND k.id = $3
+         LEFT JOIN clinic_location l ON l.tenant_id = k.tenant_id AND l.clinic_id = k.id AND l.is_primary
+         WHERE c.tenant_id = $1 AND c.id = $2`,
+        [tenantId, patientId, clinicId, productId],
+      ),
+  },
+  {
+    name: 'GET /clearances',
+    request: () => get('/clearances?expiring_before=2100-01-01'),
+    plain: (query, { tenantId }) =>
+      query(
+        `SELECT i.*, e.patient_id, e.encounter_no, e.gfe_no FROM gfe_item i
+         JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
+         WHERE i.tenant_id = $1 AND i.status = 'approved' AND i.reused_from_encounter_id IS NULL
+           AND i.valid_until > now() AND i.valid_until < '2100-01-01' AND NOT EXISTS (
+             SELECT FROM encounter n JOIN gfe_item s ON s.tenant_id = n.tenant_id AND s.encounter_id = n.id
+             WHERE n.tenant_id = $1 AND n.patient_id = e.patient_id AND n.clinic_id = e.clinic_id
+               AND s.category_id = i.category_id AND s.subcategory_id = i.subcategory_id AND s.status = 'approved'
+               AND s.valid_until > i.valid_until)
+         ORDER BY i.valid_until, i.id LIMIT 21`,
+        [tenantId],
+      ),
+  },
+  {
     name: 'GET /events',
     request: () => get('/events'),
     plain: (query, { tenantId }) =>

@@ -24,7 +24,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     .requiredOption('--email <email>', 'e-mail of the patient, in any case')
     .action(async ({ tenant, email, json }) => {
       const found = await asCaller(terminal, tenant, async (context) => {
-        const [patient] = await findPatients(context, email);
+        const [patient] = await findPatients(context, { email });
         if (!patient) throw new Error(`The tenant ${context.caller.tenantId} has no patient with this e-mail.`);
         const { id: patientId, isVerified, createdAt } = patient;
         return { patientId, isVerified, createdAt };

@@ -3,9 +3,10 @@ import * as patients from '../domain/patients/patients.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { patientView } from '../views/patientView.js';
 
-/** GET /clients: the patient with an e-mail, as a list of zero or one (D-17). */
+/** GET /clients: by e-mail (D-17), or by last name and birth date. */
 export const findPatients: Operation<'findPatients'> = async ({ query }, context) => {
-  const found = await patients.findPatients(context, query.email);
-  const onPage = query.page === 1 ? found : [];
+  const found = await patients.findPatients(context, query);
+  const onPage = found.slice((query.page - 1) * query.limit, query.page * query.limit);
+  context.audit.possibleDuplicateIds = onPage.slice(1).map(({ id }) => id);
   return { status: 200, body: { data: onPage.map(patientView), meta: pageMeta(found.length, query) } };
 };

@@ -35,7 +35,7 @@ const record = (migration: string, finishedAt: string) => ({
 });
 /** Sessions that the undoing of a case ends. */
 const session = (text: string) =>
-  withClient({ connectionString: database.url }, (client) => client.query(text)).catch(() => undefined);
+  withClient({ connectionString: database.serviceUrl }, (client) => client.query(text)).catch(() => undefined);
 const endSessions = () =>
   sql(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'stray'`,

@@ -19,28 +19,30 @@ const examples = [...reference.matchAll(/^ {2}\$ ces (.*?)(?: > \S+)?$/gm)].map(
 const provider = { reviewerRef: 'dr-lee', name: 'Dana Lee', npi: '1234567893', licences: [] };
 
 /** Prepares the first example that begins so. */
-const preparations: Record<string, () => Promise<unknown>> = {
-  'client update': async () => {
-    const created = await createApiClient(harness.domain, { tenant: 'lakeside', preset: 'partner', name: 'Example' });
-    await rowsOf(
-      database.url,
-      `UPDATE api_client SET client_id = '${clientId}' WHERE client_id = '${created.clientId}'`,
-    );
-  },
-  'client rotate-secret ces_k5xw4zdpnrqw2y3imfzg --expire-old': () =>
-    json('client', 'retire-secret', clientId, '--force'),
-  'client retire-secret': () => rowsOf(database.url, 'UPDATE api_client_secret SET last_used_at = now()'),
-  'provider import': () => writeFile(folder('providers.json'), JSON.stringify({ providers: [provider] })),
-  'patient find': () => {
-    const names = { id: '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c', email: 'Maria.Lopez@example.com' };
-    const times = { createdAt: new Date(), updatedAt: new Date() };
-    return harness.domain.db.prisma.patient.create({
-      data: { ...patientColumns, ...names, ...times, tenantId: 'lakeside' },
-    });
-  },
-  'audit verify': () => addCheckpoints(harness.domain),
-  'job retry': () => rowsOf(database.url, `SELECT graphile_worker.add_job('purge-events')`),
-};
+const preparations = new Map<string, () => Promise<unknown>>(
+  Object.entries({
+    'client update': async () => {
+      const created = await createApiClient(harness.domain, { tenant: 'lakeside', preset: 'partner', name: 'Example' });
+      await rowsOf(
+        database.url,
+        `UPDATE api_client SET client_id = '${clientId}' WHERE client_id = '${created.clientId}'`,
+      );
+    },
+    'client rotate-secret ces_k5xw4zdpnrqw2y3imfzg --expire-old': () =>
+      json('client', 'retire-secret', clientId, '--force'),
+    'client retire-secret': () => rowsOf(database.url, 'UPDATE api_client_secret SET last_used_at = now()'),
+    'provider import': () => writeFile(folder('providers.json'), JSON.stringify({ providers: [provider] })),
+    'patient find': () => {
+      const names = { id: '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c', email: 'Maria.Lopez@example.com' };
+      const times = { createdAt: new Date(), updatedAt: new Date() };
+      return harness.domain.db.prisma.patient.create({
+        data: { ...patientColumns, ...names, ...times, tenantId: 'lakeside' },
+      });
+    },
+    'audit verify': () => addCheckpoints(harness.domain),
+    'job retry': () => rowsOf(database.url, `SELECT graphile_worker.add_job('purge-events')`),
+  }),
+);
 
 /** The arguments of an example, with files of the test. */
 async function argumentsOf(example: string): Promise<string[]> {
@@ -58,9 +60,9 @@ async function argumentsOf(example: string): Promise<string[]> {
 
 // events.test.ts runs `events tail`, which does not end.
 it.each(examples.filter((example) => !example.startsWith('events tail')))('runs the example "%s"', async (example) => {
-  const prefix = Object.keys(preparations).find((start) => example.startsWith(start));
-  if (prefix !== undefined) await preparations[prefix]?.();
-  if (prefix !== undefined) delete preparations[prefix];
+  const prefix = [...preparations.keys()].find((start) => example.startsWith(start)) ?? '';
+  await preparations.get(prefix)?.();
+  preparations.delete(prefix);
   const { code, stdout, stderr } = await run(...(await argumentsOf(example)));
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).not.toBe('');

@@ -1,4 +1,4 @@
-import { newPartner, newPatient, patientBody } from '../support/factories.js';
+import { newClient, newClinic, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -51,6 +51,31 @@ describe('200', () => {
     expect(ids).toEqual([[mine], [theirs], []]);
   });
 
+  it('finds visible patients by last name in any case and birth date, those created last first, and audits each', async () => {
+    const mine = await newPartner(harness);
+    const person = { lastName: "O'Neil", dateOfBirth: '1985-02-11' };
+    const ids: string[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      ids.unshift(await newPatient(harness, mine, number === 1 ? { ...person, lastName: "O'NEIL" } : person));
+      harness.clock.advance(1);
+    }
+    const other = await newPatient(harness, mine, { ...person, dateOfBirth: '1985-02-12' });
+    await newPatient(harness, mine, { ...person, lastName: "O'Neill" });
+    await newPatient(harness, await newPartner(harness), person);
+    const idsOf = async (query: string, caller = mine): Promise<string[]> =>
+      (await find(query, caller)).body.data.map(({ user_id }: { user_id: string }) => user_id);
+    expect(await idsOf('?lastName=o%27neil&dateOfBirth=1985-02-11&limit=2')).toEqual(ids.slice(0, 2));
+    const rows = await harness.domain.db.prisma.auditEvent.findMany({
+      where: { tenantId: mine.tenantId, operationId: { in: ['findPatients', 'showPossibleDuplicate'] } },
+    });
+    expect(rows.map(({ patientId }) => patientId).sort()).toEqual(ids.slice(0, 2).sort());
+    expect(await idsOf('?lastName=o%27neil&dateOfBirth=1985-02-11&limit=2&page=2')).toEqual(ids.slice(2));
+    expect(await idsOf('?lastName=O%27NEIL&dateOfBirth=1985-02-12')).toEqual([other]);
+    expect(await idsOf('?lastName=O%27NEIL&dateOfBirth=1985-02-12&email=a@example.com')).toEqual([]);
+    const limited = await newClient(harness, mine.tenantId, undefined, [await newClinic(harness, mine)]);
+    expect(await idsOf('?lastName=o%27neil&dateOfBirth=1985-02-11', limited)).toEqual([]);
+  });
+
   it('returns an empty second page', async () => {
     await newPatient(harness, partner, { email: 'paged@example.com' });
     const { status, body } = await find('?email=paged@example.com&page=2&limit=1');
@@ -69,6 +94,10 @@ describe('200', () => {
 describe('400', () => {
   it.each([
     ['a missing e-mail', '', 'email', ['required']],
+    ['a last name without a birth date', '?lastName=Tom', 'dateOfBirth', ['required']],
+    ['a birth date without a last name', '?dateOfBirth=1990-01-01&email=tom@example.com', 'lastName', ['required']],
+    ['a blank last name', '?lastName=%20&dateOfBirth=1990-01-01', 'lastName', ['pattern']],
+    ['an impossible birth date', '?lastName=Tom&dateOfBirth=1990-02-30', 'dateOfBirth', ['format']],
     ['an empty e-mail', '?email=', 'email', ['format']],
     ['a malformed e-mail', '?email=jane', 'email', ['format']],
     ['white space around it (D-48)', '?email=%20jane@example.com', 'email', ['format']],

@@ -77,7 +77,7 @@ describe('200', () => {
       const now = harness.clock.now.toISOString();
       const expiresAt = new Date(harness.clock.now.getTime() + 30 * DAY * 1000).toISOString();
       const { body } = await send(before.encounter_id, notes);
-      expect(body).toEqual({ ...before, expiresAt, updatedAt: now, version: before.version + 1 });
+      expect(body).toEqual({ ...before, expiresAt, updatedAt: now, version: Number(before.version) + 1 });
       const entry = { requestedAt: now, reviewerRef: '', message: '', providedAt: now, ...notes };
       expect((await details(before)).information).toEqual([entry]);
       const { encounter_id, gfe_no } = before;

@@ -267,12 +267,17 @@ export const missingFile = {
 };
 
 /** Inserts a document of a patient without its file; returns its id. */
-export async function newDocument({ domain }: Harness, owner: Partner, patientId: string): Promise<string> {
+export async function newDocument(
+  { domain }: Harness,
+  owner: Partner,
+  patientId: string,
+  docType = 'lab-results',
+): Promise<string> {
   const { tenantId, clientId } = owner;
   const times = timesOf(domain);
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.prisma.document.create({
-    data: { id: domain.newId(), tenantId, patientId, docType: 'lab-results', ...missingFile, uploadedById, ...times },
+    data: { id: domain.newId(), tenantId, patientId, docType, ...missingFile, uploadedById, ...times },
   });
   return id;
 }

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { clearTimeout, setTimeout } from 'node:timers';
 
 /** Far longer than any file takes, even on a busy machine; `make faults` uses full sizes. */
-const LIMIT_MS = (process.env.FAULTS === 'full' ? 120 : 10) * 60_000;
+const LIMIT_MS = (process.env.FAULTS === 'full' ? 120 : 4) * 60_000;
 
 /** Ends a run in which a file hangs, and names the file, because the runner has no time limit. */
 export default class StuckReporter {

@@ -226,7 +226,7 @@ function activityChecks({ db, longTransaction }: CheckedDatabase): Check[] {
           SELECT pid, extract(epoch FROM now() - xact_start)::float AS seconds FROM pg_stat_activity
           WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
             AND xact_start < now() - make_interval(secs => ${longTransaction}) ORDER BY 2 DESC`;
-        if (sessions.length === 0) return ok(`No visible transaction is older than ${longTransaction} s.`);
+        if (sessions.length === 0) return ok(`No transaction that this role sees is older than ${longTransaction} s.`);
         const list = sessions.map(({ pid, seconds }) => `process ${pid} for ${Math.round(seconds)} s`).join(', ');
         return warning(`Transactions are open: ${list}.`, 'End them by SELECT pg_terminate_backend(process).');
       },

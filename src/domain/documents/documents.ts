@@ -66,7 +66,7 @@ export async function withdrawDocument(
   }
   const earlier = await getDocument(context, id);
   if (earlier.withdrawalReason === reason) return earlier;
-  throw new Problem('document_withdrawn', 'The document was withdrawn earlier, with another reason.');
+  throw new Problem('document_withdrawn');
 }
 
 /** Records what happened to a document of a locked patient. Except for an `id-card` it is a new fact (R-50). */

@@ -30,32 +30,32 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
   const others = [tenant, ...matching(context, filter)];
-  const { status = [], limit } = filter;
+  const { status, statuses = status === undefined ? [] : [status], limit } = filter;
   const newest = (select: Prisma.Sql, conditions: Prisma.Sql[]): Prisma.Sql => Prisma.sql`${select}
     WHERE ${Prisma.join(conditions, ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${limit + 1}`;
   const range = rangeOf(filter);
   if (range) {
-    const all = [...others, range.within, ...(status.length === 0 ? [] : [ofStatus(status)])];
+    const all = [...others, range.within, ...(statuses.length === 0 ? [] : [ofStatus(statuses)])];
     return Prisma.sql`
       WITH few AS MATERIALIZED (SELECT id FROM encounter
         WHERE ${tenant} AND ${range.within} ORDER BY ${range.column} DESC LIMIT ${Prisma.raw(String(FEW + 1))})
       (${newest(SHOWN, [...all, Prisma.sql`encounter.id = ANY (ARRAY(SELECT id FROM few))`, fewer(true)])})
       UNION ALL (${newest(SHOWN, [...all, fewer(false)])})`;
   }
-  if (status.length <= 1) return newest(SHOWN, [...others, ...status.map((one) => ofStatus([one]))]);
+  if (statuses.length <= 1) return newest(SHOWN, [...others, ...statuses.map((one) => ofStatus([one]))]);
   const ofOne = newest(Prisma.sql`SELECT encounter.id FROM encounter`, [
     ...others,
     Prisma.sql`encounter.status = wanted.status`,
   ]);
-  const ids = Prisma.sql`SELECT newest.id FROM unnest(${status}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`;
+  const ids = Prisma.sql`SELECT newest.id FROM unnest(${statuses}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`;
   return newest(SHOWN, [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${ids}))`]);
 }
 
 const fewer = (isFew: boolean): Prisma.Sql =>
   Prisma.sql`(SELECT count(*) <= ${Prisma.raw(String(FEW))} FROM few) = ${Prisma.raw(String(isFew))}`;
 
-function ofStatus([one, ...others]: NonNullable<EncounterFilter['status']>): Prisma.Sql {
+function ofStatus([one, ...others]: NonNullable<EncounterFilter['statuses']>): Prisma.Sql {
   if (others.length === 0) return Prisma.sql`encounter.status = ${one}::encounter_status`;
   return Prisma.sql`encounter.status = ANY (${[one, ...others]}::encounter_status[])`;
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Patient, RefState } from '../../../generated/prisma/client.js';
-import type { Bodies, Schemas } from '../../contract.js';
+import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
+import type { Bodies, Input, Schemas } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import { requireRoom } from '../access/sandboxTenants.js';
 import { visiblePatient } from '../access/visibility.js';
@@ -116,13 +116,37 @@ export async function createPatient(
   return patient;
 }
 
-/** The patient with this e-mail in any case, if the caller may see it: none or one (D-17, R-89). */
-export function findPatients({ caller, db }: LookupContext, email: string): Promise<PatientSummary[]> {
+/** The list of patients with one last name and birth date ends here: patients cannot be listed in bulk. */
+const MAX_FOUND = 100;
+
+/**
+ * The patients with an e-mail, or a last name and a birth date, in any case, if the caller may see them (D-17, R-89, R-239).
+ * @throws Problem validation_failed
+ */
+export async function findPatients(
+  { caller, db }: LookupContext,
+  { email, lastName, dateOfBirth }: Search,
+): Promise<PatientSummary[]> {
+  if (email === undefined && lastName === undefined && dateOfBirth === undefined) throw required('email');
+  if (lastName === undefined && dateOfBirth !== undefined) throw required('lastName');
+  if (lastName !== undefined && dateOfBirth === undefined) throw required('dateOfBirth');
+  const conditions = [
+    ...(email === undefined ? [] : [Prisma.sql`client.email_key = ${emailKey(email)}`]),
+    ...(lastName === undefined ? [] : [Prisma.sql`lower(client.last_name) = lower(${lastName})`]),
+    ...(dateOfBirth === undefined ? [] : [Prisma.sql`client.date_of_birth = ${dateOfBirth}::date`]),
+  ];
   return db.of(caller.tenantId).rows<PatientSummary>`
     SELECT ${summaryFields} FROM client
-    WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}
-      AND ${visiblePatient(caller, 'client')}`;
+    WHERE client.tenant_id = ${caller.tenantId} AND ${Prisma.join(conditions, ' AND ')} AND ${visiblePatient(caller, 'client')}
+    ORDER BY client.created_at DESC, client.id DESC LIMIT ${MAX_FOUND}`;
 }
+
+type Search = Pick<Input<'findPatients'>['query'], 'email' | 'lastName' | 'dateOfBirth'>;
+
+const required = (parameter: keyof Search): Problem =>
+  new Problem('validation_failed', undefined, {
+    errors: [{ parameter, code: 'required', detail: 'is required: send email, or lastName and dateOfBirth' }],
+  });
 
 /** A patient with its state (D-02). */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
@@ -157,7 +181,7 @@ export async function emailTaken(
   email: string,
   about: (existing: Patient) => object = () => ({}),
 ): Promise<Problem> {
-  const [found] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
+  const [found] = context.caller.permissions.has('read:client') ? await findPatients(context, { email }) : [];
   const existing = found && (await getPatient(context, found.id));
   return new Problem('patient_email_taken', undefined, {
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],

@@ -33,7 +33,7 @@ const changes: Readonly<Record<string, { event: string; change(patientId: string
     change: async (patientId) =>
       insertDocumentRow(await callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
   },
-  'a withdrawal of lab results': {
+  'a withdrawal of an ID card': {
     event: 'document.withdrawn',
     change: async (patientId) => {
       const { id } = await harness.domain.db.prisma.document.findFirstOrThrow({
@@ -58,7 +58,7 @@ it.each(Object.entries(changes))(
     const outcomes = new Set<string>();
     for (let number = 0; number < races; number += 1) {
       const patientId = await insertPatientRow(harness, partner);
-      await newDocument(harness, partner, patientId);
+      await newDocument(harness, partner, patientId, 'id-card');
       const encounter = await claim(harness, partner, await newEncounter(harness, partner, { ...given, patientId }));
       const path = `/encounters/${encounter.encounter_id}` as const;
       const read = await reviewBody(harness, partner, encounter);

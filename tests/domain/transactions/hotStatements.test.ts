@@ -106,7 +106,7 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       const id = await newPatient(harness, partner, changes);
       const metadata = { a: [1, { b: 'ö' }] };
       const patient = await db.prisma.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
-      expect([patient]).toMatchObject(await findPatients(lookup(tenantId), changes.email.toUpperCase()));
+      expect([patient]).toMatchObject(await findPatients(lookup(tenantId), { email: changes.email.toUpperCase() }));
       const omit = { countryCode: true } as const;
       const state = await db.prisma.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
       expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
