@@ -6,6 +6,7 @@ import { addAuditCommands } from './audit.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addCompletionCommand } from './completion.js';
+import { addDoctorCommands } from './doctor.js';
 import { addEncounterCommands } from './encounter.js';
 import { addEventCommands } from './events.js';
 import { addJobCommands } from './job.js';
@@ -64,7 +65,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   const program = new Command(PROGRAM)
     .description(
       'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit and the ' +
-        'schema. Works on ' +
+        'schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
@@ -90,6 +91,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);
+  addDoctorCommands(program, terminal);
   addCompletionCommand(program, terminal);
   return program;
 }

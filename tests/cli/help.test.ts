@@ -21,6 +21,8 @@ const commands = [
     'events tail',
     'keys rotate',
     'migrate',
+    'doctor',
+    'config check',
     'completion',
   ],
 ];

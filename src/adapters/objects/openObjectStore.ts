@@ -10,15 +10,17 @@ interface ObjectStoreOptions {
   /** The service's public address without a final slash, read when a link is made. */
   readonly baseUrl: () => string;
   readonly store: ObjectStoreConfig;
+  /** Milliseconds per request to S3. */
+  readonly timeout?: number;
 }
 
 /** Opens the configured store, unchecked. @throws Error for a wrong DATA_DIR or configuration */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
-  const { dataDir, baseUrl, store } = options;
+  const { dataDir, baseUrl, store, ...limits } = options;
   if (store.kind === 's3') {
     // Loaded only if used: the client is large.
     const { openS3Store } = await import('./s3Store.js');
-    return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
+    return openS3Store({ ...store, ...limits, spoolFolder: join(dataDir, 'spool') });
   }
   const links = createFileLinks(await loadLinkSecret(join(dataDir, 'file-link.key')));
   return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });
