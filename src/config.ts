@@ -13,14 +13,31 @@ export type DocumentScannerConfig = Config['documentScanner'];
 
 /** Empty variables count as absent. @throws Error with every wrong variable and its rule, without secret values */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const { values, faults } = parse(environment);
+  if (faults.size > 0) throw new Error(`Wrong configuration: ${[...faults.values()].join(' ')}`);
+  return Object.freeze(configOf(values));
+}
+
+/** Every wrong variable, with a sentence that states its rule without its value. */
+export const configFaults = (environment: Readonly<Record<string, string | undefined>>): ReadonlyMap<string, string> =>
+  parse(environment).faults;
+
+function parse(environment: Readonly<Record<string, string | undefined>>) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
+  const faults = new Map<string, string>();
   const reporter = ({ errors }: { readonly errors: Readonly<Record<string, Error | undefined>> }): void => {
-    const faults = Object.entries(errors).map(([name, error]) =>
-      error instanceof EnvMissingError ? `${name} is required with ${conditionOf(name)}.` : `${name} ${error?.message}`,
-    );
-    if (faults.length > 0) throw new Error(`Wrong configuration: ${faults.join(' ')}`);
+    for (const [name, error] of Object.entries(errors)) {
+      const isMissing = error instanceof EnvMissingError;
+      faults.set(name, isMissing ? `${name} is required with ${conditionOf(name)}.` : `${name} ${error?.message}`);
+    }
   };
-  return Object.freeze(configOf(customCleanEnv(given, variables, (values) => values, { reporter })));
+  return { values: customCleanEnv(given, variables, (values) => values, { reporter }), faults };
+}
+
+/** The address of a server on this machine. Replaces wildcard addresses, which clients cannot connect to. */
+export function localUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 function configOf(values: CleanedEnv<typeof variables>) {

@@ -7,7 +7,7 @@ import { openDatabase } from './adapters/database/database.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
 import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
-import type { Config } from './config.js';
+import { localUrl, type Config } from './config.js';
 import type { Services } from './context.js';
 import { reasonOf } from './failures.js';
 import { drain, listenAt } from './http/listener/listen.js';
@@ -71,7 +71,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
     await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
-    baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
+    baseUrl ||= localUrl(config);
     // Before listening, so that a ready service has its credentials.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const poolSize = String(Math.ceil(databasePoolSize / workers));
@@ -79,7 +79,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const isServedHere = workers === 1 || cluster.isWorker;
     const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
     if (config.baseUrl === null && listener.port !== config.port) {
-      baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
+      baseUrl = localUrl({ ...config, port: listener.port });
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
     const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
@@ -160,10 +160,4 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
     lines.push('  credentials  none on file: scripts/ces client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);
-}
-
-/** Replaces wildcard addresses, which clients cannot connect to. */
-function urlHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
-  return host.includes(':') ? `[${host}]` : host;
 }

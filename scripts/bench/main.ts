@@ -74,7 +74,7 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   for (let made = 0; made < 25; made += 1) {
     const { user_id } = await post('/clients', patientBody(), token);
     const created = await post('/encounters', { ...encounter, patientId: user_id }, token);
-    const path = `/encounters/${created['encounter_id']}`;
+    const path = `/encounters/${String(created['encounter_id'])}`;
     await post(`${path}/claim`, { reviewerRef }, token);
     const { chartVersion } = await ask(`${path}/chart?reviewerRef=${reviewerRef}`, token);
     const items = created['gfe_data'] as { categoryId: string; subcategoryId: string }[];

@@ -7,6 +7,7 @@ import { addBackupCommands } from './backup/commands.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addCompletionCommand } from './completion.js';
+import { addDoctorCommands } from './doctor.js';
 import { addEncounterCommands } from './encounter.js';
 import { addEventCommands } from './events.js';
 import { addJobCommands } from './job.js';
@@ -65,7 +66,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   const program = new Command(PROGRAM)
     .description(
       'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit, ' +
-        'backups and the schema. Works on ' +
+        'backups and the schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
@@ -92,6 +93,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
+  addDoctorCommands(program, terminal);
   addCompletionCommand(program, terminal);
   return program;
 }

@@ -29,7 +29,9 @@ export function partsCheck(
   return sharedFor(CACHE_MS, ask);
 }
 
-const usesDisk = ({ databaseUrl, objectStore }: Config): boolean => databaseUrl === null || objectStore.kind === 'file';
+/** Whether rows or documents are stored in DATA_DIR. */
+export const usesDisk = ({ databaseUrl, objectStore }: Config): boolean =>
+  databaseUrl === null || objectStore.kind === 'file';
 
 async function checkSpace({ dataDir, minFreeDisk }: Config): Promise<void> {
   if ((await freeBytes(dataDir)) < minFreeDisk) throw new Error('little space is left');

@@ -23,6 +23,8 @@ const commands = [
     'keys rotate',
     'restore',
     'migrate',
+    'doctor',
+    'config check',
     'completion',
   ],
 ];

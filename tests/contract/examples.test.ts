@@ -148,7 +148,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'listProducts limited_availability': ask('listProducts', bySku('LHR')),
   'listProducts none': ask('listProducts', none),
   'listEncounters some': ask('listEncounters', { cursor: undefined }),
-  'listEncounters none': ask('listEncounters', { cursor: undefined, status: 'denied' }),
+  'listEncounters none': ask('listEncounters', { cursor: undefined, statuses: 'denied' }),
   'previewEncounter problems': by('previewEncounter', 'inactive'),
   'getEncounterStatus pending_review': by('getEncounterStatus', 'gfe_no'),
   'getEncounterStatus approved': by('getEncounterStatus', 'order_no'),
@@ -178,6 +178,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
     id: cast.noah.id,
     treatmentIds: [cast.products.semaglutide, cast.products.tirzepatide, cast.products.laser],
   }),
+  'getReviewOptions refused': ask('getReviewOptions', { clinicId: cast.clinics.denver }),
   'listRenewals some': ask('listRenewals', { cursor: undefined }),
   'listRenewals none': ask('listRenewals', { cursor: undefined, expiring_before: '2026-12-01' }),
   'getCertificate certificate': async () => {

@@ -10,7 +10,7 @@ export function protectedUrl(variable: string, url: string): string {
   const address = parse(variable, url);
   const mode = address.searchParams.get('sslmode');
   if (mode === null) {
-    if (LOOPBACK.test(hostOf(variable, url))) return url;
+    if (isLocal(variable, url)) return url;
     throw new Error(`${variable} must say sslmode=verify-full, or sslmode=disable for plain text to another machine.`);
   }
   if (mode !== 'disable' && !ENCRYPTED.includes(mode)) {
@@ -20,6 +20,9 @@ export function protectedUrl(variable: string, url: string): string {
   hostOf(variable, address.href);
   return address.href;
 }
+
+/** Whether the address is on this machine. @throws Error with the `variable` if it cannot be read */
+export const isLocal = (variable: string, url: string): boolean => LOOPBACK.test(hostOf(variable, url));
 
 export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';

@@ -1,4 +1,5 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { Queries } from './statements.js';
 import { roleOf } from './databaseUrl.js';
 import { withClient } from './withClient.js';
 
@@ -23,6 +24,23 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
     );
     if (rows.length > 0) await client.query(grantsTo(role));
   });
+}
+
+/**
+ * Tables that the connected role cannot use as the service must, and whether it has more rights than
+ * {@link grantServiceRights} gives: those of an owner, who may change the schema and the audit.
+ */
+export async function rightsOfRole({ everyTenant }: Queries): Promise<{ missing: string[]; isOwner: boolean }> {
+  const [rights] = await everyTenant.rows<{ missing: string[]; isOwner: boolean }>`
+    SELECT coalesce(array_agg(relname::text ORDER BY relname) FILTER (WHERE NOT may_use), '{}') AS missing,
+      has_schema_privilege('public', 'CREATE') OR coalesce(bool_or(may_change_audit), false) AS "isOwner"
+    FROM pg_class, LATERAL (SELECT relname ~ ${AUDIT_TABLES} AS is_audit,
+        oid IN (to_regclass('public._prisma_migrations'), to_regclass('graphile_worker.migrations')) AS is_record) AS kind,
+      LATERAL (SELECT is_audit AND has_table_privilege(oid, 'UPDATE, DELETE, TRUNCATE') AS may_change_audit,
+        has_table_privilege(oid, 'SELECT') AND (is_record OR has_table_privilege(oid, 'INSERT')
+          AND (is_audit OR has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))) AS may_use) AS rights
+    WHERE relnamespace IN (to_regnamespace('public'), to_regnamespace('graphile_worker')) AND relkind IN ('r', 'p')`;
+  return rights ?? { missing: [], isOwner: false };
 }
 
 /** The job engine's tables have row level security without a policy, so that only their owner would see rows. */

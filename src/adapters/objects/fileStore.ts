@@ -51,9 +51,9 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
       await rm(pathOf(folder, key), { force: true }).catch(unavailable);
     },
 
-    async *list() {
+    async *list(below = '') {
       try {
-        for await (const { path, modifiedAt } of filesBelow(folder)) {
+        for await (const { path, modifiedAt } of filesBelow(join(folder, below))) {
           yield { key: relative(folder, path).replaceAll(sep, '/'), modifiedAt };
         }
       } catch (error) {

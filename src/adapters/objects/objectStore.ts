@@ -28,14 +28,16 @@ export interface ObjectStore {
   /** The object. Rejects with Problem dependency_unavailable also if it is missing. */
   read(key: string): AsyncIterable<Uint8Array>;
   remove(key: string): Promise<void>;
-  /** All keys, unordered. Concurrent changes may or may not appear. */
-  list(): AsyncIterable<ListedObject>;
+  /** All keys, or those below a folder, unordered. Concurrent changes may or may not appear. */
+  list(folder?: string): AsyncIterable<ListedObject>;
   /** Removes the remains of unfinished uploads begun before the given time; returns their number. */
   removeUnfinished(before: Date): Promise<number>;
   /** A GET link that is valid for `seconds` from `now`. Links to this service contain only the key. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Checks the store, for readiness and the start; the cause of the rejection may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;
+  /** Whether a bucket keeps the versions of its objects. */
+  readonly isVersioned?: () => Promise<boolean>;
   /** If links lead to this service: the file for a link's last segment; undefined if invalid or expired. */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
 }

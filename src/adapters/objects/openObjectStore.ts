@@ -10,6 +10,8 @@ interface ObjectStoreOptions {
   /** The service's public address without a final slash, read when a link is made. */
   readonly baseUrl: () => string;
   readonly store: ObjectStoreConfig;
+  /** Milliseconds per request to S3. */
+  readonly timeout?: number;
 }
 
 /** The file of the secret that signs links to files of this service. */
@@ -17,11 +19,11 @@ export const linkSecretFile = (dataDir: string): string => join(dataDir, 'file-l
 
 /** Opens the configured store, unchecked. @throws Error for a wrong DATA_DIR or configuration */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
-  const { dataDir, baseUrl, store } = options;
+  const { dataDir, baseUrl, store, ...limits } = options;
   if (store.kind === 's3') {
     // Loaded only if used: the client is large.
     const { openS3Store } = await import('./s3Store.js');
-    return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
+    return openS3Store({ ...store, ...limits, spoolFolder: join(dataDir, 'spool') });
   }
   const links = createFileLinks(await loadLinkSecret(linkSecretFile(dataDir)));
   return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });

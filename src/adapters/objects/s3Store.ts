@@ -67,7 +67,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       });
     },
 
-    list: () => listObjects(client, bucket),
+    list: (folder) => listObjects(client, bucket, folder === undefined ? '' : `${folder}/`),
 
     // Only the spool: an upload of one piece leaves no parts in the bucket.
     removeUnfinished: (before) => removeFilesOlderThan(spoolFolder, before).catch(unavailable),
@@ -86,14 +86,22 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       // body, which breaks the connection.
       await client.listObjectsV2Query(bucket, '', '', '', 1, '').catch(unavailable);
     },
+
+    async isVersioned() {
+      // The client's type claims a status; a bucket that never had versions has none.
+      const { Status: status } = Object(await client.getBucketVersioning(bucket).catch(unavailable)) as {
+        Status?: string;
+      };
+      return status === 'Enabled';
+    },
   };
 }
 
 /** Keeps one page of keys in memory. */
-async function* listObjects(client: Client, bucket: string): AsyncGenerator<ListedObject> {
+async function* listObjects(client: Client, bucket: string, prefix: string): AsyncGenerator<ListedObject> {
   let token = '';
   for (let more = true; more;) {
-    const page = await client.listObjectsV2Query(bucket, '', token, '', 1000, '').catch(unavailable);
+    const page = await client.listObjectsV2Query(bucket, prefix, token, '', 1000, '').catch(unavailable);
     for (const { name, lastModified } of page.objects) {
       if (name !== undefined) yield { key: name, modifiedAt: lastModified };
     }

@@ -47,6 +47,16 @@ export async function latestRemoval(db: Queries): Promise<bigint | null> {
   return latest?.removes ?? null;
 }
 
+/** The time of the last checkpoint, and the seconds since the oldest row after it; null = none. */
+export async function checkpointDelay({ everyTenant }: Queries) {
+  const [delay] = await everyTenant.rows<{ readonly sealedAt: Date | null; readonly waitingSeconds: number | null }>`
+    SELECT last.sealed_at AS "sealedAt", (SELECT extract(epoch FROM clock_timestamp() - at)::float FROM audit_event
+      WHERE position > coalesce(last.through, 0) ORDER BY position LIMIT 1) AS "waitingSeconds"
+    FROM (SELECT) AS always LEFT JOIN (
+      SELECT through, sealed_at FROM audit_seal ORDER BY number DESC LIMIT 1) AS last ON true`;
+  return delay ?? { sealedAt: null, waitingSeconds: null };
+}
+
 /** Adds a checkpoint after `before`; false if another process has added one meanwhile. */
 export async function addCheckpoint(
   { db, now }: Pick<DomainContext, 'db' | 'now'>,

@@ -1,0 +1,248 @@
+import { databaseClock, type Database } from '../../adapters/database/database.js';
+import { isLocal } from '../../adapters/database/databaseUrl.js';
+import { checkSchema } from '../../adapters/database/migrations.js';
+import { rightsOfRole } from '../../adapters/database/serviceRole.js';
+import { jobCounts } from '../../adapters/jobs/jobQueue.js';
+import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
+import type { Config } from '../../config.js';
+import { checkpointDelay } from '../../domain/audit/checkpoints.js';
+import { PROGRAM } from '../command.js';
+import { failure, ok, warning, type Check } from './check.js';
+
+export interface CheckedDatabase {
+  readonly db: Database;
+  readonly url: string;
+  readonly config: Config;
+  /** Servers that share the database. */
+  readonly servers: number;
+  /** Seconds. */
+  readonly longTransaction: number;
+}
+
+/** Connections of a server besides its pool: jobs and webhooks. */
+const OTHER_CONNECTIONS = 13;
+const MAX_SKEW_MS = 5_000;
+const MAX_LAG_SECONDS = 60;
+const MAX_JOB_DELAY_SECONDS = 300;
+/** Checkpoints are added every minute. */
+const MAX_CHECKPOINT_DELAY_SECONDS = 600;
+
+const HANDBOOK = 'scripts/production/database.md';
+const MIGRATE = `Run "${PROGRAM} migrate" with DATABASE_OWNER_URL.`;
+const START = `Start a server, and see "${PROGRAM} job list".`;
+
+/** What PostgreSQL says about itself. */
+type Server = Awaited<ReturnType<typeof readServer>>;
+
+/** @throws the driver's error if the database does not answer */
+export async function readServer({ everyTenant }: Database) {
+  const [server] = await everyTenant.rows<{
+    version: string;
+    major: number;
+    encoding: string;
+    isReadOnly: boolean;
+    isStandby: boolean;
+    lagSeconds: number;
+    parameterLength: string;
+    verbosity: string;
+    connections: number;
+    isEncrypted: boolean;
+  }>`
+    SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
+      pg_encoding_to_char(encoding) AS encoding, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+      pg_is_in_recovery() AS "isStandby",
+      coalesce(extract(epoch FROM CASE WHEN pg_is_in_recovery() THEN now() - pg_last_xact_replay_timestamp()
+        ELSE (SELECT max(replay_lag) FROM pg_stat_replication) END), 0)::float AS "lagSeconds",
+      current_setting('log_parameter_max_length') AS "parameterLength",
+      current_setting('log_error_verbosity') AS verbosity,
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
+      coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted"
+    FROM pg_database WHERE datname = current_database()`;
+  if (!server) throw new Error('PostgreSQL does not know its own database');
+  return server;
+}
+
+/** The checks of a database that answers. None changes it. */
+export function databaseChecks(server: Server, place: CheckedDatabase): Check[] {
+  return [...serverChecks(server, place), ...contentChecks(place), ...activityChecks(place)];
+}
+
+function serverChecks(server: Server, { db, url, config, servers }: CheckedDatabase): Check[] {
+  const remedy = `See ${HANDBOOK}.`;
+  return [
+    {
+      name: 'database version',
+      remedy,
+      async run() {
+        if (server.major >= 15 && server.major <= 18) return ok(`PostgreSQL ${server.version}.`);
+        return failure(`PostgreSQL ${server.version} is not supported.`, 'Use PostgreSQL 15 to 18.');
+      },
+    },
+    {
+      name: 'encoding',
+      remedy,
+      async run() {
+        if (server.encoding === 'UTF8') return ok('UTF8.');
+        const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
+        return failure(`The encoding of the database is ${server.encoding}.`, advice);
+      },
+    },
+    {
+      name: 'clock',
+      remedy,
+      async run() {
+        const aheadMs = (await databaseClock(db))().getTime() - Date.now();
+        if (Math.abs(aheadMs) <= MAX_SKEW_MS) return ok('The clocks of the database and of this machine agree.');
+        const seconds = Math.round(Math.abs(aheadMs) / 1000);
+        const message = `The clock of the database is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's.`;
+        return failure(message, 'Synchronize both machines by NTP.');
+      },
+    },
+    {
+      name: 'primary',
+      remedy,
+      async run() {
+        const lag = `${Math.round(server.lagSeconds)} s behind`;
+        const advice = 'Let DATABASE_URL name the primary, and see default_transaction_read_only.';
+        if (server.isStandby) return failure(`The database is a standby, ${lag} its primary.`, advice);
+        if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
+        if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
+        return warning(`A standby is ${lag}.`, 'Check the network and the disk of the standby (pg_stat_replication).');
+      },
+    },
+    {
+      name: 'database log',
+      remedy,
+      async run() {
+        const { parameterLength, verbosity } = server;
+        if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');
+        const found = `log_parameter_max_length = ${parameterLength}, log_error_verbosity = ${verbosity}`;
+        const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in postgresql.conf, then reload (${HANDBOOK}).`;
+        return failure(`PostgreSQL may log health data: ${found}.`, advice);
+      },
+    },
+    {
+      name: 'encryption',
+      remedy,
+      async run() {
+        if (server.isEncrypted) return ok('Connections to the database use TLS.');
+        if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
+        const message = 'Health data goes to another machine in plain text.';
+        return warning(message, `Set sslmode=verify-full in DATABASE_URL (${HANDBOOK}).`);
+      },
+    },
+    {
+      name: 'connections',
+      remedy,
+      async run() {
+        const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
+        const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
+        if (needed <= server.connections) return ok(message);
+        return failure(message, 'Increase max_connections of PostgreSQL, or decrease DATABASE_POOL_SIZE.');
+      },
+    },
+  ];
+}
+
+function contentChecks({ db, url }: CheckedDatabase): Check[] {
+  return [
+    {
+      name: 'migrations',
+      remedy: MIGRATE,
+      async run() {
+        const schemas = [await checkSchema(url), await checkJobSchema(url)];
+        const results = schemas.flatMap((schema) => {
+          if (schema.state === 'behind') return failure(`Pending: ${schema.pending.join(', ')}.`, MIGRATE);
+          if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
+          if (schema.state === 'current') return [];
+          const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
+          return warning(message, 'Update this server (scripts/production/upgrade.md).');
+        });
+        return results.length > 0 ? results : ok('The schema is that of this build.');
+      },
+    },
+    {
+      name: 'role',
+      remedy: MIGRATE,
+      async run() {
+        const { missing, isOwner } = await rightsOfRole(db);
+        if (missing.length > 0) return failure(`The role lacks rights on ${missing.join(', ')}.`, MIGRATE);
+        if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
+        const message = 'The role may change the schema and the audit.';
+        return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
+      },
+    },
+    {
+      name: 'dead rows',
+      remedy: 'Run VACUUM (ANALYZE).',
+      async run() {
+        const tables = await db.everyTenant.rows<{ name: string; dead: number }>`
+          SELECT relname AS name, n_dead_tup::float AS dead FROM pg_stat_user_tables
+          WHERE n_dead_tup > 100000 AND n_dead_tup > 0.2 * n_live_tup ORDER BY 2 DESC`;
+        if (tables.length === 0) return ok('No large table has many dead rows.');
+        const names = tables.map(({ name, dead }) => `${name} (${dead})`).join(', ');
+        const advice = 'Run VACUUM (ANALYZE) on them, and check that autovacuum is on and no transaction is long.';
+        return warning(`Dead rows: ${names}.`, advice);
+      },
+    },
+    {
+      name: 'jobs',
+      remedy: MIGRATE,
+      async run() {
+        const { due, failed, oldestSeconds } = await jobCounts(db);
+        const isLate = oldestSeconds > MAX_JOB_DELAY_SECONDS;
+        const late = `${due} jobs are due, the oldest for ${Math.round(oldestSeconds)} s.`;
+        const retry = `See the log of the servers, then "${PROGRAM} job retry".`;
+        if (!isLate && failed === 0) return ok('No job is late.');
+        return [
+          ...(isLate ? [warning(late, START)] : []),
+          ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, retry)] : []),
+        ];
+      },
+    },
+    {
+      name: 'audit',
+      remedy: MIGRATE,
+      async run() {
+        const { sealedAt, waitingSeconds } = await checkpointDelay(db);
+        const last = sealedAt ? `The last checkpoint is of ${sealedAt.toISOString()}` : 'There is no checkpoint';
+        if ((waitingSeconds ?? 0) <= MAX_CHECKPOINT_DELAY_SECONDS) return ok(`${last}.`);
+        return warning(`${last}, and rows of the audit wait for ${Math.round(waitingSeconds ?? 0)} s.`, START);
+      },
+    },
+  ];
+}
+
+/** Sessions in one of the databases of the server, named by their process ids: statements may contain health data. */
+function activityChecks({ db, longTransaction }: CheckedDatabase): Check[] {
+  const remedy = 'Give the role the right pg_read_all_stats.';
+  return [
+    {
+      name: 'transactions',
+      remedy,
+      async run() {
+        const sessions = await db.everyTenant.rows<{ pid: number; seconds: number }>`
+          SELECT pid, extract(epoch FROM now() - xact_start)::float AS seconds FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+            AND xact_start < now() - make_interval(secs => ${longTransaction}) ORDER BY 2 DESC`;
+        if (sessions.length === 0) return ok(`No transaction that this role sees is older than ${longTransaction} s.`);
+        const list = sessions.map(({ pid, seconds }) => `process ${pid} for ${Math.round(seconds)} s`).join(', ');
+        return warning(`Transactions are open: ${list}.`, 'End them by SELECT pg_terminate_backend(process).');
+      },
+    },
+    {
+      name: 'locks',
+      remedy,
+      async run() {
+        const waiting = await db.everyTenant.rows<{ pid: number; holders: number[] }>`
+          SELECT DISTINCT pid, pg_blocking_pids(pid) AS holders FROM pg_locks JOIN pg_stat_activity USING (pid)
+          WHERE NOT granted AND waitstart < now() - interval '1 second' AND datname = current_database()`;
+        if (waiting.length === 0) return ok('No session waits for a lock.');
+        const holders = [...new Set(waiting.flatMap((session) => session.holders))].join(', ');
+        const message = `${waiting.length} sessions wait for locks of the processes ${holders}.`;
+        return warning(message, 'Find out what these do (pg_stat_activity), or end them by pg_terminate_backend.');
+      },
+    },
+  ];
+}

@@ -1,0 +1,220 @@
+import { readFile, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pino } from 'pino';
+import { v7 } from 'uuid';
+import { freeBytes, makeDataDir } from '../../adapters/dataDir.js';
+import { connectRedis } from '../../adapters/limits/redisClient.js';
+import { openObjectStore } from '../../adapters/objects/openObjectStore.js';
+import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { createDocumentScanner } from '../../adapters/scanner/createDocumentScanner.js';
+import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
+import { localUrl, type Config } from '../../config.js';
+import { errorCode } from '../../failures.js';
+import { name as serviceName, packageRoot, version } from '../../packageRoot.js';
+import { Problem } from '../../problem.js';
+import { usesDisk } from '../../runtime/readiness.js';
+import { PROGRAM } from '../command.js';
+import { causeOf, CHECK_TIMEOUT_MS, failure, ok, warning, type Check } from './check.js';
+
+const INSTALL = 'scripts/production/install.md';
+/** Earlier than the check, so that the error names the reason. */
+const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
+/** Every scanner reports this harmless file (EICAR); split, so that scanners do not report this source. */
+const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
+
+/** The checks of everything except configuration and database. */
+export function serviceChecks(config: Config): Check[] {
+  return [
+    disk(config),
+    signingKeys(config),
+    ...objectStore(config),
+    ...(config.documentScanner.kind === 'none' ? [] : [scanner(config)]),
+    ...(config.rateLimit?.redisUrl ? [redis(config.rateLimit.redisUrl)] : []),
+    baseUrl(config),
+  ];
+}
+
+/** The members of a package.json that matter here. */
+interface Manifest {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** The versions of Node and of the installed packages. @param root the folder of package.json */
+export function versionCheck(root = packageRoot): Check {
+  const remedy = `Run "npm ci --omit=dev --omit=optional" (${INSTALL}).`;
+  const read = async (path: string) => JSON.parse(await readFile(new URL(path, root), 'utf8')) as Manifest;
+  return {
+    name: 'versions',
+    remedy,
+    async run() {
+      const { engines, dependencies } = await read('package.json');
+      const wanted = engines.node.replace('>=', '');
+      const isOld = process.versions.node.localeCompare(wanted, 'en', { numeric: true }) < 0;
+      const checks = Object.entries(dependencies).map(async ([name, expected]) => {
+        const installed = await read(`node_modules/${name}/package.json`).catch(() => ({ version: 'missing' }));
+        return installed.version === expected ? [] : `${name} ${expected} (installed: ${installed.version})`;
+      });
+      const wrong = (await Promise.all(checks)).flat();
+      if (!isOld && wrong.length === 0) return ok(`Service ${version}, Node.js ${process.versions.node}.`);
+      return [
+        ...(isOld ? [failure(`Node.js ${process.versions.node} is older than ${wanted}.`, 'Update Node.js.')] : []),
+        ...(wrong.length > 0 ? [failure(`Packages differ from package.json: ${wrong.join(', ')}.`, remedy)] : []),
+      ];
+    },
+  };
+}
+
+function disk(config: Config): Check {
+  const { dataDir, minFreeDisk } = config;
+  return {
+    name: 'disk',
+    remedy: 'Let DATA_DIR name a folder that the user of the service can write to.',
+    async run() {
+      await makeDataDir(dataDir);
+      const free = await freeBytes(dataDir);
+      const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
+      if (free >= minFreeDisk || !usesDisk(config)) return ok(message);
+      return failure(message, 'Free space on this disk, or enlarge it.');
+    },
+  };
+}
+
+const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
+
+function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Check {
+  const remedy = `Restore the file from the backup, or make new keys by "${PROGRAM} keys rotate" (${INSTALL}).`;
+  return {
+    name: 'signing keys',
+    remedy,
+    async run() {
+      const found = await stat(file).catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT') return null;
+        throw error;
+      });
+      if (!found && createSigningKeys) return ok(`The first start creates ${file}.`);
+      if (!found) return failure(`${file} is missing.`, remedy);
+      await (await openSigningKeys(file, null, () => undefined)).current();
+      // The group may read: Kubernetes mounts secrets that way.
+      if ((found.mode & 0o027) === 0) return ok(`${file} is readable, for the service only.`);
+      const mode = (found.mode & 0o777).toString(8);
+      return failure(
+        `Others may read or change ${file} (mode ${mode}).`,
+        `Run chmod 600 ${file}, then rotate the keys.`,
+      );
+    },
+  };
+}
+
+function objectStore({ dataDir, objectStore: store }: Config): Check[] {
+  const isS3 = store.kind === 's3';
+  const opened = (): Promise<ObjectStore> =>
+    openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
+  const place = isS3 ? 'the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete' : 'DATA_DIR';
+  const remedy = `Check ${place} (${INSTALL}#object-store).`;
+  const probe: Check = {
+    name: 'object store',
+    remedy,
+    async run() {
+      const objects = await opened();
+      const key = `doctor/${v7()}`;
+      await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
+      try {
+        const content = Buffer.concat(await all(objects.read(key))).toString();
+        if (content !== key) return failure('An object is not what was stored.', remedy);
+        const listed = await all(objects.list('doctor'));
+        if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', remedy);
+      } finally {
+        await objects.remove(key);
+      }
+      return ok(`An object was stored, read, listed and deleted (${store.kind}).`);
+    },
+  };
+  const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
+  const versions: Check = {
+    name: 'bucket versions',
+    remedy: advice,
+    async run() {
+      const isVersioned = (await opened()).isVersioned?.();
+      return (await isVersioned) ? ok('The bucket keeps versions.') : warning('The bucket keeps no versions.', advice);
+    },
+  };
+  return isS3 ? [probe, versions] : [probe];
+}
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+function scanner({ documentScanner }: Config): Check {
+  return {
+    name: 'scanner',
+    remedy: 'Start clamd, or correct CLAMAV_ADDRESS.',
+    async run() {
+      try {
+        await all(createDocumentScanner(documentScanner).scanned(Readable.from([Buffer.from(EICAR)])));
+      } catch (error) {
+        if (error instanceof Problem && error.code === 'document_rejected')
+          return ok('clamd finds the test file EICAR.');
+        throw error;
+      }
+      return failure('clamd does not find the test file EICAR.', 'Update its signatures (freshclam) and restart it.');
+    },
+  };
+}
+
+function redis(url: string): Check {
+  const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts alone.';
+  return {
+    name: 'redis',
+    remedy,
+    async run() {
+      const client = await connectRedis(url, pino({ level: 'silent' }));
+      try {
+        await client.ping();
+        return ok('Redis answers.');
+      } catch {
+        return failure('RATE_LIMIT_REDIS_URL does not answer.', remedy);
+      } finally {
+        client.disconnect();
+      }
+    },
+  };
+}
+
+/** Local addresses need no TLS. */
+const LOCAL = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
+
+function baseUrl(config: Config): Check {
+  const url = config.baseUrl ?? localUrl(config);
+  const remedy = 'Start the server, or correct BASE_URL, its DNS entry and the proxy.';
+  const named = async () => {
+    const response = await fetch(`${url}/healthz`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    }).catch((error: unknown) => warning(`${url} does not answer: ${causeOf(error)}.`, remedy));
+    if ('level' in response) return response;
+    const { service, version: running } = Object(await response.json().catch(() => null)) as Record<string, unknown>;
+    if (service !== serviceName) return failure(`${url}/healthz is not this service.`, remedy);
+    if (running === version) return ok(`${url} runs ${version}.`);
+    return warning(
+      `${url} runs ${String(running)}, and this program is ${version}.`,
+      'Restart the server, or update it.',
+    );
+  };
+  return {
+    name: 'base URL',
+    remedy,
+    async run() {
+      const isProtected = url.startsWith('https:') || LOCAL.test(url);
+      const plain = warning(
+        `${url} is plain HTTP: tokens are not protected.`,
+        `Let BASE_URL be https (${INSTALL}#proxy).`,
+      );
+      return [await named(), ...(isProtected ? [] : [plain])];
+    },
+  };
+}

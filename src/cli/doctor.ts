@@ -1,0 +1,109 @@
+import type { Command } from '@commander-js/extra-typings';
+import { openDatabase } from '../adapters/database/database.js';
+import { configFaults, readConfig, type Config } from '../config.js';
+import { configuredDatabase } from '../runtime/configuredDatabase.js';
+import { settingsOf } from '../runtime/configSettings.js';
+import { configWarnings } from '../runtime/configWarnings.js';
+import {
+  causeOf,
+  CHECK_TIMEOUT_MS,
+  failure,
+  ok,
+  runChecks,
+  warning,
+  type Check,
+  type Finding,
+} from './checks/check.js';
+import { databaseChecks, readServer, type CheckedDatabase } from './checks/databaseChecks.js';
+import { serviceChecks, versionCheck } from './checks/serviceChecks.js';
+import { addCommand, addGroup } from './command.js';
+import type { CliIo } from './cliIo.js';
+import { databasePlace } from './operator.js';
+import { print, table, wholeNumber } from './output.js';
+
+const NOTES = `
+Run it as the user of the service: it creates what is missing in DATA_DIR, and stores and deletes one object below doctor/.
+Exit code 1 if a check fails; warnings do not count.
+With --json: findings with check, level (ok, warning, failure), message and remedy; settings as of "config check".`;
+
+/** Adds `doctor` and `config check`. They are not audited, because they must work without a database (D-300). */
+export function addDoctorCommands(program: Command, terminal: CliIo): void {
+  const description =
+    'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';
+  addCommand(program, 'doctor', description, ['', '--servers 3'], NOTES)
+    .option('--servers <number>', 'servers that share the database', wholeNumber(1, 1_000), 1)
+    .option('--long-transaction <seconds>', 'warn of older transactions', wholeNumber(0, 86_400), 300)
+    .action(async ({ json, ...limits }) => {
+      const own = await runChecks([versionCheck(), configCheck(terminal)]);
+      const isReadable = configFaults(terminal.environment).size === 0;
+      const others = isReadable ? await checkParts(terminal, readConfig(terminal.environment), limits) : [];
+      report(terminal, json, [...own, ...others], '');
+    });
+  const config = addGroup(program, 'config', 'the environment variables of the service');
+  addCommand(config, 'check', 'check and show every variable, without secrets; needs no database', ['']).action(
+    async ({ json }) => {
+      const rows = settingsOf(terminal.environment).map(({ name, value, source }) => [name, source, value ?? '']);
+      report(
+        terminal,
+        json,
+        await runChecks([configCheck(terminal)]),
+        `${table(['VARIABLE', 'FROM', 'VALUE'], rows)}\n`,
+      );
+    },
+  );
+}
+
+type Limits = Pick<CheckedDatabase, 'servers' | 'longTransaction'>;
+
+async function checkParts(terminal: CliIo, config: Config, limits: Limits): Promise<Finding[]> {
+  // The embedded database comes first: it creates DATA_DIR for its own user.
+  const ofDatabase = await checkDatabase(terminal, config, limits);
+  return [...ofDatabase, ...(await runChecks(serviceChecks(config)))];
+}
+
+async function checkDatabase(terminal: CliIo, config: Config, limits: Limits): Promise<Finding[]> {
+  try {
+    const database = await configuredDatabase(databasePlace(terminal));
+    const { url } = database;
+    const db = openDatabase(url, { poolSize: 4, timeoutMs: CHECK_TIMEOUT_MS });
+    try {
+      return await runChecks(databaseChecks(await readServer(db), { db, url, config, ...limits }));
+    } finally {
+      await db.close();
+      await database.close();
+    }
+  } catch (error) {
+    const message = `The database does not answer, so its checks were skipped: ${causeOf(error)}.`;
+    const remedy = 'Start PostgreSQL, or correct host, role, password, database and sslmode of DATABASE_URL.';
+    return [{ check: 'database', ...failure(message, remedy) }];
+  }
+}
+
+function configCheck({ environment }: CliIo): Check {
+  const remedy = 'Correct it: scripts/production/configuration.md lists every variable.';
+  return {
+    name: 'configuration',
+    remedy,
+    async run() {
+      const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
+      const warnings = configWarnings(environment).map((text) => warning(text, remedy));
+      const set = settingsOf(environment).filter(({ source }) => source === 'environment');
+      const names = set.map(({ name }) => name).join(', ');
+      const message = `Set: ${names || 'none'}. The others have their defaults.`;
+      return faults.length + warnings.length > 0 ? [...faults, ...warnings] : ok(message);
+    },
+  };
+}
+
+/** Prints the findings. @throws Error naming the checks that fail */
+function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly Finding[], before: string): void {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.map(({ check, level, message, remedy }) => {
+    const line = `${level.padEnd(7)}  ${check.padEnd(width)}  ${message}`;
+    return remedy === null ? line : `${line}\n${' '.repeat(width + 11)}→ ${remedy}`;
+  });
+  const settings = settingsOf(terminal.environment);
+  print(terminal, asJson, { findings, settings }, `${before}${lines.join('\n')}`);
+  const failed = new Set(findings.filter(({ level }) => level === 'failure').map(({ check }) => check));
+  if (failed.size > 0) throw new Error(`Failed: ${[...failed].join(', ')}.`);
+}

@@ -1,0 +1,263 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import { runChecks } from '../../src/cli/checks/check.js';
+import { versionCheck } from '../../src/cli/checks/serviceChecks.js';
+import { variables } from '../../src/configVariables.js';
+import { name as service } from '../../src/packageRoot.js';
+import { afterTheFile } from '../support/fakeClamd.js';
+import { temporaryFolder } from '../support/folder.js';
+import { freePort } from '../support/mock.js';
+import { closeServer, listen } from '../support/objectStores.js';
+import { hasRedis, startRedis } from '../support/redis.js';
+import { hasS3Server, startS3Server } from '../support/s3.js';
+import { examine, expectFound, openInstallation, type Broken } from './installation.js';
+import { runProgram } from './runProgram.js';
+
+const [installation, redis, s3, other, older, unused] = await Promise.all([
+  openInstallation(),
+  hasRedis() ? startRedis() : undefined,
+  hasS3Server() ? startS3Server() : undefined,
+  listen((_request, response) => void response.end('{"status":"ok"}')),
+  listen((_request, response) => void response.end(JSON.stringify({ service, version: '0.0.1' }))),
+  freePort(),
+]);
+const { harness, clamd } = installation;
+const keysFile = `${harness.dataDir}/signing-keys.json`;
+const folder = temporaryFolder();
+afterAll(async () => {
+  await Promise.all([redis?.kill(), s3?.close(), closeServer(other.server), closeServer(older.server)]);
+  await installation.close();
+});
+
+const broken: Broken[] = [
+  [
+    'a wrong variable',
+    'configuration',
+    'failure',
+    /^PORT must be a whole number/,
+    /configuration\.md/,
+    { environment: { PORT: 'p-4711' } },
+  ],
+  [
+    'a missing variable',
+    'configuration',
+    'failure',
+    /S3_BUCKET is required with OBJECT_STORE=s3/,
+    /configuration\.md/,
+    { environment: { OBJECT_STORE: 's3' } },
+  ],
+  [
+    'a misspelt variable',
+    'configuration',
+    'warning',
+    /LOGLEVEL .* LOG_LEVEL\?/,
+    /configuration\.md/,
+    { environment: { LOGLEVEL: 'info' } },
+  ],
+  [
+    'no limits',
+    'configuration',
+    'warning',
+    /RATE_LIMIT=off/,
+    /configuration\.md/,
+    { environment: { RATE_LIMIT: 'off' } },
+  ],
+  [
+    'a full disk',
+    'disk',
+    'failure',
+    /MIN_FREE_DISK is 1000000000/,
+    /Free space/,
+    { environment: { MIN_FREE_DISK: '1000000000' } },
+  ],
+  [
+    'a scanner that is down',
+    'scanner',
+    'failure',
+    /ECONNREFUSED/,
+    /Start clamd/,
+    { environment: { CLAMAV_ADDRESS: `127.0.0.1:${unused}` } },
+  ],
+  [
+    'a scanner that finds nothing',
+    'scanner',
+    'failure',
+    /does not find the test file EICAR/,
+    /freshclam/,
+    {
+      prepare: async () => clamd.behave(afterTheFile((socket) => socket.end('stream: OK\0'))),
+      undo: async () => clamd.behave(undefined),
+    },
+  ],
+  [
+    'a scanner that does not answer',
+    'scanner',
+    'failure',
+    /no answer within 5 s/,
+    /Start clamd/,
+    {
+      prepare: async () => clamd.behave(() => undefined),
+      undo: async () => clamd.behave(undefined),
+    },
+  ],
+  [
+    'keys that others may read',
+    'signing keys',
+    'failure',
+    /mode 644/,
+    /chmod 600/,
+    { prepare: () => chmod(keysFile, 0o644), undo: () => chmod(keysFile, 0o600) },
+  ],
+  [
+    'a missing file of keys',
+    'signing keys',
+    'failure',
+    /none\.json is missing/,
+    /keys rotate/,
+    { environment: { SIGNING_KEYS_FILE: '/none.json' } },
+  ],
+  [
+    'a damaged file of keys',
+    'signing keys',
+    'failure',
+    /is not a JWKS/,
+    /Restore the file/,
+    { environment: { SIGNING_KEYS_FILE: '/dev/null' } },
+  ],
+  [
+    'a server that is down',
+    'base URL',
+    'warning',
+    /does not answer: .*ECONNREFUSED/,
+    /Start the server/,
+    { environment: { BASE_URL: `http://127.0.0.1:${unused}` } },
+  ],
+  [
+    'another service',
+    'base URL',
+    'failure',
+    /is not this service/,
+    /BASE_URL/,
+    { environment: { BASE_URL: other.origin } },
+  ],
+  [
+    'a server of another version',
+    'base URL',
+    'warning',
+    /runs 0\.0\.1/,
+    /Restart the server/,
+    { environment: { BASE_URL: older.origin } },
+  ],
+  [
+    'plain HTTP',
+    'base URL',
+    'warning',
+    /plain HTTP/,
+    /https/,
+    { environment: { BASE_URL: harness.baseUrl.replace('127.0.0.1', '0.0.0.0') } },
+  ],
+];
+
+describe('doctor', () => {
+  it.each(broken)('finds %s', (...row) => expectFound(installation, row));
+
+  it('prints a table with remedies, and names the checks that fail on standard error', async () => {
+    const environment = { ...installation.environment, MIN_FREE_DISK: '1000000000' };
+    const { code, stdout, stderr } = await runProgram(environment, 'doctor');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed: disk.\n' });
+    expect(stdout).toMatch(/^failure {2}disk .*\n +→ Free space/m);
+    expect(stdout).toMatch(/^ok {7}scanner .*EICAR/m);
+  });
+
+  it('checks the rest while DATA_DIR cannot be written to', async () => {
+    const { code, faults } = await examine(installation, { DATA_DIR: '/dev/null/data' });
+    expect(code).toBe(1);
+    expect(faults.map(({ check }) => check)).toEqual(['disk', 'signing keys', 'object store']);
+  });
+
+  it('finds packages that differ from package.json, and a Node.js that is too old', async () => {
+    const packages = { engines: { node: '>=99.0' }, dependencies: { pg: '1.0.0', pino: '2.0.0' } };
+    await writeFile(folder('package.json'), JSON.stringify(packages));
+    await mkdir(folder('node_modules/pg'), { recursive: true });
+    await writeFile(folder('node_modules/pg/package.json'), '{"version":"0.9.0"}');
+    const message = 'Packages differ from package.json: pg 1.0.0 (installed: 0.9.0), pino 2.0.0 (installed: missing).';
+    expect(await runChecks([versionCheck(pathToFileURL(folder('/')))])).toMatchObject([
+      { level: 'failure', message: expect.stringMatching(/is older than 99\.0/), remedy: 'Update Node.js.' },
+      { level: 'failure', message, remedy: expect.stringMatching(/npm ci/) },
+    ]);
+  });
+});
+
+(redis ? describe : describe.skip)('doctor with Redis', () => {
+  it('finds no fault in Redis that answers', async () => {
+    const { faults } = await examine(installation, { RATE_LIMIT_REDIS_URL: redis?.url ?? '' });
+    expect(faults).toEqual([]);
+  });
+
+  it('finds Redis that is down', async () => {
+    const environment = { RATE_LIMIT_REDIS_URL: `redis://:4711@127.0.0.1:${unused}` };
+    await expectFound(installation, ['', 'redis', 'failure', /does not answer/, /Start Redis/, { environment }]);
+  });
+});
+
+(s3 ? describe : describe.skip)('doctor with S3', () => {
+  it.each([
+    ['a missing bucket', { S3_BUCKET: 'missing' }, /S3_BUCKET does not exist/],
+    ['an unknown key', { S3_ACCESS_KEY: 'test:nobody' }, /S3_ACCESS_KEY/],
+    ['a wrong secret', { S3_SECRET_KEY: 'wrong-4711' }, /S3_SECRET_KEY/],
+    ['a wrong region', { S3_REGION: 'elsewhere' }, /S3_REGION/],
+    ['a store that is down', { S3_ENDPOINT: `http://127.0.0.1:${unused}` }, /ECONNREFUSED/],
+  ])('finds %s', async (_title, change, message) => {
+    const { code, faults, printed } = await examine(installation, { ...s3?.environment, ...change });
+    expect([code, faults[0]]).toMatchObject([
+      1,
+      { check: 'object store', level: 'failure', remedy: expect.stringMatching(/S3_…/) },
+    ]);
+    expect(faults[0]?.message).toMatch(message);
+    expect(printed).not.toContain('4711');
+  });
+
+  it('warns of a bucket without versions, and leaves no object', async () => {
+    const { code, faults } = await examine(installation, s3?.environment);
+    const remedy = expect.stringMatching(/^Enable versioning/) as unknown;
+    const warning = { check: 'bucket versions', level: 'warning', message: 'The bucket keeps no versions.', remedy };
+    expect({ code, faults }).toEqual({ code: 0, faults: [warning] });
+    expect(await s3?.keys()).toEqual([]);
+  });
+});
+
+describe('config check', () => {
+  it('shows every variable without secrets, and needs no database', async () => {
+    const secrets = { S3_ACCESS_KEY: 'a-4711', S3_SECRET_KEY: 's-4711', S3_ENDPOINT: 'https://u:p4711@s3.example' };
+    const environment = {
+      ...{ OBJECT_STORE: 's3', S3_BUCKET: 'documents', ...secrets },
+      DATABASE_URL: 'postgresql://ces:4711@db.example/ces?password=4711',
+      RATE_LIMIT_REDIS_URL: 'redis://:p4711#@redis.example',
+      PORT: '',
+    };
+    const { code, stdout, stderr } = await runProgram(environment, 'config', 'check', '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).not.toContain('4711');
+    const { settings, findings } = JSON.parse(stdout) as { settings: { name: string }[]; findings: object[] };
+    expect(findings).toMatchObject([{ check: 'configuration', level: 'ok', remedy: null }]);
+    expect(settings.map((setting) => setting.name)).toEqual(Object.keys(variables));
+    expect(settings).toEqual(
+      expect.arrayContaining([
+        { name: 'DATABASE_URL', value: 'postgresql://db.example/ces', source: 'environment' },
+        { name: 'RATE_LIMIT_REDIS_URL', value: '(hidden)', source: 'environment' },
+        { name: 'S3_SECRET_KEY', value: '(hidden)', source: 'environment' },
+        { name: 'S3_ENDPOINT', value: 'https://s3.example/', source: 'environment' },
+        { name: 'PORT', value: '3000', source: 'default' },
+        { name: 'BASE_URL', value: null, source: 'default' },
+      ]),
+    );
+  });
+
+  it('exits with 1 for wrong variables, and names each with its rule but without its value', async () => {
+    const { code, stdout, stderr } = await runProgram({ PORT: 'p4711', WORKERS: '4711' }, 'config', 'check');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed: configuration.\n' });
+    expect(stdout).toMatch(/^failure {2}configuration {2}PORT must be a whole number from 0 to 65535\.$/m);
+    expect(stdout).toMatch(/^WORKERS +wrong$/m);
+    expect(stdout).not.toContain('4711');
+  });
+});

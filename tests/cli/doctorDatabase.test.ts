@@ -1,0 +1,278 @@
+import { withClient } from '../../src/adapters/database/withClient.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { migrationNames, rowsOf } from '../support/migrations.js';
+import { freePort } from '../support/mock.js';
+import { adminUrl } from '../support/postgres.js';
+import { examine, expectFound, openInstallation, type Broken } from './installation.js';
+
+const [installation, unused] = await Promise.all([openInstallation(), freePort()]);
+const { database, harness } = installation;
+afterAll(() => installation.close());
+
+const name = new URL(database.url).pathname.slice(1);
+const sql = (text: string): Promise<unknown> => rowsOf(database.url, text);
+/** From another database, because a session may not change what makes it read-only. */
+const setting = (text: string) => ({
+  prepare: () => rowsOf(adminUrl(), `ALTER DATABASE ${name} SET ${text}`),
+  undo: () => rowsOf(adminUrl(), `ALTER DATABASE ${name} RESET ALL`),
+});
+const address = (change: Partial<URL>, url = database.serviceUrl) => ({
+  DATABASE_URL: Object.assign(new URL(url), change).href,
+});
+const addJob = (change: string) => ({
+  prepare: () =>
+    sql(`WITH added AS (SELECT id FROM graphile_worker.add_job('purge-events'))
+      SELECT FROM added, graphile_worker.reschedule_jobs(ARRAY[added.id], ${change})`),
+  undo: () => sql(`DELETE FROM graphile_worker._private_jobs`),
+});
+const lastMigration = migrationNames.at(-1);
+const record = (migration: string, finishedAt: string) => ({
+  prepare: () =>
+    sql(`INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
+      VALUES (gen_random_uuid(), 'x', ${finishedAt}, '${migration}')`),
+  undo: () => sql(`DELETE FROM _prisma_migrations WHERE checksum = 'x'`),
+});
+/** Sessions that the undoing of a case ends. */
+const session = (text: string) =>
+  withClient({ connectionString: database.serviceUrl }, (client) => client.query(text)).catch(() => undefined);
+const endSessions = () =>
+  sql(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'stray'`,
+  );
+const stray = `SET application_name = 'stray'; BEGIN; LOCK TABLE sweep_failure`;
+const until = async (condition: string): Promise<void> => {
+  const deadline = Date.now() + 10_000;
+  while ((await rowsOf(database.url, `SELECT FROM pg_stat_activity WHERE ${condition}`)).length === 0) {
+    if (Date.now() > deadline) throw new Error(`no session has ${condition}`);
+  }
+};
+
+const broken: Broken[] = [
+  [
+    'a database that is down',
+    'database',
+    'failure',
+    /skipped: connect ECONNREFUSED/,
+    /Start PostgreSQL/,
+    { environment: address({ port: String(unused) }) },
+  ],
+  [
+    'a wrong password',
+    'database',
+    'failure',
+    /password authentication failed/,
+    /DATABASE_URL/,
+    { environment: address({ password: 'wrong-4711' }) },
+  ],
+  [
+    'a missing database',
+    'database',
+    'failure',
+    /does not exist/,
+    /DATABASE_URL/,
+    { environment: address({ pathname: '/missing' }) },
+  ],
+  [
+    'a remote database without sslmode',
+    'database',
+    'failure',
+    /must say sslmode/,
+    /sslmode/,
+    { environment: address({ host: 'db.example' }) },
+  ],
+  [
+    'a remote database in plain text',
+    'encryption',
+    'warning',
+    /plain text/,
+    /sslmode=verify-full/,
+    { environment: address({ hostname: '127.1', search: '?sslmode=disable' }) },
+  ],
+  [
+    'read-only sessions',
+    'primary',
+    'failure',
+    /read-only/,
+    /default_transaction_read_only/,
+    setting('default_transaction_read_only = on'),
+  ],
+  [
+    'logged values',
+    'database log',
+    'failure',
+    /log_parameter_max_length = -1, log_error_verbosity = terse/,
+    /log_parameter_max_length = 0/,
+    setting('log_parameter_max_length = -1'),
+  ],
+  [
+    'verbose errors',
+    'database log',
+    'failure',
+    /log_error_verbosity = default/,
+    /terse/,
+    setting(`log_error_verbosity = 'default'`),
+  ],
+  [
+    'a pool that is too large',
+    'connections',
+    'failure',
+    /^1 × .* = 513 of/,
+    /max_connections/,
+    { environment: { DATABASE_POOL_SIZE: '500' } },
+  ],
+  [
+    'too many servers',
+    'connections',
+    'failure',
+    /^40 × .* = 920 of/,
+    /DATABASE_POOL_SIZE/,
+    { options: ['--servers', '40'] },
+  ],
+  [
+    'a pending migration',
+    'migrations',
+    'failure',
+    new RegExp(`^Pending: ${lastMigration}`),
+    /ces migrate/,
+    {
+      prepare: () =>
+        sql(`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = '${lastMigration}'`),
+      undo: () => sql(`UPDATE _prisma_migrations SET rolled_back_at = NULL`),
+    },
+  ],
+  [
+    'a newer schema that supports this build',
+    'migrations',
+    'warning',
+    /newer than this build.*99990101_later/,
+    /Update this server/,
+    record('99990101_later', 'now()'),
+  ],
+  [
+    'a schema that this build does not know',
+    'migrations',
+    'failure',
+    /does not know: 99990101_later/,
+    /Deploy the build/,
+    record('99990101_later', 'NULL'),
+  ],
+  [
+    'a role that owns the schema',
+    'role',
+    'warning',
+    /may change the schema/,
+    /a role of its own/,
+    { environment: { DATABASE_URL: database.url } },
+  ],
+  [
+    'a role that lacks a right',
+    'role',
+    'failure',
+    /lacks rights on sweep_failure\./,
+    /ces migrate.*DATABASE_OWNER_URL/,
+    {
+      prepare: () => sql(`REVOKE DELETE ON sweep_failure FROM ces_test_service`),
+      undo: () => sql(`GRANT DELETE ON sweep_failure TO ces_test_service`),
+    },
+  ],
+  [
+    'dead rows',
+    'dead rows',
+    'warning',
+    /bloated \(120000\)/,
+    /VACUUM/,
+    {
+      prepare: () =>
+        sql(`CREATE TABLE bloated AS SELECT generate_series(1, 120000) AS i; DELETE FROM bloated;
+      GRANT ALL ON bloated TO ces_test_service; SELECT pg_stat_force_next_flush()`),
+      undo: () => sql('DROP TABLE bloated'),
+    },
+  ],
+  [
+    'a job that is late',
+    'jobs',
+    'warning',
+    /^1 jobs are due, the oldest for 600 s/,
+    /Start a server/,
+    addJob(`run_at => now() - interval '10 minutes'`),
+  ],
+  [
+    'a long transaction',
+    'transactions',
+    'warning',
+    /^Transactions are open: .*process \d+/,
+    /pg_terminate_backend/,
+    {
+      options: ['--long-transaction', '0'],
+      prepare: async () => {
+        void session(`${stray}; SELECT pg_sleep(60)`);
+        await until(`application_name = 'stray' AND wait_event = 'PgSleep'`);
+      },
+      undo: endSessions,
+    },
+  ],
+  [
+    'a session that waits for a lock',
+    'locks',
+    'warning',
+    /^1 sessions wait for locks of the processes \d+\.$/,
+    /pg_terminate_backend/,
+    {
+      prepare: async () => {
+        void session(`${stray}; SELECT pg_sleep(60)`);
+        await until(`application_name = 'stray' AND wait_event = 'PgSleep'`);
+        void session(stray);
+        await until(
+          `application_name = 'stray' AND wait_event_type = 'Lock' AND query_start < now() - interval '1.5 s'`,
+        );
+      },
+      undo: endSessions,
+    },
+  ],
+  [
+    'rows of the audit without checkpoint',
+    'audit',
+    'warning',
+    /no checkpoint, and rows of the audit wait for 3600 s/,
+    /Start a server/,
+    {
+      prepare: () =>
+        sql(`INSERT INTO audit_event (at, operation_id, outcome) VALUES (now() - interval '1 hour', 'x', 'failed')`),
+      undo: () => addCheckpoints(systemContext(harness.domain.db)),
+    },
+  ],
+];
+
+describe('doctor', () => {
+  it('finds no fault in a good installation', async () => {
+    const { code, findings, faults } = await examine(installation);
+    expect({ code, faults }).toEqual({ code: 0, faults: [] });
+    expect(findings.length).toBeGreaterThan(18);
+  });
+
+  it('finds clocks that differ', async () => {
+    const { now } = Date;
+    Date.now = () => now() - 3_600_000;
+    const { code, faults } = await examine(installation).finally(() => (Date.now = now));
+    const message = "The clock of the database is 3600 s ahead of this machine's.";
+    expect([code, faults]).toEqual([1, [{ check: 'clock', level: 'failure', message, remedy: expect.any(String) }]]);
+  });
+
+  it('finds an empty database of another encoding', async () => {
+    await sql(`CREATE DATABASE ${name}_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`);
+    const { code, faults } = await examine(installation, address({ pathname: `/${name}_ascii` })).finally(() =>
+      sql(`DROP DATABASE ${name}_ascii WITH (FORCE)`),
+    );
+    expect(code).toBe(1);
+    expect(faults).toMatchObject([
+      { check: 'encoding', level: 'failure', remedy: expect.stringMatching(/ENCODING 'UTF8'/) },
+      { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: /) },
+      { check: 'migrations', level: 'failure', message: 'Pending: graphile_worker.' },
+      { check: 'jobs', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
+      { check: 'audit', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
+    ]);
+  });
+
+  it.each(broken)('finds %s', (...row) => expectFound(installation, row));
+});
