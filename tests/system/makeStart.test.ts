@@ -13,7 +13,7 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-make-'));
-  for (const name of ['Makefile', 'package.json', 'package-lock.json', 'scripts/nodeVersion.cjs']) {
+  for (const name of ['Makefile', 'package.json', 'package-lock.json', 'scripts/nodeVersion.cjs', 'scripts/ces']) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await copyFile(new URL(name, packageRoot), join(folder, name));
   }
@@ -27,6 +27,8 @@ beforeEach(async () => {
   await mkdir(join(folder, 'src'));
   await mkdir(join(folder, 'generated/build/src'), { recursive: true });
   await writeFile(join(folder, 'generated/build/src/main.js'), 'console.log("serving");');
+  await mkdir(join(folder, 'generated/build/src/cli'));
+  await writeFile(join(folder, 'generated/build/src/cli/main.js'), '');
 });
 
 afterEach(() => rm(folder, { recursive: true }));

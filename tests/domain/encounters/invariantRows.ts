@@ -94,6 +94,7 @@ export const itemRow = (encounter: string, changes: Record<string, string>): str
     sub_category_name: text('x'),
     review_often: text('YEARLY'),
     review_recurring: 'true',
+    clinic_id: text(clinic),
     ...changes,
   });
 /** A provider's request for information. */

@@ -16,7 +16,7 @@ import {
 } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
-import { call, type CallOptions } from '../../support/http.js';
+import { call, type Answer, type CallOptions } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
 import {
   cancelled,
@@ -45,9 +45,10 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), files.close()]));
 
-async function send(target: string, options: CallOptions): Promise<void> {
-  const { status, body } = await call(harness, target, { token: partner.token, ...options });
-  if (status >= 300) throw new Error(`${target}: ${status} ${body?.code}`);
+async function send(target: string, options: CallOptions): Promise<Answer> {
+  const answer = await call(harness, target, { token: partner.token, ...options });
+  if (answer.status >= 300) throw new Error(`${target}: ${answer.status} ${answer.body?.code}`);
+  return answer;
 }
 
 /** Provokes every type of event, with free text wherever a request takes some; the last event is a new patient. */
@@ -67,7 +68,8 @@ async function provokeEveryEvent(): Promise<void> {
   await inTransaction(domain, (work) => recordVerification(work, partner.tenantId, patientId, 'VERIFIED'));
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
   const file = { url, fileName: `${text('file')}.pdf` };
-  await send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json: file });
+  const { body: document } = await send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json: file });
+  await send(`POST /documents/${document.documentId}/withdraw`, { json: { reason: 'illegible' } });
 
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   await domain.db.prisma.$executeRaw`
@@ -121,6 +123,8 @@ async function provokeEveryEvent(): Promise<void> {
   });
 
   const waiting = await newEncounter(harness, partner, body);
+  const changes = { reference: 'APPT-2', metadata: { [MARK]: text('other') } };
+  await send(`PATCH /encounters/${waiting.encounter_id}`, { json: changes });
   const at = (time: string, ahead = 0) => ({ ...domain, now: () => new Date(Date.parse(time) + ahead) });
   await expireDueEncounters(at(waiting.expiresAt));
   const { validUntil } = unpaid.gfe_data[0];
