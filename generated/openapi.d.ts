@@ -356,6 +356,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/review-options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the types of review that an encounter may have
+         * @description Says for each `reviewType` whether `createEncounter` would accept it now for the patient, the clinic and the
+         *     treatments and a provider could review it, and if not, why; and how long such reviews usually take to be decided.
+         *     Documents and a schedule are not considered: see `previewEncounter`.
+         */
+        get: operations["getReviewOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/encounters/{encounter_id}/certificate": {
         parameters: {
             query?: never;
@@ -4899,6 +4921,39 @@ export interface components {
             /** @description Open encounters of the patient with one of these items, at clinics that you may see. A warning only: they do not prevent a new encounter. At most the latest 100. */
             duplicates: components["schemas"]["Duplicate"][];
         };
+        /** @description Whether an encounter may have this type of review. */
+        ReviewMode: {
+            /**
+             * @description The `reviewType` of `createEncounter`.
+             * @example synchronous
+             */
+            reviewType: "synchronous" | "asynchronous";
+            /**
+             * @description Whether the type is possible now; true exactly if `reason` is null.
+             * @example true
+             */
+            allowed: boolean;
+            /**
+             * @description The first obstacle. `minimum_age` and `synchronous_only` are reasons of `treatment_not_permitted`; `provider_not_licensed` means that your tenant requires licences and no active provider has one for this type in this state, or that the state is unknown: the encounter can be created, but not decided. The others are the codes that `createEncounter` would answer. Null if the type is possible.
+             * @example null
+             */
+            reason: "clinic_inactive" | "patient_inactive" | "guardian_required" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "minimum_age" | "synchronous_only" | "provider_not_licensed" | null;
+            /**
+             * Format: int32
+             * @description Median of the minutes from when an encounter waits for its review (its creation, or its schedule if later) until the decision, in the same state and with the same type, among the latest 1,000 decisions of your tenant in the last 30 days. Null with fewer than five decisions, and for an unknown state.
+             * @example 45
+             */
+            typicalWaitMinutes: number | null;
+        };
+        ReviewOptions: {
+            /**
+             * @description The `reviewState` that the encounter would have; null if the patient names a state that is unknown.
+             * @example TX
+             */
+            reviewState: string | null;
+            /** @description One element for each type of review. */
+            modes: components["schemas"]["ReviewMode"][];
+        };
         /**
          * @description Why the encounter does not take place. A closed list, so that a typing error is refused.
          * @enum {string}
@@ -8299,6 +8354,24 @@ export interface components {
          */
         EncounterId: number;
         /**
+         * @description The clinic of the encounter.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        OptionClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description The `user_id` of the patient.
+         * @example 01a10caf-a4c0-7000-8000-00000000d001
+         */
+        OptionPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 20, as in an encounter.
+         * @example [
+         *       "01a05c32-5e80-7000-8000-00000000b201",
+         *       "01a05c32-5e80-7000-8000-00000000b202"
+         *     ]
+         */
+        OptionTreatmentIds: components["schemas"]["Uuid"][];
+        /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100126
          */
@@ -9704,6 +9777,63 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["CreateEncounterNotFound"];
             413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getReviewOptions: {
+        parameters: {
+            query: {
+                /**
+                 * @description The clinic of the encounter.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId: components["parameters"]["OptionClinicId"];
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                patientId: components["parameters"]["OptionPatientId"];
+                /**
+                 * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 20, as in an encounter.
+                 * @example [
+                 *       "01a05c32-5e80-7000-8000-00000000b201",
+                 *       "01a05c32-5e80-7000-8000-00000000b202"
+                 *     ]
+                 */
+                treatmentIds: components["parameters"]["OptionTreatmentIds"];
+            };
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One mode for each type of review */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewOptions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["ClearanceNotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

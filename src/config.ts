@@ -61,6 +61,8 @@ function configOf(values: CleanedEnv<typeof variables>) {
     signingKeysFile: resolve(values.SIGNING_KEYS_FILE ?? join(values.DATA_DIR, 'signing-keys.json')),
     /** A missing file is an error if the operator named it, and is created otherwise. */
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
+    erasureJournal: resolve(values.ERASURE_JOURNAL ?? join(values.DATA_DIR, 'erasures.ndjson')),
+    backupPassphrase: values.BACKUP_PASSPHRASE ?? null,
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS,
     webhookAllowedHosts: values.WEBHOOK_ALLOWED_HOSTS,

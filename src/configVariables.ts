@@ -101,6 +101,8 @@ export const variables = {
   ENCOUNTER_RETENTION_DAYS: retentionDays.optional(
     'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
+  ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
+  BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
   METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional('Collector for a span of every request ([monitoring](monitoring.md))'),

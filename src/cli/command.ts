@@ -8,18 +8,19 @@ export const PROGRAM = 'ces';
 export const addGroup = (program: Command, name: string, description: string): Command =>
   program.command(name).description(description).helpCommand(false);
 
-/** Adds a command that takes --json. @param examples their arguments @param notes for the help, before the examples */
+/** Adds a command that takes --json. @param examples their arguments @param notes for the help, before the examples @param isDefault whether the group's name alone calls it */
 export function addCommand<const Usage extends string>(
   parent: Command,
   usage: Usage,
   description: string,
   examples: readonly string[] = [''],
   notes = '',
+  isDefault = false,
 ) {
   const path = [PROGRAM, ...(parent.parent ? [parent.name()] : []), usage.split(' ')[0]].join(' ');
   const lines = examples.map((example) => `  $ ${path} ${example}`.trimEnd());
   return parent
-    .command(usage)
+    .command(usage, { isDefault })
     .description(description)
     .option('--json', 'print JSON')
     .addHelpText('after', [notes, `\nExample:\n${lines.join('\n')}`].filter(Boolean).join('\n'));

@@ -1,10 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredDatabase.js';
 import { migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
-import { databaseClock, openDatabase } from '../adapters/database/database.js';
-import { systemContext } from '../runtime/systemContext.js';
 import { addCommand, PROGRAM } from './command.js';
-import { databasePlace, recorded } from './operator.js';
+import { recordedOn, withAnySchema } from './operator.js';
 import { print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -21,10 +18,8 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const applied = await withAnySchema(terminal, async (database, log) => {
     const names = await migrateDatabase(database, log);
-    const db = openDatabase(database.url, { poolSize: 1 });
-    const context = { ...systemContext(db), now: await databaseClock(db) };
     // Before the migrations there may be no audit, so failures are not recorded.
-    return recorded(terminal, context, async () => names).finally(() => db.close());
+    return recordedOn(terminal, database.url, async () => names);
   });
   print(terminal, json, { applied }, listed('Applied', applied));
 }
@@ -37,15 +32,3 @@ async function showPending(terminal: CliIo, json: boolean | undefined): Promise<
 
 const listed = (state: string, names: readonly string[]): string =>
   names.length === 0 ? 'The schema is up to date.' : names.map((name) => `${state} ${name}`).join('\n');
-
-type Work<T> = (database: ServiceDatabase, log: (message: string) => void) => Promise<T>;
-
-async function withAnySchema<T>(terminal: CliIo, work: Work<T>): Promise<T> {
-  const place = databasePlace(terminal);
-  const database = await configuredDatabase(place);
-  try {
-    return await work(database, place.log);
-  } finally {
-    await database.close();
-  }
-}

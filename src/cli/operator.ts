@@ -3,6 +3,7 @@ import { databaseClock, openDatabase } from '../adapters/database/database.js';
 import { UnknownOutcome } from '../adapters/database/databaseErrors.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../adapters/objects/objectStore.js';
+import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredDatabase.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { Caller, DomainContext } from '../context.js';
@@ -53,6 +54,34 @@ export async function withDatabase<T>(
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await db.close();
     await database.close();
+  }
+}
+
+/** Opens the configured database with any schema, for commands that create, change or copy the schema. */
+export async function withAnySchema<T>(
+  terminal: CliIo,
+  work: (database: ServiceDatabase, log: (message: string) => void) => Promise<T>,
+): Promise<T> {
+  const place = databasePlace(terminal);
+  const database = await configuredDatabase(place);
+  try {
+    return await work(database, place.log);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Runs and audits work on the database of this address. */
+export async function recordedOn<T>(
+  terminal: CliIo,
+  url: string,
+  work: (context: DomainContext) => Promise<T>,
+): Promise<T> {
+  const db = openDatabase(url, { poolSize: 1 });
+  try {
+    return await recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, work);
+  } finally {
+    await db.close();
   }
 }
 

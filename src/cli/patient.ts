@@ -6,8 +6,11 @@ import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { findPatients } from '../domain/patients/patients.js';
 import { recordVerification } from '../domain/patients/verification.js';
+import { readConfig } from '../config.js';
+import { messageOf } from '../failures.js';
 import { Problem } from '../problem.js';
-import { confirm, confirmable, marked } from './confirmation.js';
+import { confirm, confirmable, marked, type Confirmation } from './confirmation.js';
+import { noteErasure, type Erasure } from './erasureJournal.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { asCaller, inTenant, openStore, withTenant } from './operator.js';
 import { fields, print, uuidOr } from './output.js';
@@ -77,22 +80,38 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     .argument('<user-id>', 'id of the patient', uuid)
     .action(async (id, { tenant, json, ...given }) => {
       await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, given);
-      const store = await openStore(terminal);
-      const { objects, encounters } = await inTenant(
-        terminal,
-        tenant,
-        (transaction, tenantId) => erasePatient(transaction, tenantId, id),
-        given,
-      );
-      if (!given.dryRun) {
-        await removeAll(store, objects).catch(() => {
-          terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
-        });
-      }
+      const { tenantId, objects, encounters } = await erase(terminal, tenant, id, given);
+      if (!given.dryRun) await note(terminal, { tenantId, patientId: id, erasedAt: new Date().toISOString() });
       const counts = `Documents removed: ${objects.length}. Encounters kept without personal data: ${encounters}`;
       const told = marked(given, `Patient ${id} was erased. ${counts}.`);
       print(terminal, json, { id, documents: objects.length, encounters }, told);
     });
+}
+
+/** Erases a patient with the objects of its documents, and audits it. */
+export async function erase(terminal: CliIo, tenant: string, id: string, given: Confirmation = {}) {
+  const store = await openStore(terminal);
+  const erased = await inTenant(
+    terminal,
+    tenant,
+    async (transaction, tenantId) => ({ tenantId, ...(await erasePatient(transaction, tenantId, id)) }),
+    given,
+  );
+  if (!given.dryRun) {
+    await removeAll(store, erased.objects).catch(() => {
+      terminal.err('The object store does not answer. The daily job removes the files of the documents.\n');
+    });
+  }
+  return erased;
+}
+
+/** After the commit: a journal must not name patients who were not erased. */
+async function note(terminal: CliIo, erasure: Erasure): Promise<void> {
+  const { erasureJournal } = readConfig(terminal.environment);
+  await noteErasure(erasureJournal, erasure).catch((cause: unknown) => {
+    const advice = `${erasureJournal} cannot be written: ${messageOf(cause)}. Repeat the command once it can.`;
+    throw new Error(`The patient was erased, but a restore would not repeat it: ${advice}`, { cause });
+  });
 }
 
 async function writeExport(to: string, { rows, documents }: PatientExport, store: ObjectStore): Promise<void> {

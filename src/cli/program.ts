@@ -3,6 +3,7 @@ import { isUnavailable } from '../adapters/database/databaseErrors.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
+import { addBackupCommands } from './backup/commands.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addCompletionCommand } from './completion.js';
@@ -64,8 +65,8 @@ function jsonOf(error: unknown): object {
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit and the ' +
-        'schema, and checks the installation. Works on ' +
+      'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit, ' +
+        'backups and the schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
@@ -90,6 +91,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addJobCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
+  addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
   addDoctorCommands(program, terminal);
   addCompletionCommand(program, terminal);

@@ -22,6 +22,7 @@ export { getLiveness } from './getLiveness.js';
 export { getOrder } from './getOrder.js';
 export { getPatient } from './getPatient.js';
 export { getReadiness } from './getReadiness.js';
+export { getReviewOptions } from './getReviewOptions.js';
 export { getWebhookEndpoint } from './getWebhookEndpoint.js';
 export { issueToken } from './issueToken.js';
 export { listAuditEvents } from './listAuditEvents.js';

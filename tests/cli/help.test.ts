@@ -10,6 +10,7 @@ const commands = [
   ...['find', 'verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'enable', 'disable', 'deliveries', 'retry', 'replay'].map((name) => `webhook ${name}`),
+  ...['create', 'verify'].map((name) => `backup ${name}`),
   ...['show', 'list', 'cancel'].map((name) => `order ${name}`),
   ...[
     'provider import',
@@ -20,6 +21,7 @@ const commands = [
     'job retry',
     'events tail',
     'keys rotate',
+    'restore',
     'migrate',
     'doctor',
     'config check',

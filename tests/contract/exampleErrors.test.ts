@@ -120,11 +120,13 @@ const { scheduled, completed, claimed, waiting } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
 /** Sends the example request with changes that are made when it is sent. */
 const sending =
-  (changes: () => Parameters<typeof send>[1]): Provocation =>
+  (changes: (operation: ContractOperation) => Parameters<typeof send>[1]): Provocation =>
   (operation) =>
-    send(operation, changes());
+    send(operation, changes(operation));
 const withBody = (body: Body): Provocation => sending(() => ({ body }));
 const withQuery = (query: Body): Provocation => sending(() => ({ query }));
+const withMember = (member: Body): Provocation =>
+  sending(({ requestBody }) => (requestBody ? { body: member } : { query: member }));
 const delivering = (file: File): Provocation =>
   sending(() => ({ body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } }));
 const delivered = (content: Uint8Array, type: string): Provocation =>
@@ -150,7 +152,6 @@ const zone = (timezone: string | null) => () =>
     where: { tenantId, clinicId: cast.clinics.austin },
     data: { timezone },
   });
-
 const austin = (isActive: boolean) => () =>
   harness.domain.db.prisma.clinic.updateMany({ where: { tenantId, id: cast.clinics.austin }, data: { isActive } });
 const issueToken = operationOf('issueToken');
@@ -192,8 +193,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     query: { id: cast.noah.id },
     body: { email: cast.jane.email },
   })),
-  'getClearances clinic_not_found': withQuery({ clinicId: nobody }),
-  'getClearances treatment_not_found': withQuery({ treatmentIds: [cast.products.botox, nobody] }),
+  'getReviewOptions patient_not_found': withQuery({ patientId: nobody }),
   patient_access_denied: withQuery({ id: nobody }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
   document_url_forbidden: withBody({ url: 'https://127.0.0.1/file.pdf' }),
@@ -203,10 +203,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
-  clinic_not_found: withBody({ clinicId: nobody }),
+  clinic_not_found: withMember({ clinicId: nobody }),
   patient_not_found: (each) =>
     send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
-  treatment_not_found: withBody({ treatmentIds: [cast.products.botox, nobody] }),
+  treatment_not_found: withMember({ treatmentIds: [cast.products.botox, nobody] }),
   'updateEncounter clinic_inactive': whileChanged(austin(false), austin(true), withBody({})),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),

@@ -178,6 +178,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
     id: cast.noah.id,
     treatmentIds: [cast.products.semaglutide, cast.products.tirzepatide, cast.products.laser],
   }),
+  'getReviewOptions refused': ask('getReviewOptions', { clinicId: cast.clinics.denver }),
   'listRenewals some': ask('listRenewals', { cursor: undefined }),
   'listRenewals none': ask('listRenewals', { cursor: undefined, expiring_before: '2026-12-01' }),
   'getCertificate certificate': async () => {

@@ -79,6 +79,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   revokeApprovals: () => ({ reviewerRef: 'NPI-1', items: [item], reason: 'Audit.' }),
   getChart: () => ({ reviewerRef: 'NPI-1' }),
   getClearances: ({ clinicId, treatmentIds }) => ({ clinicId, treatmentIds }),
+  getReviewOptions: ({ patientId, clinicId, treatmentIds }) => ({ patientId, clinicId, treatmentIds }),
   listRenewals: () => ({ expiring_before: '2999-01-01' }),
   withdrawDocument: () => ({ reason: 'illegible' }),
   addAddendum: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
 import { temporaryFolder } from '../support/folder.js';
+import { commandsOf } from '../support/handbook.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { killServers, startServer } from '../support/serverProcess.js';
@@ -15,10 +14,8 @@ const cwd = fileURLToPath(packageRoot);
 
 /** The handbook's commands for roles and signing keys, as one script. */
 async function steps(): Promise<string> {
-  const chapters = ['database.md', 'install.md'].map((name) => readFile(join(cwd, 'scripts/production', name), 'utf8'));
-  const [database = '', install = ''] = await Promise.all(chapters);
-  const keys = install.slice(install.indexOf('## Signing keys'), install.indexOf('## Build and start'));
-  const blocks = [...`${database}${keys}`.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block]) => block);
+  const keys = await commandsOf('install.md', '## Signing keys', '## Build and start');
+  const blocks = [...(await commandsOf('database.md')), ...keys];
   return ['set -e', ...blocks, 'echo "$DATABASE_URL"'].join('\n');
 }
 

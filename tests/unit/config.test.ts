@@ -10,6 +10,10 @@ const s3 = {
   S3_SECRET_KEY: 'very secret',
 };
 
+const inDataDir = (dataDir: string): Partial<Config> => ({
+  ...{ dataDir, signingKeysFile: `${dataDir}/signing-keys.json`, erasureJournal: `${dataDir}/erasures.ndjson` },
+});
+
 function refusalOf(environment: Record<string, string>): string {
   try {
     readConfig(environment);
@@ -34,6 +38,8 @@ it('configures the embedded database and freezes the configuration without any v
     refreshTokenTtl: 2_592_000,
     signingKeysFile: resolve('.data/signing-keys.json'),
     createSigningKeys: true,
+    erasureJournal: resolve('.data/erasures.ndjson'),
+    backupPassphrase: null,
     objectStore: { kind: 'file' },
     documentFetchAllowedHosts: [],
     webhookAllowedHosts: [],
@@ -65,8 +71,10 @@ describe('a variable', () => {
     ['BASE_URL', 'https://api.example.com', { baseUrl: 'https://api.example.com' }],
     ['BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000' }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
-    ['DATA_DIR', '/var/lib/ces', { dataDir: '/var/lib/ces', signingKeysFile: '/var/lib/ces/signing-keys.json' }],
-    ['DATA_DIR', 'data', { dataDir: resolve('data'), signingKeysFile: resolve('data/signing-keys.json') }],
+    ['DATA_DIR', '/var/lib/ces', inDataDir('/var/lib/ces')],
+    ['ERASURE_JOURNAL', '/secure/erasures.ndjson', { erasureJournal: '/secure/erasures.ndjson' }],
+    ['BACKUP_PASSPHRASE', 'correct horse', { backupPassphrase: 'correct horse' }],
+    ['DATA_DIR', 'data', inDataDir(resolve('data'))],
     [
       'DATABASE_URL',
       'postgresql://u:p@db/ces?sslmode=require',

@@ -1,7 +1,11 @@
-import type { Bodies } from '../../contract.js';
+import type { Bodies, Input, Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { mayUseClinic } from '../access/visibility.js';
 import { amountsOf, type Amounts } from '../orders/money.js';
 import {
+  inQuery,
   loadParts,
+  obstacles,
   refuseRepeatedIds,
   requireFound,
   unusableParts,
@@ -12,6 +16,7 @@ import {
 import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { checkMetadata } from '../patients/metadata.js';
+import { reviewModes, type ReviewMode } from '../providers/reviewModes.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
@@ -74,6 +79,28 @@ export async function draftEncounter(
     amounts: amountsOf(lines),
     ...found,
   };
+}
+
+/**
+ * Each type of review, with the first obstacle of a new encounter, if there is one (R-241).
+ * @throws Problem clinic_not_permitted, *_not_found
+ */
+export async function reviewOptions(
+  context: ReadContext,
+  query: Input<'getReviewOptions'>['query'],
+): Promise<Schemas['ReviewOptions']> {
+  if (!mayUseClinic(context, query.clinicId)) throw new Problem('clinic_not_permitted');
+  const parts = requireFound(await loadParts(context, query, false), inQuery);
+  const { reviewState } = parts.patient;
+  const at = context.now();
+  const modes = await reviewModes(context, reviewState);
+  const modeOf = ({ reviewType, isLicensed, typicalWaitMinutes }: ReviewMode): Schemas['ReviewMode'] => {
+    const [fault] = obstacles(parts, { reviewType }, at).flat();
+    const code = fault?.code === 'treatment_not_permitted' ? fault.reason : fault?.code;
+    const reason = code ?? (isLicensed ? null : 'provider_not_licensed');
+    return { reviewType, allowed: reason === null, reason, typicalWaitMinutes };
+  };
+  return { reviewState, modes: modes.map(modeOf) };
 }
 
 /** Freezes name, price, shipping, pharmacy and prescription for the estimate and a later order (D-36). */

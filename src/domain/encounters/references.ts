@@ -5,7 +5,8 @@ import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic, ofVisiblePatient, visiblePatient } from '../access/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
-import { localDate } from '../transactions/instant.js';
+import { reviewState } from '../providers/licences.js';
+import { ageOn } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
@@ -84,7 +85,11 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
  * that it refers to, because its rows are written with the events, after which nothing may wait for a lock (R-71). The lock of
  * a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement reads the row from before its wait.
  */
-export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
+export async function loadParts(
+  context: LookupContext,
+  body: Pick<Body, 'clinicId' | 'patientId' | 'treatmentIds' | 'documentIds'>,
+  isNew: boolean,
+): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const lock = (strength: 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE') =>
     isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
@@ -134,13 +139,6 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
   };
 }
 
-/** The US state whose licence an encounter needs, for a row of `client`: an unknown id gives none, never the next one. */
-const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
-  WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
-  WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
-  ELSE (SELECT place.state FROM clinic_location AS place
-    WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
-
 /** The named documents that the caller may see, as JSON. */
 function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {
   const { tenantId } = caller;
@@ -175,48 +173,60 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
   if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
 }
 
-/** Step 5 of R-29: every record exists in the tenant (D-30). @throws Problem *_not_found */
-export function requireFound(parts: EncounterParts): FoundParts {
+/**
+ * Step 5 of R-29: every record exists in the tenant (D-30).
+ * @param placed the fault at its place in the request, if that is not a body
+ * @throws Problem *_not_found
+ */
+export function requireFound(parts: EncounterParts, placed = (fault: Fault): CodedFault => fault): FoundParts {
   const { clinic, patient, treatments, documents, ...others } = parts;
   const found = treatments.filter((treatment) => treatment !== undefined);
   const foundDocuments = documents.filter((document) => document !== undefined);
   if (clinic && patient && found.length === treatments.length && foundDocuments.length === documents.length) {
     return { clinic, patient, treatments: found, documents: foundDocuments, ...others };
   }
-  throw refuse([
+  const faults = [
     ...(clinic ? [] : [fault('clinic_not_found', '#/clinicId')]),
     ...(patient ? [] : [fault('patient_not_found', '#/patientId')]),
     ...faultsAt(treatments, 'treatmentIds', 'treatment_not_found', (treatment) => treatment === undefined),
     ...missingDocuments(documents),
-  ]);
+  ];
+  throw refuse(faults.map(placed));
+}
+
+/** The fault of a query parameter that has the name of the body's member; ids in it are counted from 1. */
+export function inQuery({ pointer, detail, ...fault }: Fault): CodedFault {
+  const [, parameter = '', index] = pointer.split('/');
+  return { ...fault, parameter, detail: index === undefined ? detail : `element ${Number(index) + 1} ${detail}` };
 }
 
 /** Steps 6 to 13 of R-29: returns the faults of each step that fails. */
 export function unusableParts(
-  { clinic, patient, treatments, documents }: FoundParts,
-  { reviewType }: Pick<Body, 'reviewType'>,
+  parts: FoundParts,
+  body: Pick<Body, 'reviewType'>,
   now: Date,
 ): readonly (readonly Fault[])[] {
+  const steps = [...obstacles(parts, body, now), ...unusableDocuments(parts.documents, parts.patient.id)];
+  return steps.filter((faults) => faults.length > 0);
+}
+
+/** Steps 6 to 11 of R-29: the faults of each, which no document has caused. */
+export function obstacles(
+  { clinic, patient, treatments }: FoundParts,
+  { reviewType }: Pick<Body, 'reviewType'>,
+  now: Date,
+) {
   const age = ageOn(now, patient.dateOfBirth, clinic.locations[0]?.timezone ?? 'UTC');
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
-  const steps: Fault[][] = [
+  return [
     clinic.isActive ? [] : [fault('clinic_inactive', '#/clinicId')],
     patient.accountIsActive ? [] : [fault('patient_inactive', '#/patientId')],
     age >= ADULT_AGE || patient.hasGuardian ? [] : [fault('guardian_required', '#/patientId')],
     faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
     treatments.flatMap((treatment, index) => notPermitted(treatment, `#/treatmentIds/${index}`, age, reviewType)),
-    ...unusableDocuments(documents, patient.id),
   ];
-  return steps.filter((faults) => faults.length > 0);
-}
-
-/** Whole years from the birth date to the present day in the zone; someone born on 29 February ages on 1 March (D-251). */
-function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
-  const today = localDate(now, timeZone);
-  const years = Number(today.slice(0, 4)) - Number(dateOfBirth.slice(0, 4));
-  return today.slice(5) < dateOfBirth.slice(5) ? years - 1 : years;
 }
 
 /** The rules of a treatment that exclude the patient or the type of review (R-221). */
@@ -225,9 +235,9 @@ function notPermitted(
   pointer: string,
   age: number,
   reviewType: Body['reviewType'],
-): Fault[] {
-  const because = (reason: NonNullable<Fault['reason']>, detail: string): Fault => {
-    return { pointer, code: 'treatment_not_permitted', reason, detail };
+) {
+  const because = (reason: NonNullable<Fault['reason']>, detail: string) => {
+    return { pointer, code: 'treatment_not_permitted', reason, detail } as const;
   };
   return [
     ...(age < minAge ? [because('minimum_age', `is for patients of at least ${minAge} years`)] : []),
@@ -253,7 +263,8 @@ export function unusableDocuments(documents: FoundDocuments, ofPatient: string):
 }
 
 /** A reference in the body to a record that cannot be used, and the reason. */
-export type Fault = FieldError & { readonly code: ProblemCode; readonly pointer: string };
+export type Fault<Code = ProblemCode> = CodedFault<Code> & { readonly pointer: string };
+type CodedFault<Code = ProblemCode> = FieldError & { readonly code: Code };
 
 const details: Partial<Record<ProblemCode, string>> = {
   clinic_inactive: 'is inactive',
@@ -265,16 +276,21 @@ const details: Partial<Record<ProblemCode, string>> = {
   document_withdrawn: 'is withdrawn',
 };
 
-function fault(code: ProblemCode, pointer: string): Fault {
+function fault<Code extends ProblemCode>(code: Code, pointer: string): Fault<Code> {
   return { pointer, code, detail: details[code] ?? 'does not exist in your tenant' };
 }
 
-function faultsAt<T>(items: readonly T[], property: string, code: ProblemCode, fails: (item: T) => boolean): Fault[] {
+function faultsAt<T, Code extends ProblemCode>(
+  items: readonly T[],
+  property: string,
+  code: Code,
+  fails: (item: T) => boolean,
+): Fault<Code>[] {
   return items.flatMap((item, index) => (fails(item) ? [fault(code, `#/${property}/${index}`)] : []));
 }
 
 /** The faults of one step as a problem with the code of the first; `errors` lists all of them. */
-export function refuse(faults: readonly Fault[]): Problem {
+export function refuse(faults: readonly CodedFault[]): Problem {
   const [first] = faults;
   if (!first) return new Problem('internal_error', 'A refusal without a fault.');
   return new Problem(first.code, undefined, { errors: faults });

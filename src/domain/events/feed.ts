@@ -29,6 +29,8 @@ interface FeedReader extends Pick<DomainContext, 'db'> {
 interface Frame extends Scanned {
   /** The position of the tenant's latest event; null before the first. */
   readonly latest: bigint | null;
+  /** If the request's position is the last one before a restore: the last one that the restore skipped (D-302). */
+  readonly resumed: bigint | null;
   /** The position of the first scanned event; null if there is none. */
   readonly first: bigint | null;
   readonly found: readonly JsonOf<FeedEvent & { readonly position: number }>[];
@@ -44,7 +46,7 @@ export async function readEvents(context: FeedReader, request: Request): Promise
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
   const frame = await scan(context, request, after ?? 0n);
   const latest = frame.latest ?? 0n;
-  if (after !== null) requireNext(after, frame.first ?? latest + 1n);
+  if (after !== null) requireNext(frame.resumed ?? after, frame.first ?? latest + 1n);
   const found = frame.found.map(({ timestamp, ...event }) => ({ timestamp: new Date(timestamp), ...event }));
   return scannedPage(tenantId, frame, found, request.limit, latest);
 }
@@ -75,6 +77,7 @@ async function scan(
       ORDER BY position LIMIT ${limit + 1}
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest,
+      (SELECT gap_end FROM event_counter WHERE tenant_id = ${tenantId} AND gap_start = ${after}) AS resumed,
       count(*)::int AS scanned, min(position) AS first, max(position) AS "end",
       (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
     FROM scanned`;
@@ -82,7 +85,7 @@ async function scan(
   return frame;
 }
 
-/** Refuses a cursor that would skip events: purged ones or, after a restore, new ones at passed positions. */
+/** Refuses a cursor that would skip events: purged or lost ones, or new ones at passed positions. */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');

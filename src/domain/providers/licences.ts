@@ -4,6 +4,13 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 const ANY_STATE = 'any';
 
+/** The US state whose licence an encounter needs, for a row of `client`: an unknown id gives none, never the next one. */
+export const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
+  WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
+  WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
+  ELSE (SELECT place.state FROM clinic_location AS place
+    WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
+
 /** Whether `tenant` needs no licence, or an active provider has one in force for the state and review (R-107). */
 export const isAccepted = (
   reviewerRef: Prisma.Sql,

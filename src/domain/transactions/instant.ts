@@ -25,3 +25,10 @@ export function localDate(now: Date, timeZone: string): string {
 
 /** The last one of each zone, because Temporal needs as much time for it as a statement. */
 const dates = new Map<string, { readonly quarter: number; readonly date: string }>();
+
+/** Whole years from the birth date to the present day in the zone; someone born on 29 February ages on 1 March (D-251). */
+export function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
+  const today = localDate(now, timeZone);
+  const years = Number(today.slice(0, 4)) - Number(dateOfBirth.slice(0, 4));
+  return today.slice(5) < dateOfBirth.slice(5) ? years - 1 : years;
+}

@@ -16,7 +16,7 @@ export async function webhookBacklog(db: Queries): Promise<Backlog> {
     SELECT count(*)::int AS waiting,
       greatest(coalesce(extract(epoch FROM max(now() + clock_offset_ms * interval '1 ms' - next_attempt_at)), 0), 0)::float
         AS "oldestSeconds",
-      (SELECT coalesce(sum(counter.position - cursor.position), 0)::int
+      (SELECT coalesce(sum(counter.position - cursor.position), 0)::float
         FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id)
         WHERE EXISTS (SELECT FROM webhook_endpoint AS active WHERE active.tenant_id = cursor.tenant_id
           AND active.status = 'active')) AS behind

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { withClient } from '../../adapters/database/withClient.js';
+import { version } from '../../packageRoot.js';
+import { Problem } from '../../problem.js';
+import * as backups from './folder.js';
+import type { BackedUpObject, Manifest } from './folder.js';
+import type { PgProgram } from './programs.js';
+
+interface Source {
+  /** Of a role that may read all tables. */
+  readonly url: string;
+  readonly store: ObjectStore;
+  /** Finds pg_dump for a server of this major version. */
+  readonly pgDump: (server: number) => Promise<PgProgram>;
+  /** The encrypted keys; null: without them. */
+  readonly keys: string | null;
+}
+
+/** The advisory lock of a backup: a fixed, otherwise unused number. */
+const LOCK = 0x63_65_73_04;
+
+/** Number of rows of each table, and major version of the server. */
+export async function describeDatabase(client: Client): Promise<{ rows: Record<string, number>; server: number }> {
+  const tables = await client.query<{ name: string }>(`
+    SELECT format('%I.%I', nspname, relname) AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relkind = 'r' AND nspname !~ '^(pg_|information_schema$)' ORDER BY name`);
+  const rows: Record<string, number> = {};
+  for (const { name } of tables.rows) {
+    const counted = await client.query<{ count: number }>(`SELECT count(*)::float AS count FROM ${name}`);
+    rows[name] = counted.rows[0]?.count ?? 0;
+  }
+  const { rows: settings } = await client.query<{ server: number }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS server`,
+  );
+  return { rows, server: settings[0]?.server ?? 0 };
+}
+
+/**
+ * Makes the folder's backup that of the present state. The dump is first: an object is removed only after its row, so the
+ * objects of the dump's rows exist, except those whose rows were removed meanwhile.
+ * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
+ */
+export async function backUp(folder: string, { url, store, pgDump, keys }: Source) {
+  await store.check();
+  await backups.makeBackupFolder(folder);
+  return withClient({ connectionString: url }, async (client) => {
+    const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
+    if (!lock[0]?.owned) throw new Error('Another backup of this database is running.');
+    const { documents, ...dumped } = await dump(client, folder, url, pgDump);
+    const objects: BackedUpObject[] = [];
+    const missing: string[] = [];
+    let copied = 0;
+    await backups.each(documents, async (object) => {
+      const result = await copy(store, folder, object);
+      if (result === 'missing') missing.push(object.key);
+      else objects.push(object);
+      if (result === 'copied') copied += 1;
+    });
+    const name = `keys-${randomUUID()}.json`;
+    const manifest: Manifest = {
+      ...{ format: 1, version, ...dumped, objects, missing },
+      keys: keys === null ? null : { file: name, sha256: await backups.writeWhole(join(folder, name), [keys]) },
+    };
+    await backups.writeManifest(folder, manifest);
+    const named = 'SELECT blob_path AS key FROM document WHERE blob_path = ANY ($1)';
+    const { rows: lost } = await client.query<{ key: string }>(named, [missing]);
+    return { manifest, copied, lost: lost.map(({ key }) => key) };
+  });
+}
+
+/** Dumps and reads one state of the database. */
+async function dump(client: Client, folder: string, url: string, pgDump: Source['pgDump']) {
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+  const { rows: started } = await client.query<{ snapshot: string; at: Date }>(
+    'SELECT pg_export_snapshot() AS snapshot, now() AS at',
+  );
+  const { rows, server } = await describeDatabase(client);
+  const { rows: documents } = await client.query<BackedUpObject>(
+    'SELECT blob_path AS key, content_type AS "contentType", checksum AS sha256 FROM document ORDER BY blob_path',
+  );
+  const { rows: migrations } = await client.query<{ name: string }>(
+    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY name',
+  );
+  const program = await pgDump(server);
+  const file = `database-${randomUUID()}.dump`;
+  const path = join(folder, file);
+  await program.runOn(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`, `--file=${path}`);
+  await client.query('COMMIT');
+  return {
+    takenAt: started[0]?.at.toISOString() ?? '',
+    postgres: { server, program: program.major },
+    migrations: migrations.map(({ name }) => name),
+    dump: { file, sha256: await backups.digestOfFile(path) },
+    rows,
+    documents,
+  };
+}
+
+/** Copies an object unless the folder has its content. */
+async function copy(store: ObjectStore, folder: string, { key, sha256 }: BackedUpObject) {
+  const file = backups.objectFile(folder, sha256);
+  if (await backups.exists(file)) return 'present';
+  try {
+    await backups.writeWhole(file, store.read(key), (found) => {
+      if (found !== sha256) throw new Problem('dependency_unavailable');
+    });
+    return 'copied';
+  } catch (error) {
+    // Other errors are those of the folder.
+    if (!(error instanceof Problem)) throw error;
+    await store.check();
+    return 'missing';
+  }
+}

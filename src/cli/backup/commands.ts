@@ -1,0 +1,153 @@
+import type { Command } from '@commander-js/extra-typings';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DomainContext } from '../../context.js';
+import { skipNumbers } from '../../domain/events/skip.js';
+import { isErased } from '../../domain/patients/erase.js';
+import { inTransaction } from '../../domain/transactions/transaction.js';
+import { messageOf } from '../../failures.js';
+import { migrateDatabase } from '../../runtime/serviceDatabase.js';
+import type { CliIo } from '../cliIo.js';
+import { addCommand, addGroup, PROGRAM } from '../command.js';
+import { readErasures, type Erasure } from '../erasureJournal.js';
+import { openStore, recordedOn, withAnySchema } from '../operator.js';
+import { print } from '../output.js';
+import { erase } from '../patient.js';
+import { backUp } from './backUp.js';
+import { readManifest, verifyFiles, type Manifest } from './folder.js';
+import { openedKeys, passphrase, sealedKeys } from './keys.js';
+import { pgProgram } from './programs.js';
+import { restoreFiles } from './restore.js';
+
+const FOLDER = '/secure/backup';
+const PG_BIN = [
+  '--pg-bin <folder>',
+  "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
+] as const;
+
+/** Adds `backup` and `restore` (D-301). */
+export function addBackupCommands(program: Command, terminal: CliIo): void {
+  const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
+  const creating =
+    'copy database and documents to a folder, also while servers run. A backup replaces that of the folder, and copies only ' +
+    'the documents that the folder lacks';
+  addCommand(backup, 'create', creating, [`--to ${FOLDER}`, `--to ${FOLDER} --with-keys`], '', true)
+    .requiredOption('--to <folder>', 'the folder, which only its owner can read; created if missing')
+    .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
+    .option(...PG_BIN)
+    .action(async ({ to, withKeys, pgBin, json }) => {
+      const keys = withKeys ? await sealedKeys(terminal, await passphrase(terminal)) : null;
+      const store = await openStore(terminal);
+      const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
+      const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
+        recordedOn(terminal, url, () => backUp(to, { url, store, pgDump, keys })),
+      );
+      const { takenAt, objects } = manifest;
+      const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
+      print(terminal, json, { ...summary(manifest), copied }, told);
+      if (lost.length > 0) throw new Error(`The object store lacks or has damaged ${lost.join(', ')}.`);
+    });
+
+  const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';
+  addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`])
+    .requiredOption('--from <folder>', 'the folder of the backup')
+    .option(...PG_BIN)
+    .action(async ({ from, pgBin, json }) => {
+      const manifest = await verified(terminal, from, pgBin);
+      const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}.`;
+      print(terminal, json, summary(manifest), told);
+    });
+
+  const restoring = 'restore a backup into an empty database and the object store; stop the servers first';
+  const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --with-keys --erasures /secure/erasures.ndjson`];
+  addCommand(program, 'restore', restoring, examples)
+    .requiredOption('--from <folder>', 'the folder of the backup')
+    .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
+    .option('--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again')
+    .option(...PG_BIN)
+    .action(async ({ from, withKeys, erasures: journal, pgBin, json }) => {
+      const manifest = await verified(terminal, from, pgBin);
+      const listed = journal === undefined ? [] : await readErasures(journal);
+      if (withKeys) await restoreKeys(terminal, from, manifest);
+      const store = await openStore(terminal);
+      const pgRestore = (server: number) =>
+        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), { ...terminal, pgBin });
+      const { stored, present } = await withAnySchema(terminal, async (database, log) => {
+        const { ownerUrl: url } = database;
+        const restored = await restoreFiles(from, manifest, { url, store, pgRestore });
+        await migrateDatabase(database, log);
+        return recordedOn(terminal, url, async (context) => {
+          await afterRestore(context, manifest);
+          return { ...restored, present: await notErased(context, listed) };
+        });
+      });
+      const failed = await eraseAgain(terminal, present);
+      const erased = present.length - failed.length;
+      const told = `The backup of ${manifest.takenAt} is restored. Documents stored: ${stored}. Patients erased: ${erased}.`;
+      print(
+        terminal,
+        json,
+        { ...summary(manifest), stored, erased, notErased: failed.map(({ patientId }) => patientId) },
+        told,
+      );
+      if (failed.length === 0) return;
+      const lines = failed.map(
+        ({ tenantId, patientId, why }) => `${PROGRAM} patient erase ${patientId} --tenant ${tenantId}: ${why}`,
+      );
+      throw new Error(['These patients must still be erased:', ...lines].join('\n'));
+    });
+}
+
+const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifest) => ({
+  ...{ takenAt, version, postgres, rows, objects: objects.length, missing },
+});
+
+/** @throws Error for a missing or damaged file */
+async function verified(terminal: CliIo, folder: string, pgBin: string | undefined): Promise<Manifest> {
+  const manifest = await readManifest(folder);
+  await verifyFiles(folder, manifest);
+  const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
+  await program.run('--list', join(folder, manifest.dump.file));
+  return manifest;
+}
+
+async function restoreKeys(terminal: CliIo, folder: string, { keys }: Manifest): Promise<void> {
+  if (keys === null) throw new Error('The backup has no keys: it was made without --with-keys.');
+  const write = await openedKeys(terminal, await readFile(join(folder, keys.file), 'utf8'), await passphrase(terminal));
+  await write();
+}
+
+/** What the lost database has assigned is skipped, and its processes hold no jobs. */
+async function afterRestore(context: DomainContext, { takenAt }: Manifest): Promise<void> {
+  await inTransaction(context, async (transaction) => {
+    await skipNumbers(transaction, new Date(takenAt));
+    await transaction.db.everyTenant.run`
+      SELECT graphile_worker.force_unlock_workers(array_agg(locked_by))
+      FROM graphile_worker.jobs WHERE locked_by IS NOT NULL HAVING count(*) > 0`;
+  });
+}
+
+/** The erasures of patients that the backup contains. */
+async function notErased({ db }: DomainContext, erasures: readonly Erasure[]): Promise<Erasure[]> {
+  const present = await db.everyTenant.rows<{ tenantId: string; id: string }>`
+    SELECT tenant_id AS "tenantId", id FROM client
+    WHERE id = ANY (${erasures.map(({ patientId }) => patientId)}::uuid[]) AND NOT ${isErased('client')}`;
+  return present.flatMap(({ tenantId, id }) => {
+    const erasure = erasures.find((one) => one.tenantId === tenantId && one.patientId === id);
+    return erasure ?? [];
+  });
+}
+
+/** @returns the patients who could not be erased, each with the reason */
+async function eraseAgain(terminal: CliIo, erasures: readonly Erasure[]) {
+  const failed: (Erasure & { readonly why: string })[] = [];
+  for (const erasure of erasures) {
+    const { tenantId, patientId } = erasure;
+    const named = { name: 'patient erase', tenant: tenantId, subject: patientId };
+    const command = terminal.command && { ...terminal.command, ...named };
+    await erase({ ...terminal, ...(command && { command }) }, tenantId, patientId).catch((error: unknown) => {
+      failed.push({ ...erasure, why: messageOf(error) });
+    });
+  }
+  return failed;
+}

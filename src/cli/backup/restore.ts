@@ -1,0 +1,49 @@
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { withClient } from '../../adapters/database/withClient.js';
+import { describeDatabase } from './backUp.js';
+import * as backups from './folder.js';
+import type { BackedUpObject, Manifest } from './folder.js';
+import type { PgProgram } from './programs.js';
+
+interface Target {
+  /** Of the role that will own the schema. */
+  readonly url: string;
+  readonly store: ObjectStore;
+  /** Finds pg_restore for a server of this major version. */
+  readonly pgRestore: (server: number) => Promise<PgProgram>;
+}
+
+/**
+ * Restores verified files into an empty database. The objects are first and the rows last, in one transaction: after a failure the
+ * database is still empty, and the restore can be repeated.
+ * @returns the number of objects that the store lacked
+ */
+export async function restoreFiles(folder: string, manifest: Manifest, { url, store, pgRestore }: Target) {
+  return withClient({ connectionString: url }, async (client) => {
+    const { rows: present, server } = await describeDatabase(client);
+    const [table] = Object.keys(present);
+    if (table !== undefined) throw new Error(`The database is not empty: it has ${table}. Restore into an empty one.`);
+    const program = await pgRestore(server);
+    await store.check();
+    let stored = 0;
+    await backups.each(manifest.objects, async (object) => {
+      if (await putMissing(store, folder, object)) stored += 1;
+    });
+    const options = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction'];
+    await program.runOn(url, ...options, join(folder, manifest.dump.file));
+    const { rows } = await describeDatabase(client);
+    const wrong = Object.keys(manifest.rows).filter((name) => rows[name] !== manifest.rows[name]);
+    if (wrong.length > 0) throw new Error(`Not all rows were restored. Compare ${wrong.join(', ')} with the manifest.`);
+    return { stored };
+  });
+}
+
+/** Stores an object unless the store has it with the same content. */
+async function putMissing(store: ObjectStore, folder: string, { key, sha256, contentType }: BackedUpObject) {
+  const present = await backups.digestOf(store.read(key)).catch(() => null);
+  if (present === sha256) return false;
+  await store.put(key, createReadStream(backups.objectFile(folder, sha256)), contentType);
+  return true;
+}

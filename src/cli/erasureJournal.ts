@@ -1,0 +1,46 @@
+import { validate as isUuid } from 'uuid';
+import { open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { makeFolder } from '../adapters/dataDir.js';
+import { readText } from './files.js';
+
+/** An erased patient; kept apart from the database, whose backups still contain the patient (D-301). */
+export interface Erasure {
+  readonly tenantId: string;
+  readonly patientId: string;
+  readonly erasedAt: string;
+}
+
+/** Appends a line. */
+export async function noteErasure(file: string, { tenantId, patientId, erasedAt }: Erasure): Promise<void> {
+  await makeFolder(dirname(file), 0o700);
+  const journal = await open(file, 'a', 0o600);
+  try {
+    await journal.appendFile(`${JSON.stringify({ tenantId, patientId, erasedAt })}\n`);
+    await journal.sync();
+  } finally {
+    await journal.close();
+  }
+}
+
+/** @throws Error with the first line that is not an erasure */
+export async function readErasures(file: string): Promise<Erasure[]> {
+  const lines = (await readText(file)).split('\n').filter(Boolean);
+  return lines.map((line, index) => {
+    const erasure = parsed(line);
+    if (!erasure) throw new Error(`${file}:${index + 1}: This line is not an erasure.`);
+    return erasure;
+  });
+}
+
+function parsed(line: string): Erasure | undefined {
+  try {
+    const erasure = JSON.parse(line) as Partial<Erasure>;
+    const { tenantId, patientId, erasedAt = '' } = erasure;
+    return typeof tenantId === 'string' && typeof patientId === 'string' && isUuid(patientId)
+      ? { tenantId, patientId, erasedAt }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import type { ReadContext } from '../transactions/transaction.js';
+import { isAccepted } from './licences.js';
+
+/** The typical wait is the median of this many decisions or more. */
+const MIN_DECISIONS = 5;
+const WAIT_PERIOD_MS = 30 * 24 * 3_600_000;
+
+export interface ReviewMode {
+  readonly reviewType: Encounter['reviewType'];
+  /** Whether some provider of the tenant may review encounters of this type in the state (R-107). */
+  readonly isLicensed: boolean;
+  readonly typicalWaitMinutes: number | null;
+}
+
+/**
+ * Each type of review in a state, with the median of the latest 1,000 waits for a decision (R-241). An encounter of reused
+ * approvals has no reviewer and never waited.
+ */
+export function reviewModes({ db, caller, now }: ReadContext, state: string | null): Promise<readonly ReviewMode[]> {
+  const { tenantId } = caller;
+  const at = now();
+  const type = Prisma.sql`mode.review_type`;
+  return db.of(tenantId).rows<ReviewMode>`
+    SELECT ${type} AS "reviewType", ${isAccepted(Prisma.sql`provider.reviewer_ref`, type, state, at)} AS "isLicensed",
+      (SELECT CASE WHEN count(*) >= ${MIN_DECISIONS} THEN round(percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes))::int END
+        FROM (SELECT greatest(0, extract(epoch FROM
+            completed_at - greatest(created_at, claimable_from, scheduled_at)) / 60) AS minutes
+          FROM encounter WHERE tenant_id = ${tenantId} AND review_state = ${state} AND review_type = ${type}
+            AND reviewer_ref IS NOT NULL AND completed_at > ${new Date(at.getTime() - WAIT_PERIOD_MS)}
+          ORDER BY completed_at DESC LIMIT 1000) AS wait) AS "typicalWaitMinutes"
+    FROM tenant, unnest(enum_range(NULL::review_type)) AS mode(review_type) WHERE tenant.id = ${tenantId}`;
+}

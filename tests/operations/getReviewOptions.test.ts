@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import {
+  encounterBody,
+  newClient,
+  newClinic,
+  newPartner,
+  newPatient,
+  newProduct,
+  type EncounterBody,
+  type Partner,
+} from '../support/factories.js';
+import { call, type Answer } from '../support/http.js';
+import { openHarness } from '../support/openHarness.js';
+import { expectProblem } from '../support/refusals.js';
+import { ownStatementsOf } from '../support/statements.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { id: arizona } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
+const types = ['synchronous', 'asynchronous'];
+
+type Records = Pick<EncounterBody, 'clinicId' | 'patientId' | 'treatmentIds'>;
+
+function ask({ clinicId, patientId, treatmentIds }: Records, { token } = partner): Promise<Answer> {
+  const query = new URLSearchParams({ clinicId, patientId, treatmentIds: treatmentIds.join() });
+  return call(harness, `GET /review-options?${query.toString()}`, { token });
+}
+
+/** The reason of each type of review; null = allowed. */
+async function reasonsFor(records: Records, owner = partner): Promise<(string | null)[]> {
+  const { status, body } = await ask(records, owner);
+  expect([status, body.modes?.map(({ reviewType }: Answer['body']) => reviewType)]).toEqual([200, types]);
+  return body.modes.map(({ allowed, reason }: Answer['body']) => {
+    expect(allowed).toBe(reason === null);
+    return reason;
+  });
+}
+
+/** The code that creation answers for each type of review, or the reason of `treatment_not_permitted`. */
+async function refusalsOf(records: Records): Promise<(string | null)[]> {
+  const refusals = [];
+  for (const reviewType of types) {
+    const json = { ...records, reviewType, serviceQueue: 'provider_network' };
+    const { body } = await call(harness, 'POST /encounters', { token: partner.token, json });
+    refusals.push(body.errors?.[0].reason ?? body.code ?? null);
+  }
+  return refusals;
+}
+
+describe('200', () => {
+  it('allows both types of review without an obstacle, in two statements', async () => {
+    const { clinicId, treatmentIds } = await encounterBody(harness, partner);
+    const patientId = await newPatient(harness, partner, { gfeStateId: arizona });
+    let answer: Answer | undefined;
+    const statements = await ownStatementsOf(async () => {
+      answer = await ask({ clinicId, patientId, treatmentIds });
+    });
+    const mode = { allowed: true, reason: null, typicalWaitMinutes: null };
+    expect([answer?.status, answer?.body]).toEqual([
+      200,
+      { reviewState: 'AZ', modes: types.map((reviewType) => ({ reviewType, ...mode })) },
+    ]);
+    expect(statements).toHaveLength(2);
+  });
+
+  it.each<[string, string, () => Promise<Partial<Records>>]>([
+    [
+      'an inactive clinic',
+      'clinic_inactive',
+      async () => ({ clinicId: await newClinic(harness, partner, { isActive: false }) }),
+    ],
+    [
+      'an inactive patient',
+      'patient_inactive',
+      async () => {
+        const patientId = await newPatient(harness, partner);
+        const target = `PATCH /clients/${patientId}`;
+        const headers = { 'Content-Type': 'application/merge-patch+json' };
+        expect((await call(harness, target, { token: partner.token, headers, json: { isActive: false } })).status).toBe(
+          200,
+        );
+        return { patientId };
+      },
+    ],
+    [
+      'a patient under 18 without a guardian',
+      'guardian_required',
+      async () => ({ patientId: await newPatient(harness, partner, { dateOfBirth: '2015-06-30' }) }),
+    ],
+    [
+      'an inactive treatment',
+      'treatment_inactive',
+      async () => ({
+        treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner, { isActive: false })],
+      }),
+    ],
+    [
+      'a treatment of other clinics',
+      'treatment_unavailable_at_clinic',
+      async () => {
+        const availability = [{ clinicId: await newClinic(harness, partner), isActive: true }];
+        return { treatmentIds: [await newProduct(harness, partner, { availability })] };
+      },
+    ],
+    [
+      'a treatment for older patients',
+      'minimum_age',
+      async () => ({ treatmentIds: [await newProduct(harness, partner, { minAge: 90 })] }),
+    ],
+  ])('refuses both types, as createEncounter does, for %s', async (_what, reason, changes) => {
+    const records = { ...(await encounterBody(harness, partner)), ...(await changes()) };
+    expect(await reasonsFor(records)).toEqual([reason, reason]);
+    expect(await refusalsOf(records)).toEqual([reason, reason]);
+  });
+
+  it('refuses only asynchronous reviews, as createEncounter does, for a treatment with synchronousOnly', async () => {
+    const treatmentIds = [await newProduct(harness, partner, { synchronousOnly: true })];
+    const records = { ...(await encounterBody(harness, partner)), treatmentIds };
+    expect(await reasonsFor(records)).toEqual([null, 'synchronous_only']);
+    expect(await refusalsOf(records)).toEqual([null, 'synchronous_only']);
+  });
+
+  describe('of a tenant that requires licences', () => {
+    let strict: Partner;
+    let records: EncounterBody;
+    beforeEach(async () => {
+      strict = await newPartner(harness);
+      const where = { id: strict.tenantId };
+      await harness.domain.db.prisma.tenant.update({ where, data: { requireLicensedProvider: true } });
+      records = await encounterBody(harness, strict);
+    });
+
+    /** A provider with a licence, by default of Texas and valid until the present day. */
+    async function newProvider(licence = {}, { isActive = true, tenantId = strict.tenantId } = {}): Promise<void> {
+      const { now, newId, db } = harness.domain;
+      const id = newId();
+      const times = { createdAt: now(), updatedAt: now() };
+      const provider = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
+      await db.prisma.provider.create({ data: provider });
+      const valid = { state: 'TX', expiresOn: new Date(now().toISOString().slice(0, 10)), asynchronousAllowed: true };
+      await db.prisma.providerLicence.create({
+        data: { id: newId(), tenantId, providerId: id, number: '1', ...valid, ...licence },
+      });
+    }
+
+    it('refuses both types with provider_not_licensed unless an active provider has a licence in force in the state', async () => {
+      const unlicensed = ['provider_not_licensed', 'provider_not_licensed'];
+      await newProvider({ state: 'AZ' });
+      await newProvider({ expiresOn: new Date('2020-01-01') });
+      await newProvider({}, { isActive: false });
+      await newProvider({}, { tenantId: partner.tenantId });
+      expect(await reasonsFor(records, strict)).toEqual(unlicensed);
+      await newProvider({ asynchronousAllowed: false });
+      expect(await reasonsFor(records, strict)).toEqual([null, 'provider_not_licensed']);
+      await newProvider();
+      expect(await reasonsFor(records, strict)).toEqual([null, null]);
+      expect(
+        await reasonsFor({ ...records, clinicId: await newClinic(harness, strict, { isActive: false }) }, strict),
+      ).toEqual(['clinic_inactive', 'clinic_inactive']);
+      const patientId = await newPatient(harness, strict, { gfeStateId: randomUUID() });
+      expect(await reasonsFor({ ...records, patientId }, strict)).toEqual(unlicensed);
+      expect((await ask({ ...records, patientId }, strict)).body.reviewState).toBeNull();
+    });
+  });
+});
+
+describe('400', () => {
+  it.each(['clinicId', 'patientId', 'treatmentIds'])('refuses a query without %s', async (parameter) => {
+    const id = randomUUID();
+    const query = new URLSearchParams({ clinicId: id, patientId: id, treatmentIds: id });
+    query.delete(parameter);
+    const answer = await call(harness, `GET /review-options?${query.toString()}`, { token: partner.token });
+    expectProblem(answer, 400, 'validation_failed', [{ parameter }]);
+  });
+
+  it('refuses more treatments than an encounter may have', async () => {
+    const treatmentIds = Array.from({ length: 21 }, () => randomUUID());
+    const answer = await ask({ clinicId: randomUUID(), patientId: randomUUID(), treatmentIds });
+    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'treatmentIds' }]);
+  });
+});
+
+describe('403', () => {
+  it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
+    const own = await newClinic(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, ['read:encounter'], [own]);
+    expectProblem(await ask(await encounterBody(harness, partner), limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it('names every record that does not exist in the tenant, in the order of createEncounter', async () => {
+    const foreign = await encounterBody(harness, await newPartner(harness));
+    const treatmentIds = [await newProduct(harness, partner), ...foreign.treatmentIds];
+    const answer = await ask({ ...foreign, treatmentIds });
+    expectProblem(answer, 404, 'clinic_not_found', [
+      { parameter: 'clinicId', code: 'clinic_not_found' },
+      { parameter: 'patientId', code: 'patient_not_found' },
+      { parameter: 'treatmentIds', code: 'treatment_not_found' },
+    ]);
+    expect(answer.body.errors[2].detail).toBe('element 2 does not exist in your tenant');
+    const { errors } = (await refused({ ...foreign, treatmentIds })).body;
+    expect(errors.map(({ code }: Answer['body']) => code)).toEqual(
+      answer.body.errors.map(({ code }: Answer['body']) => code),
+    );
+  });
+
+  const refused = (records: Records): Promise<Answer> =>
+    call(harness, 'POST /encounters', {
+      token: partner.token,
+      json: { ...records, reviewType: 'synchronous', serviceQueue: 'provider_network' },
+    });
+});

@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
+import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { runJson, runProgram } from '../cli/runProgram.js';
+import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
+import { feedPage, recordPaid } from '../support/events.js';
+import { newEncounter, newPartner, newPatient, newToken, patientBody, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { temporaryFolder } from '../support/folder.js';
+import { commandsOf } from '../support/handbook.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
+import { completedEncounter } from '../support/reviews.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+const folder = temporaryFolder();
+const cwd = fileURLToPath(packageRoot);
+const BACKUP = 'backup';
+
+let cluster: Awaited<ReturnType<typeof startDebianPostgres>>;
+let files: FileHost;
+let source: Harness;
+let restored: Harness;
+let partner: Partner;
+
+const urlOf = (role: string, database: string): string =>
+  `postgresql://ces_${role}:${role}-secret@127.0.0.1:${cluster.port}/${database}`;
+const environmentOf = (database: string, dataDir: string) => ({
+  DATABASE_URL: urlOf('service', database),
+  DATABASE_OWNER_URL: urlOf('owner', database),
+  DATA_DIR: folder(dataDir),
+  ERASURE_JOURNAL: folder('erasures.ndjson'),
+  BACKUP_PASSPHRASE: 'a long passphrase, kept apart from the backup',
+  PATH: process.env['PATH'] ?? '',
+});
+
+/** Runs commands of the handbook, on the test's server and folder. */
+async function shell(commands: string, dataDir: string): Promise<void> {
+  const script = commands.replaceAll(':5432/', `:${cluster.port}/`).replaceAll('/secure/', `${folder()}/`);
+  const env = { PATH: `${cwd}scripts:${process.env['PATH']}`, DATA_DIR: folder(dataDir), ...cluster.superuser };
+  await promisify(execFile)('bash', ['-c', `set -e\n${script}`], { cwd, env });
+}
+
+const openHarness = (database: string, dataDir: string): Promise<Harness> => {
+  const environment = { DATA_DIR: folder(dataDir), DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
+  return startHarness({ databaseUrl: urlOf('service', database), environment });
+};
+
+async function upload(patientId: string): Promise<Answer['body']> {
+  const json = { url: files.serve(`/${patientId}.png`, { content: sampleFiles.png }) };
+  const target = `POST /clients-documents/${patientId}/upload-url/id-card`;
+  const { body } = await call(source, target, { token: partner.token, json });
+  return body;
+}
+
+/** The rows of each table as pg_dump's lines of COPY, in an order that does not depend on their place. */
+function tablesOf(sql: string): Map<string, string[]> {
+  const blocks = sql.matchAll(/^COPY (\S+) .*?;\n(.*?)^\\\.$/gms);
+  return new Map([...blocks].map(([, name = '', rows = '']) => [name, rows.split('\n').filter(Boolean).sort()]));
+}
+
+const pg = async (program: string, ...args: string[]): Promise<string> =>
+  (await promisify(execFile)(program, args, { maxBuffer: 2 ** 28 })).stdout;
+
+(hasDebianPostgres() ? describe : describe.skip)('a backup that is taken while requests write', () => {
+  const seen = {} as Record<'first' | 'end' | 'lost', string>;
+  let erasedId: string;
+  let encounter: Answer['body'];
+  let lostEncounter: Answer['body'];
+  let document: Answer['body'];
+  let endpointId: string;
+  let dumped: Map<string, string[]>;
+  let present: Map<string, string[]>;
+  let writes: { before: number; after: number };
+
+  beforeAll(async () => {
+    [cluster, files] = await Promise.all([startDebianPostgres(), startFileHost()]);
+    await shell((await commandsOf('database.md')).join('\n'), 'source');
+    source = await openHarness('ces', 'source');
+    partner = await newPartner(source);
+    const { tenantId } = partner;
+    encounter = await completedEncounter(source, partner);
+    const patients = [await newPatient(source, partner), await newPatient(source, partner)];
+    [document] = await Promise.all(patients.map(upload));
+    erasedId = patients[1] ?? '';
+    endpointId = (await newEndpoint(source, partner)).id;
+    while (await makeDeliveries(source.services));
+    await addCheckpoints(source.domain);
+    seen.first = (await feedPage(source, partner, { limit: 1 })).next_cursor;
+    seen.end = (await feedPage(source, partner, { limit: 100 })).next_cursor;
+
+    const [backingUp = '', restoring = ''] = await commandsOf('backup.md');
+    writes = await whileWriting(() => shell(backingUp, 'source'));
+    await recordPaid(source, { tenantId, clinicId: null }, 'ORD-101000', 3);
+    lostEncounter = await newEncounter(source, partner);
+    seen.lost = (await feedPage(source, partner, { limit: 100 })).next_cursor;
+    const erasing = ['patient', 'erase', erasedId, '--tenant', tenantId, '--yes'];
+    expect((await runProgram(environmentOf('ces', 'source'), ...erasing)).stderr).toBe('');
+    const unknown = { tenantId, patientId: source.domain.newId(), erasedAt: '' };
+    await appendFile(folder('erasures.ndjson'), `${JSON.stringify(unknown)}\n`);
+
+    await shell(restoring, 'restored');
+    const manifest = JSON.parse(await readFile(folder(BACKUP, 'manifest.json'), 'utf8'));
+    const sql = await pg('pg_restore', '--data-only', '--file=-', folder(BACKUP, manifest.dump.file));
+    [dumped, present] = [sql, await pg('pg_dump', '--data-only', urlOf('owner', 'ces_restored'))].map(tablesOf) as [
+      ...[typeof dumped, typeof dumped],
+    ];
+    restored = await openHarness('ces_restored', 'restored');
+    partner = { ...partner, token: await newToken(restored, partner) };
+  }, 60_000);
+  afterAll(async () => {
+    await killServers();
+    for (const part of [source, restored, files] as ({ close(): Promise<void> } | undefined)[]) await part?.close();
+    await cluster.remove();
+  });
+
+  /** Creates patients of another tenant until the work has ended; returns how many there were before and after. */
+  async function whileWriting(work: () => Promise<void>): Promise<typeof writes> {
+    const other = await newPartner(source);
+    const count = async (): Promise<number> => {
+      const sql = `SELECT count(*)::int AS n FROM client WHERE tenant_id = '${other.tenantId}'`;
+      return Number((await rowsOf(urlOf('owner', 'ces'), sql))[0]?.['n']);
+    };
+    const create = () => call(source, 'POST /clients', { token: other.token, json: patientBody() });
+    await create();
+    const before = await count();
+    const ended = new AbortController();
+    const working = work().finally(() => ended.abort());
+    while (!ended.signal.aborted) await create();
+    await working;
+    return { before, after: await count() };
+  }
+
+  it('restores each row of its dump, except those of the erased patient', () => {
+    const changed = ['public.event_counter', 'public.webhook_cursor', 'public.audit_event'];
+    const rowsIn = (tables: Map<string, string[]>) =>
+      [...tables].map(([name, rows]) => [name, rows.filter((row) => !row.includes(erasedId))] as const);
+    const [before, after] = [new Map(rowsIn(dumped)), new Map(rowsIn(present))];
+    for (const [name, rows] of before) {
+      if (!changed.includes(name)) expect([name, after.get(name)]).toEqual([name, rows]);
+    }
+    const audited = before.get('public.audit_event') ?? [];
+    expect(after.get('public.audit_event')).toEqual(expect.arrayContaining(audited));
+    expect(dumped.get('public.encounter')).toHaveLength(1);
+    const patients = dumped.get('public.client')?.length ?? 0;
+    expect(patients).toBeGreaterThan(writes.before);
+    expect(patients).toBeLessThan(writes.after);
+  });
+
+  it('restores each document and the keys; a link from before still leads to its document', async () => {
+    const link = new URL(document.fileUrl ?? document.url);
+    const answer = await fetch(`${restored.baseUrl}${link.pathname}`);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(sampleFiles.png));
+    const keys = (dataDir: string) => readFile(folder(dataDir, 'signing-keys.json'), 'utf8');
+    expect(await keys('restored')).toBe(await keys('source'));
+  });
+
+  it('lets a server start, on which clients authenticate and read', async () => {
+    const started = startServer({ ...environmentOf('ces_restored', 'restored') });
+    const server = { baseUrl: await started.started };
+    const found = await call(server, `GET /encounters/${encounter.encounter_id}`, {
+      token: await newToken(server, partner),
+    });
+    expect(found.body).toMatchObject({ gfe_no: encounter.gfe_no });
+    await killServers();
+  });
+
+  it('continues cursors of the backup, also that of its last event, and refuses one beyond it', async () => {
+    const { tenantId } = partner;
+    await recordPaid(restored, { tenantId, clinicId: null }, 'ORD-102000', 9);
+    const after = async (cursor: string) => (await feedPage(restored, partner, { after: cursor, limit: 100 })).data;
+    const all = (await feedPage(restored, partner, { limit: 100 })).data;
+    expect(await after(seen.first)).toEqual(all.slice(1));
+    expect(await after(seen.end)).toEqual(all.slice(-9));
+    const refused = await call(restored, `GET /events?after=${seen.lost}`, { token: partner.token });
+    expect(refused.body).toMatchObject({ code: 'cursor_invalid' });
+  });
+
+  it('delivers new events to the webhook endpoints', async () => {
+    while (await makeDeliveries(restored.services));
+    const target = `GET /webhook-endpoints/${endpointId}/deliveries?limit=100`;
+    const { body } = await call(restored, target, { token: partner.token });
+    expect(body.data.slice(0, 9).map((one: { event_type: string }) => one.event_type)).toEqual(
+      Array(9).fill('order.paid'),
+    );
+  });
+
+  it('gives no number of a lost encounter to another one', async () => {
+    const { encounter_id: id } = await newEncounter(restored, partner);
+    expect(id).toBeGreaterThan(lostEncounter.encounter_id);
+  });
+
+  it('erases again a patient of the journal, with its document', async () => {
+    const { body } = await call(restored, `GET /clients/${erasedId}`, { token: partner.token });
+    expect(body).toMatchObject({ email: `${erasedId}@erased.invalid` });
+    expect(await rowsOf(urlOf('owner', 'ces_restored'), 'SELECT FROM document')).toHaveLength(1);
+    const audited = `SELECT operator, patient_id FROM audit_event WHERE operation_id = 'patient erase'`;
+    expect(await rowsOf(urlOf('owner', 'ces_restored'), audited)).toMatchObject([{ patient_id: erasedId }]);
+  });
+
+  it('keeps the chain of the audit', async () => {
+    await addCheckpoints(restored.domain);
+    const verdict = await runJson(environmentOf('ces_restored', 'restored'), 'audit', 'verify');
+    expect(verdict.checkpoints).toBeGreaterThan(1);
+  });
+
+  it('is replaced by the next one, which copies only documents that the folder lacks', async () => {
+    const next = await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP));
+    expect(next).toMatchObject({ objects: 1, copied: 0, missing: [] });
+  });
+
+  it('is refused for a database that is not empty, and for a damaged file', async () => {
+    const restore = () => runProgram(environmentOf('ces', 'source'), 'restore', '--from', folder(BACKUP));
+    expect((await restore()).stderr).toMatch(/^The database is not empty: it has /);
+    const { objects } = JSON.parse(await readFile(folder(BACKUP, 'manifest.json'), 'utf8'));
+    const name = `objects/${objects[0].sha256}`;
+    await writeFile(folder(BACKUP, name), 'damaged');
+    expect((await restore()).stderr).toBe(`The backup cannot be used: ${name} is damaged.\n`);
+  });
+});
