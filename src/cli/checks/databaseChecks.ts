@@ -28,7 +28,7 @@ const MAX_JOB_DELAY_SECONDS = 300;
 const MAX_CHECKPOINT_DELAY_SECONDS = 600;
 
 const HANDBOOK = 'scripts/production/database.md';
-const MIGRATE = `Run "${PROGRAM} migrate" with DATABASE_OWNER_URL.`;
+const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
 const START = `Start a server, and see "${PROGRAM} job list".`;
 
 /** What PostgreSQL says about itself. */
@@ -153,7 +153,7 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
       async run() {
         const schemas = [await checkSchema(url), await checkJobSchema(url)];
         const results = schemas.flatMap((schema) => {
-          if (schema.state === 'behind') return failure(`Pending: ${schema.pending.join(', ')}.`, MIGRATE);
+          if (schema.state === 'behind') return failure(`Pending: ${someOf(schema.pending)}.`, MIGRATE);
           if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
           if (schema.state === 'current') return [];
           const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
@@ -213,6 +213,9 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
     },
   ];
 }
+
+const someOf = ([first = '', ...others]: readonly string[]): string =>
+  others.length === 0 ? first : `${first} and ${others.length} more`;
 
 /** Sessions in one of the databases of the server, named by their process ids: statements may contain health data. */
 function activityChecks({ db, longTransaction }: CheckedDatabase): Check[] {
