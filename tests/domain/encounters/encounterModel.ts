@@ -145,7 +145,7 @@ function changed(current: Snapshot, given: Given, action: Action, now: number): 
     case 'cancel':
       return ended(current, 'cancelled');
     default:
-      return ended(current, 'expired');
+      return { ...ended(current, 'expired'), expiresAt: now };
   }
 }
 
