@@ -90,7 +90,8 @@ function operationItem(operation: Placed): object {
     in: place,
     value: name === 'Idempotency-Key' ? '{{$guid}}' : value,
     description,
-    disabled: !required,
+    // A search for patients needs one of its optional parameters.
+    disabled: !required && name !== 'email',
   }));
   return { name: summary, request: request(operation, sent, example?.value) };
 }

@@ -70,7 +70,7 @@ withTools(
   async () => {
     expect(await newman(['Clinics', 'Patients', 'Products', 'Documents'])).toEqual([
       'List clinics 200',
-      'Find a patient by e-mail 200',
+      'Find patients by e-mail, or by name and birth date 200',
       'Create a patient 201',
       'Retrieve a patient 200',
       'Update a patient 200',
