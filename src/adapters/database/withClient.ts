@@ -1,5 +1,8 @@
 import { Client, type ClientConfig, type QueryResultRow } from 'pg';
 
+/** A connection that is open for the time of {@link withClient}. */
+export type Connection = Client;
+
 /** Runs work on its own connection; a broken connection rejects its query. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(config);

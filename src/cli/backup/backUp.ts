@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Client } from 'pg';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
-import { withClient } from '../../adapters/database/withClient.js';
+import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import * as backups from './folder.js';
@@ -23,7 +22,7 @@ interface Source {
 const LOCK = 0x63_65_73_04;
 
 /** Number of rows of each table, and major version of the server. */
-export async function describeDatabase(client: Client): Promise<{ rows: Record<string, number>; server: number }> {
+export async function describeDatabase(client: Connection): Promise<{ rows: Record<string, number>; server: number }> {
   const tables = await client.query<{ name: string }>(`
     SELECT format('%I.%I', nspname, relname) AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
     WHERE relkind = 'r' AND nspname !~ '^(pg_|information_schema$)' ORDER BY name`);
@@ -72,7 +71,7 @@ export async function backUp(folder: string, { url, store, pgDump, keys }: Sourc
 }
 
 /** Dumps and reads one state of the database. */
-async function dump(client: Client, folder: string, url: string, pgDump: Source['pgDump']) {
+async function dump(client: Connection, folder: string, url: string, pgDump: Source['pgDump']) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   const { rows: started } = await client.query<{ snapshot: string; at: Date }>(
