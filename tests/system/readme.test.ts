@@ -108,7 +108,9 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
       for (const type of ['encounter.completed', 'order.created', 'order.paid']) {
         expect(shown).toMatch(new RegExp(`\\["${type}",\\{[^}]*"ORD-10100\\d"`));
       }
-      expect(shown).toMatch(/172800\s+completed\s/);
+      expect(shown).toMatch(/172800\s+completed\s+\{\s+"order_no": "ORD-10100\d",\s+"order_status": "paid"/);
+      // A command that selects from a problem prints null.
+      expect(shown).not.toMatch(/^null$/m);
       expect(shown).toMatch(/31881600\s+expired\s/);
       expect(shown).toMatch(/^204$/m);
       expect(problemsIn(shown)).toEqual([]);
