@@ -26,7 +26,7 @@ export function addEncounterCommands(program: Command, terminal: CliIo): void {
     });
 
   addTenantCommand(encounter, 'show', 'show an encounter', ['100123 --tenant lakeside'])
-    .argument('<encounter-id>', 'encounter_id in the API', wholeNumber(1, 999_999_999))
+    .argument('<encounter-id>', 'encounter_id in the API', wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .action(async (number, { tenant, json }) => {
       const found = await asCaller(terminal, tenant, (context) => showEncounter(context, BigInt(number)));
       const { gfeNo, reviewState, reference, updatedAt, reviewerRef } = found;

@@ -23,9 +23,9 @@ export function settingsOf(environment: Readonly<Record<string, string | undefin
   });
 }
 
-/** Leaves out keys and, of URLs, everything except protocol, host and path. */
+/** Leaves out keys, passphrases and, of URLs, everything except protocol, host and path. */
 function shown(name: string, value: string): string {
-  if (name.endsWith('_KEY')) return HIDDEN;
+  if (/_(KEY|PASSPHRASE)$/.test(name)) return HIDDEN;
   if (!value.includes('://')) return value;
   const url = URL.canParse(value) ? new URL(value) : undefined;
   // A password with unescaped characters may be parsed as host or path.

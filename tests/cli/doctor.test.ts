@@ -229,8 +229,9 @@ describe('doctor', () => {
 describe('config check', () => {
   it('shows every variable without secrets, and needs no database', async () => {
     const secrets = { S3_ACCESS_KEY: 'a-4711', S3_SECRET_KEY: 's-4711', S3_ENDPOINT: 'https://u:p4711@s3.example' };
+    const passphrase = { BACKUP_PASSPHRASE: 'passphrase of 4711' };
     const environment = {
-      ...{ OBJECT_STORE: 's3', S3_BUCKET: 'documents', ...secrets },
+      ...{ OBJECT_STORE: 's3', S3_BUCKET: 'documents', ...secrets, ...passphrase },
       DATABASE_URL: 'postgresql://ces:4711@db.example/ces?password=4711',
       RATE_LIMIT_REDIS_URL: 'redis://:p4711#@redis.example',
       PORT: '',
