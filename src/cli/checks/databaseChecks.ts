@@ -231,7 +231,10 @@ function activityChecks({ db, longTransaction }: CheckedDatabase): Check[] {
             AND xact_start < now() - make_interval(secs => ${longTransaction}) ORDER BY 2 DESC`;
         if (sessions.length === 0) return ok(`No transaction that this role sees is older than ${longTransaction} s.`);
         const list = sessions.map(({ pid, seconds }) => `process ${pid} for ${Math.round(seconds)} s`).join(', ');
-        return warning(`Transactions are open: ${list}.`, 'End them by SELECT pg_terminate_backend(process), unless they are a backup.');
+        return warning(
+          `Transactions are open: ${list}.`,
+          'End them by SELECT pg_terminate_backend(process), unless they are a backup.',
+        );
       },
     },
     {
