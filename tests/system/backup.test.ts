@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
@@ -210,9 +211,33 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     expect(verdict.checkpoints).toBeGreaterThan(1);
   });
 
-  it('is replaced by the next one, which copies only documents that the folder lacks', async () => {
+  it('is replaced by the next one, which copies only documents that the folder lacks, and keeps files of others', async () => {
+    const others = ['database-notes.dump', 'objects/notes'].map((name) => folder(BACKUP, name));
+    for (const other of others) await writeFile(other, 'mine');
     const next = await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP));
     expect(next).toMatchObject({ objects: 1, copied: 0, missing: [] });
+    expect(await Promise.all(others.map((other) => readFile(other, 'utf8')))).toEqual(['mine', 'mine']);
+    for (const other of others) await rm(other);
+  });
+
+  it('is readable by its owner alone, even in a folder that others can read', async () => {
+    await mkdir(folder('open'), { mode: 0o755 });
+    const to = folder('open');
+    await runJson(environmentOf('ces', 'source'), 'backup', '--to', to, '--with-keys');
+    const names = await readdir(to, { recursive: true });
+    const files = await Promise.all(names.map(async (name) => ({ name, ...(await stat(join(to, name))) })));
+    const open = files.filter(({ mode, name }) => name !== 'objects' && (mode & 0o077) !== 0);
+    expect([files.length, open]).toEqual([5, []]);
+  });
+
+  it('is refused with another passphrase before anything is restored, and without one', async () => {
+    const restore = async (passphrase: string) => {
+      const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
+      return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;
+    };
+    await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP), '--with-keys');
+    expect(await restore('another')).toBe('The passphrase is not that of the keys.\n');
+    expect(await restore('')).toBe('The keys need a passphrase: set BACKUP_PASSPHRASE.\n');
   });
 
   it('is refused for a database that is not empty, and for a damaged file', async () => {
@@ -221,6 +246,8 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     const { objects } = JSON.parse(await readFile(folder(BACKUP, 'manifest.json'), 'utf8'));
     const name = `objects/${objects[0].sha256}`;
     await writeFile(folder(BACKUP, name), 'damaged');
-    expect((await restore()).stderr).toBe(`The backup cannot be used: ${name} is damaged.\n`);
+    expect((await restore()).stderr).toBe(
+      `The backup cannot be used: ${name} is damaged. Remove damaged files, and create it again.\n`,
+    );
   });
 });

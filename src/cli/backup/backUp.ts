@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
@@ -87,6 +88,8 @@ async function dump(client: Connection, folder: string, url: string, pgDump: Sou
   const program = await pgDump(server);
   const file = `database-${randomUUID()}.dump`;
   const path = join(folder, file);
+  // pg_dump keeps the permissions of a file that exists.
+  await writeFile(path, '', { mode: 0o600, flag: 'wx' });
   await program.runOn(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`, `--file=${path}`);
   await client.query('COMMIT');
   return {

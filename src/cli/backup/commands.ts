@@ -36,7 +36,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
     .option(...PG_BIN)
     .action(async ({ to, withKeys, pgBin, json }) => {
-      const keys = withKeys ? await sealedKeys(terminal, await passphrase(terminal)) : null;
+      const keys = withKeys ? await sealedKeys(terminal, passphrase(terminal)) : null;
       const store = await openStore(terminal);
       const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
       const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
@@ -54,7 +54,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .option(...PG_BIN)
     .action(async ({ from, pgBin, json }) => {
       const manifest = await verified(terminal, from, pgBin);
-      const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}.`;
+      const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
     });
 
@@ -75,10 +75,12 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(from, manifest, { url, store, pgRestore });
-        await migrateDatabase(database, log);
-        return recordedOn(terminal, url, async (context) => {
-          await afterRestore(context, manifest);
-          return { ...restored, present: await notErased(context, listed) };
+        return completed(async () => {
+          await migrateDatabase(database, log);
+          return recordedOn(terminal, url, async (context) => {
+            await afterRestore(context, manifest);
+            return { ...restored, present: await notErased(context, listed) };
+          });
         });
       });
       const failed = await eraseAgain(terminal, present);
@@ -98,6 +100,13 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 }
 
+/** Of a restore whose rows are committed. */
+const completed = <T>(work: () => Promise<T>): Promise<T> =>
+  work().catch((cause: unknown) => {
+    const advice = 'Start no server on this database: drop it, and repeat the restore.';
+    throw new Error(`The restore is not complete: ${messageOf(cause)} ${advice}`, { cause });
+  });
+
 const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifest) => ({
   ...{ takenAt, version, postgres, rows, objects: objects.length, missing },
 });
@@ -113,7 +122,7 @@ async function verified(terminal: CliIo, folder: string, pgBin: string | undefin
 
 async function restoreKeys(terminal: CliIo, folder: string, { keys }: Manifest): Promise<void> {
   if (keys === null) throw new Error('The backup has no keys: it was made without --with-keys.');
-  const write = await openedKeys(terminal, await readFile(join(folder, keys.file), 'utf8'), await passphrase(terminal));
+  const write = await openedKeys(terminal, await readFile(join(folder, keys.file), 'utf8'), passphrase(terminal));
   await write();
 }
 

@@ -1,11 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { access, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../adapters/dataDir.js';
 import { errorCode, messageOf } from '../../failures.js';
 
 const MANIFEST = 'manifest.json';
 const OBJECTS = 'objects';
+const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+/** The names of this program's files; others may be in the folder. */
+const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|.+\\.${UUID}\\.part)$`);
+const OWN_OBJECT = new RegExp(`^[\\da-f]{64}(\\.${UUID}\\.part)?$`);
 /** Objects that are copied at the same time. */
 const CONCURRENCY = 8;
 
@@ -39,10 +44,8 @@ export interface Manifest {
 
 export const objectFile = (folder: string, sha256: string): string => join(folder, OBJECTS, sha256);
 
-/** Creates the folder if necessary. Only its owner may read it. */
-export async function makeBackupFolder(folder: string): Promise<void> {
-  await mkdir(join(folder, OBJECTS), { recursive: true, mode: 0o700 });
-}
+/** Creates the folder if necessary. Only the owner may read it, or else its files. */
+export const makeBackupFolder = (folder: string): Promise<void> => makeFolder(join(folder, OBJECTS), 0o700);
 
 /** @throws Error if the folder contains no backup of this format */
 export async function readManifest(folder: string): Promise<Manifest> {
@@ -58,9 +61,9 @@ export async function readManifest(folder: string): Promise<Manifest> {
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
   await writeWhole(join(folder, MANIFEST), [JSON.stringify(manifest, null, 1)]);
   const kept = new Set([manifest.dump.file, manifest.keys?.file]);
-  const own = (await readdir(folder)).filter((name) => /^(database|keys)-.*|.*\.part$/.test(name) && !kept.has(name));
+  const own = (await readdir(folder)).filter((name) => OWN.test(name) && !kept.has(name));
   const digests = new Set(manifest.objects.map(({ sha256 }) => sha256));
-  const objects = (await readdir(join(folder, OBJECTS))).filter((name) => !digests.has(name));
+  const objects = (await readdir(join(folder, OBJECTS))).filter((name) => OWN_OBJECT.test(name) && !digests.has(name));
   for (const name of own) await rm(join(folder, name));
   for (const name of objects) await rm(objectFile(folder, name));
 }
@@ -118,14 +121,20 @@ export async function verifyFiles(folder: string, { dump, keys, objects }: Manif
     });
     if (found !== sha256) wrong.push(`${file} is ${found === 'missing' ? 'missing' : 'damaged'}.`);
   });
-  if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')}`);
+  if (wrong.length > 0)
+    throw new Error(`The backup cannot be used: ${wrong.join(' ')} Remove damaged files, and create it again.`);
 }
 
-/** Works on several at a time. */
+/** Works on several at a time; after a failure it begins no other. */
 export async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
-  const rest = list.values();
+  const rest = [...list].reverse();
   const worker = async (): Promise<void> => {
-    for (const one of rest) await work(one);
+    for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
+      await work(one).catch((error: unknown) => {
+        rest.length = 0;
+        throw error;
+      });
+    }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }

@@ -18,9 +18,9 @@ interface Sealed {
   readonly data: string;
 }
 
-/** The passphrase of BACKUP_PASSPHRASE, or of the person at the terminal. */
-export async function passphrase({ environment, ask }: CliIo): Promise<string> {
-  const given = readConfig(environment).backupPassphrase ?? (await ask?.('Passphrase of the keys (shown): '));
+/** The passphrase of BACKUP_PASSPHRASE. */
+export function passphrase({ environment }: CliIo): string {
+  const given = readConfig(environment).backupPassphrase;
   if (!given) throw new Error('The keys need a passphrase: set BACKUP_PASSPHRASE.');
   return given;
 }

@@ -50,8 +50,9 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
   const start = async (args: readonly string[], variables: Environment = {}): Promise<string> => {
     const env = { ...environment, ...variables };
     const { stdout } = await run(fitting.file, args, { env, maxBuffer: MAX_OUTPUT }).catch((cause: unknown) => {
-      const [line = messageOf(cause)] = String((cause as { stderr?: unknown }).stderr).split('\n');
-      throw new Error(`${name} failed: ${line}`, { cause });
+      const lines = String((cause as { stderr?: unknown }).stderr).split('\n');
+      const line = lines.find((each) => each.includes('error:')) ?? lines[0];
+      throw new Error(`${name} failed: ${line || messageOf(cause)}`, { cause });
     });
     return stdout;
   };
@@ -66,6 +67,7 @@ function withoutPassword(url: string): string[] {
   const address = new URL(url);
   address.password = '';
   const { searchParams } = address;
+  searchParams.delete('password');
   // Without it, Node trusts its own authorities, and libpq none.
   if (searchParams.get('sslmode') === 'verify-full' && !searchParams.has('sslrootcert')) {
     searchParams.set('sslrootcert', 'system');
@@ -74,6 +76,7 @@ function withoutPassword(url: string): string[] {
 }
 
 function passwordOf(url: string): Environment {
-  const { password } = new URL(url);
-  return password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) };
+  const { password, searchParams } = new URL(url);
+  const given = decodeURIComponent(password) || searchParams.get('password');
+  return given ? { PGPASSWORD: given } : {};
 }

@@ -35,7 +35,10 @@ export async function restoreFiles(folder: string, manifest: Manifest, { url, st
     await program.runOn(url, ...options, join(folder, manifest.dump.file));
     const { rows } = await describeDatabase(client);
     const wrong = Object.keys(manifest.rows).filter((name) => rows[name] !== manifest.rows[name]);
-    if (wrong.length > 0) throw new Error(`Not all rows were restored. Compare ${wrong.join(', ')} with the manifest.`);
+    if (wrong.length > 0)
+      throw new Error(
+        `Not all rows were restored: drop the database, and compare ${wrong.join(', ')} with the manifest.`,
+      );
     return { stored };
   });
 }
