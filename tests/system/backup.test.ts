@@ -225,7 +225,7 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     const to = folder('open');
     await runJson(environmentOf('ces', 'source'), 'backup', '--to', to, '--with-keys');
     const names = await readdir(to, { recursive: true });
-    const files = await Promise.all(names.map(async (name) => ({ name, ...(await stat(join(to, name))) })));
+    const files = await Promise.all(names.map(async (name) => ({ name, mode: (await stat(join(to, name))).mode })));
     const open = files.filter(({ mode, name }) => name !== 'objects' && (mode & 0o077) !== 0);
     expect([files.length, open]).toEqual([5, []]);
   });
