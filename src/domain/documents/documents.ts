@@ -46,7 +46,7 @@ export async function openDocument(context: Context, id: string) {
 }
 
 /**
- * Withdraws a document for good (R-233). A repetition with the same reason changes nothing.
+ * Withdraws a document, which cannot be undone (R-233). A second request with the same reason changes nothing.
  * @throws Problem document_not_found; document_withdrawn if it was withdrawn with another reason
  */
 export async function withdrawDocument(
