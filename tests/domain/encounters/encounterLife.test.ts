@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
+import { openPool } from '../../../src/adapters/database/openPool.js';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { provideInformation, requestInformation } from '../../../src/domain/reviews/information.js';
@@ -32,7 +33,7 @@ let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  pool = new Pool({ connectionString: database.url, max: lanes });
+  pool = openPool({ connectionString: database.url, max: lanes });
 });
 afterAll(async () => {
   await pool.end();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
+import { openPool } from '../../../src/adapters/database/openPool.js';
 import { cancelOrder } from '../../../src/domain/orders/cancellation.js';
 import { recordFulfilment } from '../../../src/domain/orders/fulfilments.js';
 import { getOrder, type OrderRecord } from '../../../src/domain/orders/orders.js';
@@ -49,7 +50,7 @@ let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  pool = new Pool({ connectionString: database.url, max: lanes });
+  pool = openPool({ connectionString: database.url, max: lanes });
   await makeTemplate();
 });
 afterAll(async () => {

@@ -1,4 +1,5 @@
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
+import { openPool } from '../../../src/adapters/database/openPool.js';
 import { copyTenant } from '../../support/copies.js';
 import { encounterBody, newClient, newPartner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -32,7 +33,7 @@ let template: {
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  pool = new Pool({ connectionString: database.url, max: lanes });
+  pool = openPool({ connectionString: database.url, max: lanes });
   const partner = await newPartner(harness);
   const body = await encounterBody(harness, partner);
   const first = await completedEncounter(harness, partner, body);
