@@ -39,7 +39,7 @@ function validator(useDefaults: boolean): Ajv2020 {
 /** `x-accepts-midnight`: cuts the time from a date that a response shows as midnight UTC, before `format` sees it (D-295). */
 function acceptMidnight(ajv: Ajv2020): void {
   const validate = (_: boolean, text: string, __: unknown, place?: DataValidationCxt): boolean => {
-    if (place) place.parentData[place.parentDataProperty] = text.replace(/T00:00:00(\.0+)?Z$/, '');
+    if (place) Reflect.set(place.parentData, place.parentDataProperty, text.replace(/T00:00:00(\.0+)?Z$/, ''));
     return true;
   };
   ajv.addKeyword({ keyword: 'x-accepts-midnight', type: 'string', before: 'format', modifying: true, validate });
