@@ -1,5 +1,6 @@
 import { LAST_RELEASED } from '../../scripts/migrationRules.js';
 import { kindOf, locksOf, readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
 import {
   applyMigrations,
   database,
