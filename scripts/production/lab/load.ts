@@ -4,7 +4,7 @@ import type { Database } from '../../../src/adapters/database/database.js';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { verifyAudit } from '../../../src/domain/audit/verify.js';
 import { systemContext } from '../../../src/runtime/systemContext.js';
-import { newClinic, newPartner, newProduct, patientBody, type Partner } from '../../../tests/support/factories.js';
+import { newClinic, newPartner, newProduct, patientBody } from '../../../tests/support/factories.js';
 import type { Harness } from '../../../tests/support/harness.js';
 import { call } from '../../../tests/support/http.js';
 import { newEndpoint } from '../../../tests/support/webhooks.js';
@@ -108,7 +108,7 @@ export async function openTenant({ baseUrl, db, fileUrl, receiver }: Lab, perSec
     await Promise.all(underWay);
     return { ...figuresOf(seen), ...(await audit(db, acknowledged)) };
   };
-  return { during, verdict: () => verdictOf(db, partner, tenantId, receiver) };
+  return { during, verdict: () => verdictOf(db, tenantId, receiver) };
 }
 
 function figuresOf(seen: readonly Request[]) {
@@ -145,7 +145,7 @@ async function audit({ everyTenant }: Database, acknowledged: Readonly<Record<st
 /** Seconds for the last webhooks: a retry comes after a minute. */
 const WEBHOOK_SECONDS = 120;
 
-async function verdictOf(db: Database, _partner: Partner, tenantId: string, { received }: Lab['receiver']) {
+async function verdictOf(db: Database, tenantId: string, { received }: Lab['receiver']) {
   const [feed] = await db.of(tenantId).rows<{ events: number; gaps: number }>`
     SELECT count(*)::int AS events, (max(position) - min(position) + 1 - count(*))::int AS gaps FROM event
     WHERE tenant_id = ${tenantId}`;

@@ -6,7 +6,7 @@ import { openDatabase, type Database } from '../../../src/adapters/database/data
 import { protectedUrl } from '../../../src/adapters/database/databaseUrl.js';
 import { packageRoot } from '../../../src/packageRoot.js';
 import { migrateDatabase } from '../../../src/runtime/serviceDatabase.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../../tests/support/fileHost.js';
+import { sampleFiles, startFileHost } from '../../../tests/support/fileHost.js';
 import { freePort } from '../../../tests/support/mock.js';
 import { part, type Part } from '../../../tests/support/part.js';
 import { temporaryDataDir } from '../../../tests/support/postgres.js';
