@@ -35,7 +35,7 @@ export async function startPgBouncer(serverUrl: string, connectQuery = POOLER_SE
     `* = host=${hostname} port=${serverPort} ${user} connect_query='${connectQuery}'`,
     '[pgbouncer]',
     ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir =', 'auth_type = any'],
-    ...['pool_mode = transaction', 'default_pool_size = 4', 'max_client_conn = 1000', 'server_idle_timeout = 5'],
+    ...['pool_mode = transaction', 'default_pool_size = 20', 'max_client_conn = 1000', 'server_idle_timeout = 5'],
   ];
   await writeFile(file, lines.join('\n'));
   await chmod(folder, 0o755);
