@@ -4,6 +4,7 @@
  */
 import { ESLint } from 'eslint';
 import ts from 'typescript';
+import { licenceFaults, readLockFile } from './licences.js';
 import { readMigrations } from '../src/adapters/database/migrationFile.js';
 import { faultsOfMigration } from './migrationRules.js';
 
