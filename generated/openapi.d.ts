@@ -8599,7 +8599,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.2.0-rc.1
+         * @example 1.2.0
          */
         ApiVersion: string;
         /**

@@ -1,5 +1,14 @@
 import { LAST_RELEASED } from '../../scripts/migrationRules.js';
-import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { kindOf, locksOf, readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import {
+  applyMigrations,
+  database,
+  databaseWith,
+  dropDatabases,
+  migrationNames,
+  rowsOf,
+} from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
 
 /** Columns that a trigger fills, each with its test below. */
@@ -12,6 +21,10 @@ interface Schema {
   readonly constraints: Record<string, string[]>;
   readonly functions: string[];
 }
+
+/** Whether the session also holds an ACCESS EXCLUSIVE lock of the table. */
+const isWeaker = (lock: string, held: readonly { lock: string }[]): boolean =>
+  held.some((other) => other.lock !== lock && other.lock === `ACCESS EXCLUSIVE ${lock.split(' ').at(-1)}`);
 
 async function schemaOf(url: string): Promise<Schema> {
   const columns = await rowsOf(
@@ -43,6 +56,8 @@ async function schemaOf(url: string): Promise<Schema> {
   };
 }
 
+afterAll(dropDatabases);
+
 describe('the schema, for servers of the last release', () => {
   let released: Schema;
   let present: Schema;
@@ -51,7 +66,6 @@ describe('the schema, for servers of the last release', () => {
     released = await schemaOf(await databaseWith(applied));
     present = await schemaOf(await database(createTestDatabase));
   });
-  afterAll(dropDatabases);
 
   it('keeps every table, column, value of an enum and function', () => {
     for (const [name, { type }] of Object.entries(released.columns)) {
@@ -95,5 +109,32 @@ describe('the schema, for servers of the last release', () => {
     const isReleased = (column: string): boolean => column in released.columns;
     const added = Object.entries(present.constraints).filter(([name, of]) => isNew(name) && of.every(isReleased));
     expect(added).toEqual([]);
+  });
+});
+
+it('each migration after the release states the locks that block requests', async () => {
+  const later = (await readMigrations()).filter(({ name }) => name > LAST_RELEASED);
+  const url = await databaseWith(migrationNames.filter((name) => name <= LAST_RELEASED));
+  await withClient({ connectionString: url }, async (client) => {
+    for (const { name, sql } of later) {
+      if (kindOf(sql) === 'transaction') {
+        const { rows: tables } = await client.query<{ oid: number }>(`SELECT oid FROM pg_class WHERE relkind = 'r'`);
+        await client.query('BEGIN');
+        await client.query(sql);
+        const { rows: held } = await client.query<{ lock: string }>(
+          `SELECT upper(regexp_replace(replace(mode, 'Lock', ''), '(?<=[a-z])(?=[A-Z])', ' ', 'g')) || ' ' || relname AS lock
+          FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+          WHERE pid = pg_backend_pid() AND relation = ANY ($1) AND relnamespace = 'public'::regnamespace
+            AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')`,
+          [tables.map(({ oid }) => oid)],
+        );
+        await client.query('ROLLBACK');
+        const stated = locksOf(sql)?.locks.map(({ mode, table }) => `${mode} ${table}`);
+        // ALTER TABLE holds the strongest mode; the file states only that.
+        const strongest = held.map(({ lock }) => lock).filter((lock) => !isWeaker(lock, held));
+        expect({ name, locks: strongest.sort() }).toEqual({ name, locks: stated?.sort() });
+      }
+      await applyMigrations(url, [name]);
+    }
   });
 });
