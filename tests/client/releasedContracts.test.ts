@@ -39,6 +39,9 @@ it('a client made by openapi-typescript from each released contract compiles str
 
   for (const { version } of releasedContracts) {
     const { flow } = (await import(folder(version, 'openapiFetch.ts'))) as Flow;
-    expect([version, await flow({ baseUrl: harness.baseUrl, ...(await newSandbox(harness)) })]).toEqual([version, expect.stringMatching(/^GFE-\d+ pending_review$/)]);
+    expect([version, await flow({ baseUrl: harness.baseUrl, ...(await newSandbox(harness)) })]).toEqual([
+      version,
+      expect.stringMatching(/^GFE-\d+ pending_review$/),
+    ]);
   }
 }, 120_000);
