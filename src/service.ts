@@ -19,6 +19,7 @@ import { version } from './packageRoot.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
+import { assertRestored } from './adapters/database/restoreMark.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
@@ -59,6 +60,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const { url: requestUrl, isPooled } = database.requests;
   const domain = systemContext(openDatabase(requestUrl, { poolSize: databasePoolSize, isPooled }));
   try {
+    await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
     const newEvents = new EventEmitter();
     // The first process sends the webhooks, also of events that its workers record.
