@@ -80,24 +80,26 @@ describe('the schema, for servers of the last release', () => {
     expect(required).toEqual([]);
   });
 
-  it('gives an item that a server of 1.1.0 inserts before its encounter the clinic of the encounter', async () => {
-    const url = await database(createTestDatabase);
+  it('gives an item the clinic of the encounter that a server of 1.1.0 inserts by the same statement', async () => {
     const clinic = '00000000-0000-7000-8000-000000000001';
-    await rowsOf(
-      url,
-      // The encounter has no patient.
-      `ALTER TABLE encounter DISABLE TRIGGER ALL;
-      WITH item AS (
-        INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
-          sub_category_name, review_often, review_recurring, status)
-        VALUES ('${clinic}', 't', '${clinic}', 0, '${clinic}', '', '${clinic}', '', 'YEARLY', true, 'pending_review')
-        RETURNING id
-      ) INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-          total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at)
-        SELECT id, 't', 'pending_review', id, id, 'asynchronous', 'provider_network', 1, 0, 1, 'USD', now(), now(),
-          now(), now() FROM item`,
-    );
-    expect(await rowsOf(url, 'SELECT clinic_id FROM gfe_item')).toEqual([{ clinic_id: clinic }]);
+    const url = await database(createTestDatabase);
+    await withClient({ connectionString: url }, async (client) => {
+      // Without foreign keys, but with the trigger.
+      await client.query(
+        `SET session_replication_role = replica; ALTER TABLE gfe_item ENABLE ALWAYS TRIGGER gfe_item_clinic`,
+      );
+      await client.query(`WITH request AS (
+          INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
+            total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at)
+          VALUES ('${clinic}', 't', 'pending_review', '${clinic}', '${clinic}', 'asynchronous', 'provider_network', 1, 0, 1,
+            'USD', now(), now(), now(), now())
+        ), item AS (
+          INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+            sub_category_name, review_often, review_recurring, status)
+          VALUES ('${clinic}', 't', '${clinic}', 0, '${clinic}', '', '${clinic}', '', 'YEARLY', true, 'pending_review')
+        ) SELECT`);
+      expect((await client.query('SELECT clinic_id FROM gfe_item')).rows).toEqual([{ clinic_id: clinic }]);
+    });
   });
 
   it('adds no constraint to the columns of the release', () => {
