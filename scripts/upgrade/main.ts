@@ -12,7 +12,7 @@ import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import type { Credentials } from '../../tests/support/factories.js';
 import { killServers, startServerIn } from '../../tests/support/serverProcess.js';
-import { startUpgradeLoad, type Figures } from './load.js';
+import { startUpgradeLoad, WRITES_PER_SECOND, type Figures } from './load.js';
 import { buildRelease, releaseIn, type Release } from './releases.js';
 
 const ROWS = Number(process.env['UPGRADE_ROWS'] ?? 100_000);
@@ -207,8 +207,8 @@ try {
 
 const results = `# Upgrades under load
 
-Releases with ${ROWS.toLocaleString('en')} encounters in an embedded PostgreSQL; 50 writes (patients and encounters) and 10 reads
-a second. Limits: failures are 503; no request takes 1 s in the first scenario; the reads' p95 is below 1 s. Written by
+Releases with ${ROWS.toLocaleString('en')} encounters in an embedded PostgreSQL; ${WRITES_PER_SECOND} writes (patients
+and encounters) and 10 reads a second. Limits: failures are 503; no request takes 1 s in the first scenario; the reads' p95 is below 1 s. Written by
 \`make upgrade-test\`.
 
 ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
