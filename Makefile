@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick check format lint typecheck fresh breaking release bench bench-growth mutants image-test test-titles measure-uploads faults clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick check format lint typecheck fresh breaking release bench bench-growth mutants consistency consistency-judge image-test test-titles measure-uploads faults clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -97,6 +97,12 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
+
+consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+	$(TSX) tests/consistency/main.ts
+
+consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
