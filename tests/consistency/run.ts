@@ -34,7 +34,7 @@ export interface Run {
 }
 
 /** How long webhooks may take to arrive after the load, with the retries that the auditor asks for. */
-const ARRIVAL_MS = 60_000;
+const ARRIVAL_MS = 120_000;
 
 /** Plays one seed on a new database, and judges it. */
 export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Run> {
@@ -125,7 +125,7 @@ async function everyPage(read: (after: string) => Promise<Json>): Promise<Json[]
 
 /** Reads as often as it takes: the faults are over. */
 async function read(world: World, client: Client, operation: string, path: string, about = {}): Promise<Json> {
-  for (let tries = 0; tries < 20; tries += 1) {
+  for (let tries = 0; tries < 60; tries += 1) {
     const intent = await perform(world, randomOf(tries), client, { operation, method: 'GET', path, ...about });
     const done = success(intent);
     if (done) return done.body;
