@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint typecheck fresh breaking release bench bench-growth mutants consistency consistency-judge image-test test-titles measure-uploads faults lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth mutants consistency consistency-judge image-test test-titles measure-uploads faults lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -74,6 +74,16 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
+
+licences: install ## list the packages that the service runs with and their licences
+	@$(TSX) scripts/licences.ts
+
+sbom: install ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
+	@mkdir -p generated/build
+	@$(TSX) scripts/sbom.ts $(ARGS) >generated/build/sbom.json
+
+signatures: install ## verify the registry's signatures of the installed packages (needs the internet)
+	@$(TSX) scripts/signatures.ts
 
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json

@@ -161,11 +161,11 @@ function feed({ intents, feed: events }: Case): string[] {
       const [first] = events.filter(({ data }) =>
         [data.encounter_id, data.user_id, data.documentId, data.order_no].map(String).includes(record),
       );
+      // Others may have found it in a list.
       const isPossible =
-        texts.length === 1 &&
-        (first?.type === 'encounter.created'
+        first?.type === 'encounter.created'
           ? references.has(first.data.reference)
-          : unknown.some(({ operation }) => CREATIONS[first?.type ?? ''] === operation));
+          : texts.length === 1 && unknown.some(({ operation }) => CREATIONS[first?.type ?? ''] === operation);
       return isPossible || /^webhook/.test(first?.type ?? 'webhook')
         ? []
         : [`the feed has ${texts.join('; ')} of ${record}, which was not requested`];
