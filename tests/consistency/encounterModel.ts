@@ -141,8 +141,7 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       const informed = state.informed + (state.hasQuestion ? 0 : 1);
       return changed(state, { status, informed, hasQuestion: false }, 'encounter.information_provided');
     },
-    updateEncounter(state, { intent }, { reference, treatmentIds }) {
-      if (intent.ifMatch !== undefined && intent.ifMatch !== `"${state.version}"`) return refused('version_conflict');
+    updateEncounter(state, _op, { reference, treatmentIds }) {
       if (treatmentIds && state.status !== 'pending_review') return refused('invalid_state');
       const isSame = !treatmentIds || treatmentIds.join() === state.treatmentIds.join();
       if (isSame) return changed(state, { reference }, 'encounter.updated reference');
@@ -181,6 +180,8 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
     step(state, op) {
       const step = steps[op.kind];
       if (!step) return { state, events: [] };
+      const { ifMatch } = op.intent;
+      if (ifMatch !== undefined && ifMatch !== `"${state.version}"`) return refused('version_conflict');
       // Reference and metadata may change in every status, so their change leaves a lapsed claim to others.
       const isElsewhere = op.kind === 'updateEncounter' && !op.intent.input.treatmentIds;
       if (!state.isLapsed || isElsewhere) return step(state, op, op.intent.input);
