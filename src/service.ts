@@ -19,6 +19,7 @@ import { version } from './packageRoot.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
+import { assertRestored } from './adapters/database/restoreMark.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
@@ -58,6 +59,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
+    await assertRestored(database.url);
     const newEvents = new EventEmitter();
     // The first process sends the webhooks, also of events that its workers record.
     const wakeDeliveries = (): void => {
