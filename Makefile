@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants image-test test-titles measure-uploads faults lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants image-test test-titles measure-uploads faults lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -115,6 +115,9 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
+
+test-pooler: build ## tests/operations through PgBouncer in transaction mode
+	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
 lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
 	$(TSX) scripts/production/lab/main.ts $(ARGS)
