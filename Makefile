@@ -163,6 +163,13 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
+.PHONY: consistency consistency-judge
+consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+	$(TSX) tests/consistency/main.ts
+
+consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+	$(TSX) tests/consistency/judge.ts '$(ARGS)'
+
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)
 

@@ -11,7 +11,7 @@ import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import type { Credentials } from '../../tests/support/factories.js';
-import { killServers, startServerIn } from '../../tests/support/serverProcess.js';
+import { killServers, startBuild } from '../../tests/support/serverProcess.js';
 import { startUpgradeLoad, WRITES_PER_SECOND, type Figures } from './load.js';
 import { buildRelease, releaseIn, type Release } from './releases.js';
 
@@ -49,7 +49,7 @@ async function start({ folder }: Release, url: string, dataDir: string) {
   const port = String(randomInt(20_000, 30_000));
   const place = { DATABASE_URL: url, DATA_DIR: dataDir, PORT: port, BASE_URL: 'http://127.0.0.1:3000' };
   const environment = { ...place, RATE_LIMIT: 'off' };
-  const server = startServerIn(folder, environment, '--demo');
+  const server = startBuild(folder, environment, '--demo');
   const stop = async (): Promise<void> => {
     server.child.kill('SIGTERM');
     await server.ended;
