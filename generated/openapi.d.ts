@@ -5239,7 +5239,7 @@ export interface components {
             reference?: string | null;
         };
         CancelOrderRequest: {
-            /** @description The reason, for your own records. At most 500 characters, a few sentences. */
+            /** @description The reason, for your own records. */
             reason: string;
         };
         RefundPaymentRequest: {
@@ -5276,7 +5276,7 @@ export interface components {
              */
             trackingNumber?: string | null;
             /**
-             * @description The reason of an exception or cancellation, without health data. At most 500 characters, a few sentences.
+             * @description The reason of an exception or cancellation, without health data.
              * @example The address is incomplete.
              */
             reason?: string | null;
@@ -7113,7 +7113,7 @@ export interface components {
              * @enum {string}
              */
             decision: "approved" | "denied";
-            /** @description Required with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
+            /** @description Required with `denied`; the partner reads it as `denialReason`. */
             reason?: string | null;
             /**
              * @description Treatments of the item that an approval excepts. They are not ordered, and the approval does not clear them later. To decline all treatments of an item, deny it.
@@ -7160,7 +7160,7 @@ export interface components {
                 categoryId: components["schemas"]["Uuid"];
                 subcategoryId: components["schemas"]["Uuid"];
             }[];
-            /** @description The reason; the partner reads it as `revocationReason`. At most 500 characters, a few sentences. */
+            /** @description The reason; the partner reads it as `revocationReason`. */
             reason: string;
         };
         Liveness: {

@@ -164,7 +164,11 @@ inBrowser('the reference in a browser', () => {
     )) as [string, number];
     expect(code).toContain(`BASE_URL=${harness.baseUrl}\n`);
     expect(marked).toBeGreaterThan(100);
-    await browser.defaultBrowserContext().overridePermissions(harness.baseUrl, ['clipboard-read', 'clipboard-write']);
+    const granted = (['clipboard-read', 'clipboard-write'] as const).map((name) => ({
+      permission: { name },
+      state: 'granted' as const,
+    }));
+    await page.browserContext().setPermission(harness.baseUrl, ...granted);
     await page.evaluate("document.querySelector('.copy').click()");
     await page.waitForFunction("document.querySelector('.copy').textContent === 'Copied'");
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code.replace('Copy', ''));
