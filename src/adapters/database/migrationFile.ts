@@ -38,6 +38,28 @@ export function kindOf(sql: string): MigrationKind {
   return statementsOf(sql).every(isIndex) ? 'indexes' : 'transaction';
 }
 
+const MODES =
+  '(?:ACCESS SHARE|ROW SHARE|ROW EXCLUSIVE|SHARE UPDATE EXCLUSIVE|SHARE|SHARE ROW EXCLUSIVE|EXCLUSIVE|ACCESS EXCLUSIVE)';
+const LOCKS = new RegExp(
+  `^-- Locks: (none|${MODES} \\w+(?:, ${MODES} \\w+)*)(?:; (reads no row|reads all rows|in batches))?$`,
+  'm',
+);
+
+/** A lock that a migration holds until it ends, or until the end of a batch. */
+export interface StatedLock {
+  readonly mode: string;
+  readonly table: string;
+}
+
+/** The locks that a file states; undefined for files of 1.1.0 and earlier, which state none. */
+export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
+  const [line, stated, reads] = LOCKS.exec(sql) ?? [];
+  if (line === undefined || stated === undefined) return undefined;
+  const parts = stated === 'none' ? [] : stated.split(', ');
+  const locks = parts.map((part) => ({ mode: part.replace(/ \w+$/, ''), table: part.split(' ').at(-1) ?? '' }));
+  return { locks, reads };
+}
+
 /** The statements of a file, without the bodies of functions and without comments. */
 export function statementsOf(sql: string): string[] {
   const statements = sql.replaceAll(/--.*$|\$\$[^]*?\$\$/gm, '').split(';');

@@ -1,6 +1,7 @@
 import { databaseClock, type Database } from '../../adapters/database/database.js';
 import { isLocal } from '../../adapters/database/databaseUrl.js';
 import { checkSchema } from '../../adapters/database/migrations.js';
+import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { rightsOfRole } from '../../adapters/database/serviceRole.js';
 import { jobCounts } from '../../adapters/jobs/jobQueue.js';
 import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
@@ -43,6 +44,9 @@ export async function readServer({ everyTenant }: Database) {
     isReadOnly: boolean;
     isStandby: boolean;
     lagSeconds: number;
+    commit: string;
+    standbyNames: string;
+    standbys: number;
     parameterLength: string;
     verbosity: string;
     connections: number;
@@ -53,6 +57,8 @@ export async function readServer({ everyTenant }: Database) {
       pg_is_in_recovery() AS "isStandby",
       coalesce(extract(epoch FROM CASE WHEN pg_is_in_recovery() THEN now() - pg_last_xact_replay_timestamp()
         ELSE (SELECT max(replay_lag) FROM pg_stat_replication) END), 0)::float AS "lagSeconds",
+      current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "standbyNames",
+      (SELECT count(*) FROM pg_stat_replication)::int AS standbys,
       current_setting('log_parameter_max_length') AS "parameterLength",
       current_setting('log_error_verbosity') AS verbosity,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -112,6 +118,19 @@ function serverChecks(server: Server, { db, url, config, servers }: CheckedDatab
       },
     },
     {
+      name: 'durability',
+      remedy,
+      async run() {
+        const { commit, standbyNames, standbys } = server;
+        if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
+        const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
+        if (waits) return ok('A change is acknowledged when a standby has it.');
+        const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
+        const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
+        return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
+      },
+    },
+    {
       name: 'database log',
       remedy,
       async run() {
@@ -147,6 +166,14 @@ function serverChecks(server: Server, { db, url, config, servers }: CheckedDatab
 
 function contentChecks({ db, url }: CheckedDatabase): Check[] {
   return [
+    {
+      name: 'restore',
+      remedy: 'See scripts/production/backup.md#restore.',
+      async run() {
+        await assertRestored(url);
+        return ok('No restore is incomplete.');
+      },
+    },
     {
       name: 'migrations',
       remedy: MIGRATE,
