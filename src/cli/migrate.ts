@@ -10,7 +10,7 @@ const NOTES = '\nWith --json: applied, or pending with --status.';
 /** Adds `migrate`, the one command that works on a database whose schema is behind. */
 export function addMigrateCommand(program: Command, terminal: CliIo): void {
   const description = 'apply the pending migrations; a server refuses to start on a database that lacks one';
-  addCommand(program, 'migrate', description, ['--status', ''], NOTES)
+  addCommand(program, 'migrate', description, ['--status', ''], { notes: NOTES })
     .option('--status', 'only list pending migrations; exit code 1 if there are any')
     .action(({ status, json }) => (status ? showPending(terminal, json) : migrate(terminal, json)));
 }

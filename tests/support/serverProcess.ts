@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
+import { builtProgram } from './builtProgram.js';
 
 /** The real service in a child process. */
 export interface ServerProcess {
@@ -23,8 +24,7 @@ const running = new Set<ChildProcess>();
  * Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one.
  */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
-  const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [builtProgram('main.js'), ...args], {
     cwd: fileURLToPath(packageRoot),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
