@@ -26,7 +26,7 @@ test: build client ## run every test (needs nothing but Node, make and the npm r
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
-	TEST_UNIT=1 npm test --silent -- tests/unit $(ARGS)
+	TEST_UNIT=1 npm test --silent -- tests/unit --maxWorkers=2 $(ARGS)
 
 test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
@@ -98,7 +98,7 @@ faults: build ## break the database, Redis and the store under load, at full siz
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
 long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
-	LIVES=5000 REUSE_LIVES=500 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
+	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
