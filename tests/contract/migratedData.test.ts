@@ -1,6 +1,5 @@
 import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
 import {
-  applyFirst,
   applyMigrations,
   database,
   databaseWith,
@@ -15,7 +14,7 @@ afterEach(dropDatabases);
 
 /** A database of 1.0.0 with three encounters and all records that belong to them. */
 const databaseOf100 = filledDatabase(async (url) => {
-  await applyFirst(url, migrationNames.slice(0, 1));
+  await applyMigrations(url, migrationNames.slice(0, 1));
   await rowsOf(url, rowsOf100);
 });
 
@@ -258,7 +257,7 @@ describe('the migration of the reviewed identity', () => {
 
 /** A database from before fulfilment per line, with an order. */
 const databaseWithOrder = filledDatabase(async (url) => {
-  await applyFirst(url, migrationNames.slice(0, 1));
+  await applyMigrations(url, migrationNames.slice(0, 1));
   await rowsOf(url, rowsOf100);
   await applyMigrations(url, migrationNames.slice(1, migrationNames.indexOf('20261125200000_line_fulfilment')));
   await rowsOf(url, orderOfTwoItems);

@@ -159,6 +159,41 @@ describe('migrate on a database that is in use', () => {
   });
 });
 
+describe('migrations that run without a transaction', () => {
+  const patience = { timeoutMs: 20, pausesMs: [] };
+  const before = (name: string): string[] => migrationNames.slice(0, migrationNames.indexOf(name));
+  const invalid = `SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`;
+
+  it('build an index again that an interrupted attempt left invalid', async () => {
+    const url = await databaseWith(before('20261126000000_renewals'));
+    await rowsOf(url, 'CREATE INDEX gfe_item_renewal_idx ON gfe_item(id)');
+    await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'gfe_item_renewal_idx'::regclass`);
+    await migrate(url);
+    expect(await rowsOf(url, invalid)).toEqual([]);
+    const [index] = await rowsOf(url, `SELECT pg_get_indexdef('gfe_item_renewal_idx'::regclass) AS definition`);
+    expect(index?.['definition']).toContain('valid_until');
+  });
+
+  it('wait for an older transaction while a request writes, and name its session', async () => {
+    const url = await databaseWith(before('20261126000000_renewals'));
+    const report = new Client({ connectionString: url, application_name: 'a report' });
+    clients.push(report);
+    await report.connect();
+    await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM gfe_item');
+    const waits: string[] = [];
+    const log = async (message: string): Promise<void> => {
+      waits.push(message);
+      await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE gfe_item IN ROW EXCLUSIVE MODE; COMMIT`);
+      await report.query('COMMIT');
+    };
+    await migrate(url, (message) => void log(message), patience);
+    expect(waits).toEqual([
+      expect.stringMatching(/^Migration 20261126000000_renewals waits: process \d+ \(a report, /),
+    ]);
+    expect(await rowsOf(url, invalid)).toEqual([]);
+  });
+});
+
 describe('checkSchema', () => {
   const laterMigration = `INSERT INTO _prisma_migrations
     (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`;

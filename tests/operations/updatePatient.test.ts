@@ -1,10 +1,14 @@
 import { recordVerification } from '../../src/domain/patients/verification.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
+import { contract } from '../support/contract.js';
 import { newClient, newEncounter, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
+
+/** Of the properties of an update: those that getPatient does not return, and the switch that hides the patient. */
+const unread = ['guardian', 'insuranceInfo', 'medicalHistory', 'isActive'];
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -42,6 +46,21 @@ describe('200', () => {
       updatedAt: expect.any(String),
     });
     expect(await updates()).toEqual([Object.keys(sent)]);
+  });
+
+  it('accepts every value as getPatient returns it, and changes nothing (D-295)', async () => {
+    await patch({ gender: 'female', address: '1 Main St', postalCode: '78702', notes: 'n', metadata: { a: 1 } });
+    const before = await read();
+    const renamed = { gender: 'sex', address: 'address1', postalCode: 'postal' };
+    const names = Object.keys(contract.components.schemas['PatientPatch']?.properties ?? {}).filter(
+      (name) => !unread.includes(name),
+    );
+    const sent = Object.fromEntries(
+      names.map((name) => [name, before[name in renamed ? renamed[name as keyof typeof renamed] : name]]),
+    );
+    expect(sent).toMatchObject({ dateOfBirth: '1990-06-30T00:00:00.000Z', gender: 'female', address: '1 Main St' });
+    expect((await patch(sent)).status).toBe(200);
+    expect(await read()).toEqual(before);
   });
 
   it('accepts application/merge-patch+json, and clears a property that is null', async () => {

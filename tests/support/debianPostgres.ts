@@ -12,6 +12,9 @@ const home = '/usr/lib/postgresql';
 /** The newest version that is installed; undefined if there is none. */
 const [version] = existsSync(home) ? readdirSync(home).sort((a, b) => Number(b) - Number(a)) : [];
 
+/** The folder of its programs. */
+export const debianPrograms = join(home, version ?? '', 'bin');
+
 /** Whether this machine has Debian's PostgreSQL; as {@link isThere}. */
 export function hasDebianPostgres(): boolean {
   return isThere(version !== undefined, "tests on Debian's PostgreSQL", packages('postgresql'));
@@ -25,7 +28,7 @@ export async function startDebianPostgres() {
   const isRoot = process.getuid?.() === 0;
   const prefix = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : ['env'];
   const start = async (program: string, ...args: string[]): Promise<void> => {
-    const [command = '', ...rest] = [...prefix, join(home, version ?? '', 'bin', program), ...args];
+    const [command = '', ...rest] = [...prefix, join(debianPrograms, program), ...args];
     await run(command, rest, { cwd: dataDir });
   };
   if (isRoot) await run('chown', ['postgres:postgres', dataDir]);

@@ -1,6 +1,8 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { Client } from 'pg';
+import { applyMigration } from '../../src/adapters/database/applyMigration.js';
+import { readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
 import { copyDatabase, createEmptyDatabase, type TestDatabase } from './postgres.js';
 
 /** The migrations of the repository, oldest first. */
@@ -35,34 +37,16 @@ export function filledDatabase(fill: (url: string) => Promise<unknown>): () => P
 /** A database with only these migrations. */
 export async function databaseWith(applied: readonly string[]): Promise<string> {
   const url = await database(createEmptyDatabase);
-  await applyFirst(url, applied);
+  await applyMigrations(url, applied);
   return url;
-}
-
-/** Applies migrations to a database without tables. */
-export async function applyFirst(url: string, names: readonly string[]): Promise<void> {
-  await rowsOf(
-    url,
-    `
-    CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
-      migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
-      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
-  );
-  await applyMigrations(url, names);
 }
 
 /** Applies migrations, as the service does, and records them. */
 export async function applyMigrations(url: string, names: readonly string[]): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  for (const name of names) {
-    const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
-    await client.query(sql);
-    const checksum = createHash('sha256').update(sql).digest('hex');
-    const values = `gen_random_uuid(), '${checksum}', now(), '${name}'`;
-    await client.query(`INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name) VALUES (${values})`);
-  }
-  await client.end();
+  const migrations = (await readMigrations()).filter(({ name }) => names.includes(name));
+  await withClient({ connectionString: url }, async (client) => {
+    for (const migration of migrations) await applyMigration(client, migration, 0);
+  });
 }
 
 /** For `afterEach`. */

@@ -1,9 +1,5 @@
--- Reads go on until the last statement; new encounters and decisions wait.
-LOCK TABLE "gfe_item" IN SHARE ROW EXCLUSIVE MODE;
--- CREATE INDEX refuses a table with deferred checks.
-SET CONSTRAINTS ALL IMMEDIATE;
+-- Locks: ROW EXCLUSIVE gfe_item; in batches
 UPDATE "gfe_item" AS item SET "clinic_id" = encounter.clinic_id FROM "encounter"
-WHERE encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id;
-CREATE INDEX "gfe_item_clinic_renewal_idx" ON "gfe_item"("tenant_id", "clinic_id", "valid_until", "id")
-  WHERE "status" = 'approved' AND "reused_from_encounter_id" IS NULL AND "valid_until" IS NOT NULL;
-ALTER TABLE "gfe_item" ALTER COLUMN "clinic_id" DROP DEFAULT;
+WHERE encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id
+  AND (item.tenant_id, item.id) IN (
+    SELECT tenant_id, id FROM "gfe_item" WHERE "clinic_id" = '00000000-0000-0000-0000-000000000000' LIMIT 2000);

@@ -1,4 +1,5 @@
--- A withdrawn document has no link (R-233). No table is rewritten.
+-- Locks: ACCESS EXCLUSIVE document; reads no row
+-- A withdrawn document has no link (R-233).
 CREATE TYPE "withdrawal_reason" AS ENUM ('wrong_patient', 'superseded', 'illegible');
 ALTER TYPE "event_type" ADD VALUE 'document.withdrawn' AFTER 'document.created';
 ALTER TABLE "document"

@@ -1,2 +1,3 @@
--- An event tells that the partner changed an encounter (R-232). No table is rewritten.
+-- Locks: none
+-- An event tells that the partner changed an encounter (R-232).
 ALTER TYPE "event_type" ADD VALUE 'encounter.updated' AFTER 'encounter.rescheduled';

@@ -1,2 +1,2 @@
--- Reads the table while requests go on.
+-- Locks: SHARE UPDATE EXCLUSIVE document; reads all rows
 ALTER TABLE "document" VALIDATE CONSTRAINT "document_withdrawn";

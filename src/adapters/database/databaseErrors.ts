@@ -50,7 +50,7 @@ const unavailableCode = new RegExp(
     '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
 );
 const unavailableMessage = new RegExp(
-  '^(timeout exceeded when trying to connect|Query read timeout' +
+  '^(timeout exceeded when trying to connect|Query read timeout|No host of the database accepts changes' +
     '|Connection terminated|Client has encountered a connection error|Client was closed)',
 );
 

@@ -4,27 +4,35 @@ import { messageOf } from '../../failures.js';
 /** All three verify the certificate and the host name here, as in pg 8; in libpq only the last one does. */
 const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
-/** The address for every connection. @throws Error with the `variable`, unless traffic is protected or local */
+/**
+ * The address for every connection. Of several hosts (`host1:5432,host2:5432`, as in libpq) all are in the
+ * parameters `host` and `port`, so that it is a URL for Node, too.
+ * @throws Error with the `variable`, unless traffic is protected or local
+ */
 export function protectedUrl(variable: string, url: string): string {
   const address = parse(variable, url);
+  const attributes = address.searchParams.get('target_session_attrs');
+  if (attributes !== 'read-write' && (attributes !== null || hostUrls(address.href).length > 1)) {
+    throw new Error(
+      `${variable} must have target_session_attrs=read-write if it names several hosts, and no other one.`,
+    );
+  }
   const mode = address.searchParams.get('sslmode');
   if (mode === null) {
-    if (isLocal(variable, url)) return url;
+    if (isLocal(variable, address.href)) return address.href;
     throw new Error(`${variable} must say sslmode=verify-full, or sslmode=disable for plain text to another machine.`);
   }
   if (mode !== 'disable' && !ENCRYPTED.includes(mode)) {
     throw new Error(`${variable} must have an sslmode of disable, ${ENCRYPTED.join(', ')}.`);
   }
   if (mode !== 'disable') address.searchParams.set('sslmode', 'verify-full');
-  hostOf(variable, address.href);
+  hostsOf(variable, address.href);
   return address.href;
 }
 
 /** Whether the address is on this machine. @throws Error with the `variable` if it cannot be read */
-export function isLocal(variable: string, url: string): boolean {
-  const host = hostOf(variable, url);
-  return host.startsWith('/') || isLoopback(host);
-}
+export const isLocal = (variable: string, url: string): boolean =>
+  hostsOf(variable, url).every((host) => host.startsWith('/') || isLoopback(host));
 
 /** Whether a host of a URL is this machine. */
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
@@ -33,15 +41,38 @@ export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';
 }
 
+/** The address of each host of a {@link protectedUrl}. */
+export function hostUrls(url: string): string[] {
+  const address = new URL(url);
+  const hosts = (address.searchParams.get('host') ?? '').split(',');
+  if (hosts.length < 2) return [url];
+  const ports = (address.searchParams.get('port') ?? '').split(',');
+  return hosts.map((host, index) => {
+    address.searchParams.set('host', host);
+    address.searchParams.set('port', ports[index] || ports[0] || '5432');
+    return address.href;
+  });
+}
+
+/** The part of a URL that names several hosts. */
+const SEVERAL_HOSTS = /(?<=^[^/]*\/\/(?:[^@/?#]*@)?)[^@/?#]*,[^@/?#]*(?=[/?#]|$)/;
+
 function parse(variable: string, url: string): URL {
-  if (!URL.canParse(url)) throw new Error(`${variable} is not a valid URL. Percent-encode special characters.`);
-  return new URL(url);
+  const hosts = SEVERAL_HOSTS.exec(url)?.[0].split(',') ?? [];
+  const first = url.replace(SEVERAL_HOSTS, hosts[0] ?? '');
+  if (!URL.canParse(first)) throw new Error(`${variable} is not a valid URL. Percent-encode special characters.`);
+  const address = new URL(first);
+  if (hosts.length === 0) return address;
+  const parts = hosts.map((host) => /^\[?(.*?)\]?(?::(\d+))?$/.exec(host) ?? []);
+  address.searchParams.set('host', parts.map(([, host]) => host).join(','));
+  address.searchParams.set('port', parts.map(([, , port]) => port ?? '5432').join(','));
+  return address;
 }
 
 /** Parsed by pg, which also reads the certificates that the address names. */
-function hostOf(variable: string, url: string): string {
+function hostsOf(variable: string, url: string): string[] {
   try {
-    return new Client({ connectionString: url }).host;
+    return hostUrls(url).map((each) => new Client({ connectionString: each }).host);
   } catch (cause) {
     throw new Error(`${variable} cannot be used: ${messageOf(cause)}`, { cause });
   }

@@ -37,15 +37,21 @@ export async function withLockRetries(
     let holders = 'its holder is unknown';
     // Locks are visible only while the statement waits. A look may take longer than the interval.
     let isLooking = false;
+    let looks = 0;
     const look = async (): Promise<void> => {
       if (isLooking) return;
       isLooking = true;
-      holders = (await holdersOf(observer, rows[0]?.pid).catch(() => undefined)) ?? holders;
+      const seen = await holdersOf(observer, rows[0]?.pid).catch(() => undefined);
+      holders = seen ?? holders;
       isLooking = false;
+      // Longer than the timeout: the statement waits without one.
+      looks = seen === undefined ? 0 : looks + 1;
+      if (looks === 5) log(`waits: ${holders}.`);
     };
     const looking = setInterval(() => void look(), timeoutMs / 4);
     try {
       for (const pauseMs of [...pausesMs, undefined]) {
+        looks = 0;
         try {
           return await attempt();
         } catch (error) {
@@ -73,7 +79,8 @@ async function holdersOf(observer: Client, pid: number | undefined): Promise<str
           'in a transaction for ' || extract(epoch FROM now() - xact_start)::int || ' s'),
         coalesce((SELECT string_agg(DISTINCT mode, ', ') FROM pg_locks
           WHERE pid = holder.pid AND granted AND relation = wanted.relation), 'a lock'),
-        coalesce(wanted.relation::regclass::text, 'a row')), '; ' ORDER BY xact_start) AS holders
+        coalesce(wanted.relation::regclass::text,
+          CASE wanted.locktype WHEN 'virtualxid' THEN 'its snapshot' ELSE 'a row' END)), '; ' ORDER BY xact_start) AS holders
       FROM pg_locks wanted JOIN pg_stat_activity holder ON holder.pid = ANY (pg_blocking_pids(wanted.pid))
       WHERE wanted.pid = $1 AND NOT wanted.granted`,
     [pid],

@@ -1,9 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { messageOf } from '../../failures.js';
-import { packageRoot } from '../../packageRoot.js';
+import { applyMigration } from './applyMigration.js';
 import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
+import { readMigrations } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
 
 /** Compared with `oldest_generation()`. Increase it when the code stops needing what a later migration removes. */
@@ -46,8 +46,8 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies the pending migrations, each in one transaction with its record. Table, checksums and lock are those of Prisma:
- * several processes, and Prisma's own commands, may run concurrently. @param log receives what a migration waits for
+ * Applies and records the pending migrations. Table, checksums and lock are those of Prisma: several processes may run
+ * concurrently. @param log receives what a migration waits for
  * @returns the applied ones. @throws Error naming the migration that fails or gets no lock; earlier ones stay applied
  */
 export async function migrate(
@@ -56,7 +56,7 @@ export async function migrate(
   patience = LOCK_PATIENCE,
 ): Promise<string[]> {
   return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
-    await client.query('SELECT pg_advisory_lock(72707369)');
+    await lockMigrations(client);
     const schema = await checkSchema(url);
     if (schema.state === 'unknown') throw new Error(schema.reason);
     if (schema.state !== 'behind') return [];
@@ -69,13 +69,22 @@ export async function migrate(
         client,
         patience,
         (message) => log(`Migration ${name} ${message}`),
-        () => apply(client, migration, patience.timeoutMs),
+        () => applyMigration(client, migration, patience.timeoutMs),
       ).catch((cause: unknown) => {
         throw new Error(`Migration ${name} was not applied: ${messageOf(cause)}`, { cause });
       });
     }
     return schema.pending;
   });
+}
+
+/** Polls, because a waiting statement has a snapshot, and CREATE INDEX CONCURRENTLY waits for all snapshots. */
+async function lockMigrations(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(72707369) AS locked');
+    if (rows[0]?.locked) return;
+    await delay(50);
+  }
 }
 
 /** @throws Error if the database has tables but no record of migrations, so that it belongs to another program */
@@ -86,47 +95,4 @@ async function assertOurs(client: Client): Promise<void> {
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') LIMIT 1`,
   );
   if (rowCount !== 0) throw new Error('Migrations were not applied: the database is not empty. Use an empty database.');
-}
-
-/** Identical to Prisma's table. */
-const RECORDS = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
-  id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
-  migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
-  started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
-
-async function apply(client: Client, { name, sql, checksum }: Migration, timeoutMs: number): Promise<void> {
-  try {
-    await client.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'; SET LOCAL lock_timeout = ${timeoutMs}; ${RECORDS}`);
-    await client.query(sql);
-    await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)
-          VALUES ($1, $2, clock_timestamp(), $3, 1)`,
-      [randomUUID(), checksum, name],
-    );
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
-  }
-}
-
-interface Migration {
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-}
-
-async function readMigrations(): Promise<Migration[]> {
-  const folder = new URL('prisma/migrations/', packageRoot);
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => entry.name)
-    .sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8');
-      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-    }),
-  );
 }

@@ -1,11 +1,12 @@
-import { Client, type ClientConfig, type QueryResultRow } from 'pg';
+import type { Client, ClientConfig, QueryResultRow } from 'pg';
+import { clientOf } from './primary.js';
 
 /** A connection that is open for the time of {@link withClient}. */
 export type Connection = Client;
 
 /** Runs work on its own connection; a broken connection rejects its query. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client(config);
+  const client = new (clientOf(config))(config);
   client.on('error', () => {});
   await client.connect();
   try {

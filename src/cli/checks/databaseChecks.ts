@@ -43,6 +43,9 @@ export async function readServer({ everyTenant }: Database) {
     isReadOnly: boolean;
     isStandby: boolean;
     lagSeconds: number;
+    commit: string;
+    standbyNames: string;
+    standbys: number;
     parameterLength: string;
     verbosity: string;
     connections: number;
@@ -53,6 +56,8 @@ export async function readServer({ everyTenant }: Database) {
       pg_is_in_recovery() AS "isStandby",
       coalesce(extract(epoch FROM CASE WHEN pg_is_in_recovery() THEN now() - pg_last_xact_replay_timestamp()
         ELSE (SELECT max(replay_lag) FROM pg_stat_replication) END), 0)::float AS "lagSeconds",
+      current_setting('synchronous_commit') AS commit, current_setting('synchronous_standby_names') AS "standbyNames",
+      (SELECT count(*) FROM pg_stat_replication)::int AS standbys,
       current_setting('log_parameter_max_length') AS "parameterLength",
       current_setting('log_error_verbosity') AS verbosity,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -109,6 +114,19 @@ function serverChecks(server: Server, { db, url, config, servers }: CheckedDatab
         if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
         if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
         return warning(`A standby is ${lag}.`, 'Check the network and the disk of the standby (pg_stat_replication).');
+      },
+    },
+    {
+      name: 'durability',
+      remedy,
+      async run() {
+        const { commit, standbyNames, standbys } = server;
+        if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
+        const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
+        if (waits) return ok('A change is acknowledged when a standby has it.');
+        const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
+        const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
+        return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
       },
     },
     {

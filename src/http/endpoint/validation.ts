@@ -1,4 +1,5 @@
 import { _, type ErrorObject, type KeywordCxt } from 'ajv';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { closestMatch } from 'leven';
@@ -31,7 +32,17 @@ function validator(useDefaults: boolean): Ajv2020 {
   for (const format of ['int32', 'int64']) ajv.addFormat(format, true);
   for (const keyword of ['pattern', 'format']) skipAbove(ajv, 'maxLength', keyword);
   for (const keyword of ['items', 'uniqueItems']) skipAbove(ajv, 'maxItems', keyword);
+  acceptMidnight(ajv);
   return ajv;
+}
+
+/** `x-accepts-midnight`: cuts the time from a date that a response shows as midnight UTC, before `format` sees it (D-295). */
+function acceptMidnight(ajv: Ajv2020): void {
+  const validate = (_: boolean, text: string, __: unknown, place?: DataValidationCxt): boolean => {
+    if (place) Reflect.set(place.parentData, place.parentDataProperty, text.replace(/T00:00:00(\.0+)?Z$/, ''));
+    return true;
+  };
+  ajv.addKeyword({ keyword: 'x-accepts-midnight', type: 'string', before: 'format', modifying: true, validate });
 }
 
 /** Skips the content of over-long values, which `allErrors` checks, too: bad requests would cost too much CPU time. */

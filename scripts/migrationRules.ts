@@ -1,0 +1,51 @@
+import { kindOf, locksOf, statementsOf, type Migration } from '../src/adapters/database/migrationFile.js';
+
+/** The last migration of the latest release. The rules apply to later ones, because released files never change. */
+export const LAST_RELEASED = '20261125232000_possible_duplicates';
+
+/** The table that a statement changes or locks. */
+const TABLE =
+  /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
+
+/** Statements, or clauses of ALTER TABLE, that a migration of an existing table may not have, and the advice. */
+const REFUSED: readonly (readonly [RegExp, string])[] = [
+  [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
+  [/^RENAME\b/, 'Add a table or column instead of renaming one: servers of the last release use its name.'],
+  [/^ADD COLUMN (?!.* DEFAULT ).*NOT NULL|SET NOT NULL$/s, 'A NOT NULL column needs a DEFAULT for existing rows.'],
+  [/^ADD COLUMN .*\b(REFERENCES|CHECK|UNIQUE|PRIMARY KEY)\b/s, 'Add a constraint by ADD CONSTRAINT.'],
+  [
+    /^ADD CONSTRAINT (?!.*(NOT VALID|USING INDEX))/s,
+    'Add a constraint NOT VALID and validate it in a later migration.',
+  ],
+  [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
+];
+
+/** Reasons why a migration may disturb servers of the last release; none for released migrations. */
+export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>): string[] {
+  if (name <= LAST_RELEASED) return [];
+  const kind = kindOf(sql);
+  const statements = statementsOf(sql);
+  const stated = locksOf(sql);
+  const created = statements.flatMap((statement) => /^CREATE TABLE "?(\w+)/.exec(statement)?.[1] ?? []);
+  const ofExisting = statements.filter((statement) => !created.includes(TABLE.exec(statement)?.[1] ?? ''));
+  const clauses = ofExisting.flatMap((statement) =>
+    statement.replace(/^ALTER TABLE \S+\s+/, '').split(/,\s*(?=(?:ADD|DROP|ALTER|VALIDATE) )/),
+  );
+  const has = (pattern: RegExp): boolean => clauses.some((clause) => pattern.test(clause));
+  const faults = REFUSED.filter(([pattern]) => has(pattern)).map(([, advice]) => advice);
+
+  if (has(/^DROP (TABLE|COLUMN)\b/) && !/^-- Unused since \d+\.\d+\.\d+/m.test(sql))
+    faults.push('Drop a table or column a release after its last use: state "-- Unused since 1.2.0".');
+  if (has(/NOT VALID$/) && has(/^VALIDATE /))
+    faults.push('Validate a constraint in a later migration: this one holds a stronger lock.');
+  if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))
+    faults.push('A file with INDEX CONCURRENTLY has nothing else.');
+  if (kind === 'transaction' && has(/^(WITH|UPDATE|DELETE)\b/)) faults.push('Change rows in batches ("; in batches").');
+  if (kind === 'batches' && !(clauses.length === 1 && has(/^(UPDATE|DELETE)\b.* LIMIT \d+/s)))
+    faults.push('A migration in batches is one UPDATE or DELETE with a SELECT … LIMIT.');
+
+  if (!stated) faults.push('State the locks: "-- Locks: none", or "-- Locks: ACCESS EXCLUSIVE table; reads no row".');
+  const locked = ofExisting.flatMap((statement) => TABLE.exec(statement)?.[1] ?? []);
+  const unstated = locked.filter((name) => stated && !stated.locks.some(({ table }) => table === name));
+  return [...faults, ...unstated.map((table) => `State the lock of ${table}.`)];
+}

@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../../src/adapters/database/database.js';
+import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
+import { verifyAudit } from '../../../src/domain/audit/verify.js';
+import { systemContext } from '../../../src/runtime/systemContext.js';
+import { newClinic, newPartner, newProduct, patientBody } from '../../../tests/support/factories.js';
+import type { Harness } from '../../../tests/support/harness.js';
+import { call } from '../../../tests/support/http.js';
+import { newEndpoint } from '../../../tests/support/webhooks.js';
+import type { Lab } from './parts.js';
+
+/** A request as its caller sees it; a retry is a request of its own. */
+interface Request {
+  /** {@link NO_RESPONSE} when the connection ended before one came. */
+  readonly status: number;
+  readonly endedAt: number;
+  readonly took: number;
+}
+
+/** A line of the report. */
+export interface Line {
+  readonly requests: number;
+  readonly ok: number;
+  readonly unavailable: number;
+  /** Responses that are neither, by status. */
+  readonly others: Readonly<Record<string, number>>;
+  /** Milliseconds. */
+  readonly slowest: number;
+  /** The longest time without a success, in milliseconds. */
+  readonly gap: number;
+  readonly acknowledged: number;
+  /** Acknowledged records that are not stored. */
+  readonly lost: number;
+  /** Encounters that a retry stored again. */
+  readonly twice: number;
+}
+
+const NO_RESPONSE = 0;
+/** Milliseconds before a caller repeats a request. */
+const RETRY = 500;
+/** A keyed request is repeated after these: unavailable, a proxy's error, its duplicate in progress, no response. */
+const isRetryable = (status: number, code: unknown): boolean =>
+  status >= 500 || status === NO_RESPONSE || code === 'idempotency_in_progress';
+
+/** The tenant of the lab, whose requests an auditor checks. */
+export interface Tenant {
+  /** Sends requests at a constant rate while the work runs, and until every acknowledgement is in. */
+  during(work: () => Promise<unknown>): Promise<Line>;
+  /** What must hold after all scenarios: feed, webhooks and audit. */
+  verdict(): Promise<string>;
+}
+
+/** Half of the requests read; the others create a patient, its encounter and, each tenth time, a document. */
+export async function openTenant({ baseUrl, db, fileUrl, receiver }: Lab, perSecond: number): Promise<Tenant> {
+  // The factories use nothing else of a harness.
+  const harness = { baseUrl, domain: systemContext(db) } as unknown as Harness;
+  const partner = await newPartner(harness);
+  const [clinicId, treatmentId] = await Promise.all([newClinic(harness, partner), newProduct(harness, partner)]);
+  await newEndpoint(harness, partner, { url: receiver.url('/all') });
+  const { token, tenantId } = partner;
+
+  const during = async (work: () => Promise<unknown>): Promise<Line> => {
+    const seen: Request[] = [];
+    const acknowledged = { client: [] as string[], encounter: [] as string[], document: [] as string[] };
+    const send = async (target: string, json?: object, key?: string) => {
+      const sentAt = Date.now();
+      const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+      const request = { token, headers, ...(json && { json }) };
+      const { status, body } = await call({ baseUrl }, target, request).catch(() => ({
+        status: NO_RESPONSE,
+        body: null,
+      }));
+      seen.push({ status, endedAt: Date.now(), took: Date.now() - sentAt });
+      return { status, body };
+    };
+    const keyed = async (target: string, json: object) => {
+      for (const key = randomUUID(); ; await delay(RETRY)) {
+        const { status, body } = await send(target, json, key);
+        if (!isRetryable(status, body?.code)) return status < 300 ? body : undefined;
+      }
+    };
+    const live = async (number: number): Promise<void> => {
+      const patient = await keyed('POST /clients', patientBody());
+      if (!patient) return;
+      acknowledged.client.push(patient.user_id);
+      const of = { clinicId, treatmentIds: [treatmentId], patientId: patient.user_id };
+      const encounter = await keyed('POST /encounters', {
+        ...{ ...of, reviewType: 'asynchronous', serviceQueue: 'provider_network' },
+      });
+      if (encounter) acknowledged.encounter.push(String(encounter.encounter_id));
+      if (number % 10 !== 0) return;
+      const document = await keyed(`POST /clients-documents/${patient.user_id}/upload-url/lab-results`, {
+        url: fileUrl,
+      });
+      if (document) acknowledged.document.push(document.documentId);
+    };
+    const underWay = new Set<Promise<unknown>>();
+    let count = 0;
+    const timer = setInterval(() => {
+      count += 1;
+      const each: Promise<unknown> = (count % 3 === 0 ? live(count / 3) : send('GET /encounters?limit=20')).finally(
+        () => underWay.delete(each),
+      );
+      underWay.add(each);
+    }, 1_000 / perSecond);
+    await work().finally(() => clearInterval(timer));
+    await Promise.all(underWay);
+    return { ...figuresOf(seen), ...(await audit(db, acknowledged)) };
+  };
+  return { during, verdict: () => verdictOf(db, tenantId, receiver) };
+}
+
+function figuresOf(seen: readonly Request[]) {
+  const others: Record<string, number> = {};
+  const isOk = (status: number): boolean => status >= 200 && status < 300;
+  for (const { status } of seen) {
+    if (isOk(status) || status === 503) continue;
+    const name = status === NO_RESPONSE ? 'no response' : status;
+    others[name] = (others[name] ?? 0) + 1;
+  }
+  const successes = seen.filter(({ status }) => isOk(status)).map(({ endedAt }) => endedAt);
+  const gaps = successes.slice(1).map((endedAt, index) => endedAt - (successes[index] ?? endedAt));
+  return {
+    requests: seen.length,
+    ok: successes.length,
+    unavailable: seen.filter(({ status }) => status === 503).length,
+    others,
+    slowest: Math.max(...seen.map(({ took }) => took)),
+    gap: Math.max(...gaps),
+  };
+}
+
+async function audit({ everyTenant }: Database, acknowledged: Readonly<Record<string, readonly string[]>>) {
+  const { client = [], encounter = [], document = [] } = acknowledged;
+  const [row] = await everyTenant.rows<{ stored: number; twice: number }>`
+    SELECT ((SELECT count(*) FROM client WHERE id = ANY (${client}::uuid[]))
+        + (SELECT count(*) FROM encounter WHERE encounter_no = ANY (${encounter}::bigint[]))
+        + (SELECT count(*) FROM document WHERE id = ANY (${document}::uuid[])))::int AS stored,
+      (SELECT count(*) - count(DISTINCT patient_id) FROM encounter)::int AS twice`;
+  const all = client.length + encounter.length + document.length;
+  return { acknowledged: all, lost: all - (row?.stored ?? 0), twice: row?.twice ?? 0 };
+}
+
+/** Seconds for the last webhooks: a retry comes after a minute. */
+const WEBHOOK_SECONDS = 120;
+
+async function verdictOf(db: Database, tenantId: string, { received }: Lab['receiver']) {
+  const [feed] = await db.of(tenantId).rows<{ events: number; gaps: number }>`
+    SELECT count(*)::int AS events, (max(position) - min(position) + 1 - count(*))::int AS gaps FROM event
+    WHERE tenant_id = ${tenantId}`;
+  const { events = 0, gaps = 0 } = feed ?? {};
+  const delivered = (): number => new Set(received.map(({ headers }) => headers['webhook-id'])).size;
+  for (let second = 0; delivered() < events && second < WEBHOOK_SECONDS; second += 1) await delay(1_000);
+  const context = systemContext(db);
+  await addCheckpoints(context);
+  const { rows, fault } = await verifyAudit(context);
+  return [
+    `feed: ${events} events, ${gaps} gaps`,
+    `webhooks: ${delivered()} of ${events} delivered`,
+    `audit: ${rows} rows, ${fault ?? 'intact'}`,
+  ].join('\n');
+}

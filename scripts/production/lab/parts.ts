@@ -1,0 +1,173 @@
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { protectedUrl } from '../../../src/adapters/database/databaseUrl.js';
+import { packageRoot } from '../../../src/packageRoot.js';
+import { migrateDatabase } from '../../../src/runtime/serviceDatabase.js';
+import { sampleFiles, startFileHost } from '../../../tests/support/fileHost.js';
+import { freePort } from '../../../tests/support/mock.js';
+import { part, type Part } from '../../../tests/support/part.js';
+import { temporaryDataDir } from '../../../tests/support/postgres.js';
+import { startProxy, type Proxy } from '../../../tests/support/proxy.js';
+import { startReceiver, type Receiver } from '../../../tests/support/receiver.js';
+import { startReplication, type Replication } from '../../../tests/support/replication.js';
+import { startS3Server } from '../../../tests/support/s3.js';
+
+/** A server of the build with a folder of its own, and its ways to the two hosts of PostgreSQL. */
+interface Server extends Part {
+  readonly ways: readonly Proxy[];
+  /** Starts the stopped server with a clock that differs by these seconds. */
+  startSkewed(seconds: number): Promise<void>;
+}
+
+/** A deployment on more than one machine, as processes on loopback. */
+export interface Lab {
+  /** The address of haproxy. */
+  readonly baseUrl: string;
+  readonly servers: readonly Server[];
+  readonly postgres: Replication;
+  readonly redis: Part;
+  /** The way to the object store. */
+  readonly s3: Proxy;
+  readonly fileUrl: string;
+  readonly receiver: Receiver;
+  readonly db: Database;
+  /** Resolves when every part works. */
+  healthy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const SERVERS = 3;
+/** Longer than haproxy needs to see the failing readiness: two checks, 2 s apart. */
+const SHUTDOWN_DELAY = '6';
+const BIG = '1000000';
+
+/** Starts everything in one temporary folder, which is removed with this process. */
+export async function startLab(): Promise<Lab> {
+  const { dataDir: folder, remove } = await temporaryDataDir();
+  // The S3 server and PostgreSQL, which runs as another user, make their folders there.
+  await chmod(folder, 0o711);
+  process.env['TMPDIR'] = folder;
+  const ports = await Promise.all(Array.from({ length: SERVERS + 2 }, freePort));
+  const [proxyPort = 0, redisPort = 0, ...serverPorts] = ports;
+  const baseUrl = `http://127.0.0.1:${proxyPort}`;
+  const [postgres, s3Server, files, receiver] = await Promise.all([
+    startReplication(),
+    startS3Server(),
+    startFileHost(),
+    startReceiver(),
+  ]);
+  const nodes = [postgres.primary(), postgres.standby()];
+  const databaseUrl = urlOf(nodes.map(({ port }) => port));
+  await migrateDatabase({ ownerUrl: databaseUrl, url: databaseUrl });
+  const s3 = await startProxy(s3Server.account.endpoint);
+  const redis = part({
+    command: ['redis-server', '--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    isReady: () => listens(redisPort),
+    cwd: folder,
+  });
+  await redis.start();
+  const shared = {
+    ...s3Server.environment,
+    S3_ENDPOINT: s3.url.replace(/\/$/, ''),
+    BASE_URL: baseUrl,
+    TRUSTED_PROXIES: '1',
+    SHUTDOWN_DELAY,
+    RATE_LIMIT_REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+    ...{ RATE_LIMIT_REQUESTS: BIG, RATE_LIMIT_BURST: BIG, RATE_LIMIT_UPLOADS: BIG, RATE_LIMIT_TOKENS: BIG },
+    DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
+    WEBHOOK_ALLOWED_HOSTS: receiver.host,
+  };
+  const servers: Server[] = [];
+  for (const port of serverPorts) {
+    const ways = await Promise.all(nodes.map(({ port: node }) => startProxy(`http://127.0.0.1:${node}`)));
+    const dataDir = join(folder, `server-${port}`);
+    const DATABASE_URL = urlOf(ways.map(({ url }) => Number(new URL(url).port)));
+    await mkdir(dataDir);
+    // The first server makes the keys; the others get a copy, as by a tool for secrets.
+    if (servers.length > 0) await copyFile(keysOf(serverPorts[0]), join(dataDir, 'signing-keys.json'));
+    const made = server(port, { ...shared, DATA_DIR: dataDir, DATABASE_URL });
+    await made.start();
+    servers.push({ ...made, ways });
+  }
+  const haproxy = part({
+    command: ['haproxy', '-f', await haproxyFile(folder, proxyPort, serverPorts)],
+    isReady: () => isReady(proxyPort),
+    cwd: folder,
+  });
+  await haproxy.start();
+  const db = openDatabase(databaseUrl);
+  return {
+    ...{ baseUrl, servers, postgres, redis, s3, receiver, db },
+    fileUrl: files.serve('/a.pdf', { content: sampleFiles.pdf, headers: { 'Content-Type': 'application/pdf' } }),
+    async healthy() {
+      await postgres.synchronous();
+      for (const port of serverPorts) while (!(await isReady(port)));
+    },
+    async close() {
+      await db.close();
+      await Promise.all([haproxy, redis, ...servers].map((each) => each.stop('SIGKILL')));
+      await Promise.all([postgres.remove(), s3Server.close(), s3.close(), files.close(), receiver.close()]);
+      await Promise.all(servers.flatMap(({ ways }) => ways.map((way) => way.close())));
+      await remove();
+    },
+  };
+
+  function keysOf(port = 0): string {
+    return join(folder, `server-${port}`, 'signing-keys.json');
+  }
+}
+
+const urlOf = (ports: readonly number[]): string => {
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
+  return protectedUrl('DATABASE_URL', `postgresql://postgres@${hosts}/ces?target_session_attrs=read-write`);
+};
+
+function server(port: number, environment: Readonly<Record<string, string>>): Omit<Server, 'ways'> {
+  const withClock = (NODE_OPTIONS: string): Part =>
+    part({
+      command: [process.execPath, fileURLToPath(new URL('generated/build/src/main.js', packageRoot))],
+      isReady: () => isReady(port),
+      cwd: fileURLToPath(packageRoot),
+      environment: { ...environment, PORT: String(port), NODE_OPTIONS },
+    });
+  let running = withClock('');
+  return {
+    start: () => (running = withClock('')).start(),
+    startSkewed: (seconds) => (running = withClock(`--import=${skewed(seconds * 1_000)}`)).start(),
+    signal: (name) => running.signal(name),
+    stop: (name) => running.stop(name),
+  };
+}
+
+/** A module that moves the clock of its process. */
+const skewed = (ms: number): string =>
+  `data:text/javascript,globalThis.Date=class%20extends%20Date{constructor(...given){given.length?super(...given):` +
+  `super(Date.now())}static%20now(){return%20super.now()+${ms}}}`;
+
+/** The kit's configuration with the addresses of the lab. */
+async function haproxyFile(folder: string, port: number, servers: readonly number[]): Promise<string> {
+  const kit = await readFile(new URL('scripts/production/kit/haproxy.cfg', packageRoot), 'utf8');
+  const text = servers.reduce(
+    (each, server, index) => each.replace(`10.0.0.1${index + 1}:3000`, `127.0.0.1:${server}`),
+    kit.replace(/^ {2}bind .*$/m, `  bind 127.0.0.1:${port}`),
+  );
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, text);
+  return file;
+}
+
+const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { packageRoot } from '../../packageRoot.js';
+
+/** A file of prisma/migrations. scripts/migrationRules.ts checks its form. */
+export interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** The migrations of this build, oldest first. */
+export async function readMigrations(): Promise<Migration[]> {
+  const folder = new URL('prisma/migrations/', packageRoot);
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}
+
+/**
+ * How a migration runs: in one transaction; each statement alone, because it creates or drops an index concurrently; or
+ * its one statement again and again, each time in a transaction, until it finds no row.
+ */
+export type MigrationKind = 'transaction' | 'indexes' | 'batches';
+
+/** Follows from the content of the file. */
+export function kindOf(sql: string): MigrationKind {
+  if (/^-- Locks: .*; in batches$/m.test(sql)) return 'batches';
+  const isIndex = (statement: string): boolean => /^(CREATE( UNIQUE)?|DROP) INDEX CONCURRENTLY /.test(statement);
+  return statementsOf(sql).every(isIndex) ? 'indexes' : 'transaction';
+}
+
+const MODES =
+  '(?:ACCESS SHARE|ROW SHARE|ROW EXCLUSIVE|SHARE UPDATE EXCLUSIVE|SHARE|SHARE ROW EXCLUSIVE|EXCLUSIVE|ACCESS EXCLUSIVE)';
+const LOCKS = new RegExp(
+  `^-- Locks: (none|${MODES} \\w+(?:, ${MODES} \\w+)*)(?:; (reads no row|reads all rows|in batches))?$`,
+  'm',
+);
+
+/** A lock that a migration holds until it ends, or until the end of a batch. */
+export interface StatedLock {
+  readonly mode: string;
+  readonly table: string;
+}
+
+/** The locks that a file states; undefined for files of 1.1.0 and earlier, which state none. */
+export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
+  const [line, stated, reads] = LOCKS.exec(sql) ?? [];
+  if (line === undefined || stated === undefined) return undefined;
+  const parts = stated === 'none' ? [] : stated.split(', ');
+  const locks = parts.map((part) => ({ mode: part.replace(/ \w+$/, ''), table: part.split(' ').at(-1) ?? '' }));
+  return { locks, reads };
+}
+
+/** The statements of a file, without the bodies of functions and without comments. */
+export function statementsOf(sql: string): string[] {
+  const statements = sql.replaceAll(/--.*$|\$\$[^]*?\$\$/gm, '').split(';');
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
+}

@@ -1,0 +1,37 @@
+import { kindOf, locksOf, readMigrations, type StatedLock } from './migrationFile.js';
+import { withClient } from './withClient.js';
+
+/** What a pending migration will do. */
+export interface PlannedMigration {
+  readonly migration: string;
+  readonly runs: string;
+  /** `rows`: PostgreSQL's estimate; null before its first ANALYZE. Null if the migration states no locks. */
+  readonly locks: readonly (StatedLock & { readonly rows: number | null })[] | null;
+}
+
+const RUNS = { transaction: 'in a transaction', indexes: 'beside requests', batches: 'in batches' } as const;
+
+/** Describes pending migrations in their order. */
+export async function planMigrations(url: string, pending: readonly string[]): Promise<PlannedMigration[]> {
+  const migrations = await readMigrations();
+  return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
+    const { rows } = await client.query<{ name: string; rows: number | null }>(
+      `SELECT relname AS name, nullif(reltuples, -1)::float8 AS rows FROM pg_class
+        WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`,
+    );
+    // Earlier migrations of the plan create the missing tables.
+    const countOf = new Map(rows.map(({ name, rows: count }) => [name, count]));
+    const withRows = (lock: StatedLock) => ({
+      ...lock,
+      rows: countOf.get(lock.table) ?? (countOf.has(lock.table) ? null : 0),
+    });
+    return pending.map((name) => {
+      const sql = migrations.find((migration) => migration.name === name)?.sql;
+      // The job engine's own migrations.
+      if (sql === undefined) return { migration: name, runs: RUNS.transaction, locks: null };
+      const stated = locksOf(sql);
+      const runs = [RUNS[kindOf(sql)], ...(stated?.reads?.startsWith('reads') ? [stated.reads] : [])].join(', ');
+      return { migration: name, runs, locks: stated?.locks.map(withRows) ?? null };
+    });
+  });
+}

@@ -1,0 +1,58 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A program on this machine that tests stop and start again. */
+export interface Part {
+  /** Resolves when it is ready. @throws Error with its last lines if it ends before */
+  start(): Promise<void>;
+  /** Sends a signal to the process. */
+  signal(name: NodeJS.Signals): void;
+  /** Sends a signal and waits for the end; does nothing if it is not running. */
+  stop(name?: NodeJS.Signals): Promise<void>;
+}
+
+interface PartOptions {
+  readonly command: readonly string[];
+  /** Whether it can be used. */
+  readonly isReady: () => Promise<boolean>;
+  readonly cwd?: string;
+  /** Of setpriv, for another user. */
+  readonly privileges?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const OUTPUT = 4_000;
+const READY_MS = 60_000;
+
+/** The kernel ends it with this process, even if this process is killed. It gets no other variables than PATH. */
+export function part({ command, isReady, cwd, privileges = [], environment }: PartOptions): Part {
+  let child: ChildProcess | undefined;
+  const isRunning = (): boolean => child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+  return {
+    async start() {
+      const started = (child = spawn('setpriv', ['--pdeathsig', 'KILL', ...privileges, ...command], {
+        ...(cwd === undefined ? {} : { cwd }),
+        env: { PATH: process.env['PATH'], ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }));
+      let output = '';
+      for (const stream of [started.stdout, started.stderr]) {
+        stream.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-OUTPUT)));
+      }
+      started.on('error', (error) => (output += error.message));
+      for (const end = Date.now() + READY_MS; !(await isReady()); await delay(20)) {
+        if (isRunning() && Date.now() < end) continue;
+        started.kill('SIGKILL');
+        throw new Error(`${command.join(' ')} does not run:\n${output}`);
+      }
+    },
+    signal: (name) => void child?.kill(name),
+    async stop(name = 'SIGTERM') {
+      if (!child || !isRunning()) return;
+      const ended = once(child, 'exit');
+      child.kill(name);
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process';
+import { appendFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import { debianPrograms } from './debianPostgres.js';
+import { freePort } from './mock.js';
+import { part, type Part } from './part.js';
+import { temporaryDataDir } from './postgres.js';
+
+const run = promisify(execFile);
+/** PostgreSQL refuses to run as root. */
+const privileges = process.getuid?.() === 0 ? ['--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
+
+/** A server of PostgreSQL, primary or standby. */
+export interface Node extends Part {
+  readonly port: number;
+  /** The superuser's address of the database `ces`. */
+  readonly url: string;
+}
+
+/** Two servers of Debian's PostgreSQL; the standby is synchronous. */
+export interface Replication {
+  primary(): Node;
+  standby(): Node;
+  /** The standby becomes the primary. The other one must be stopped. */
+  promote(): Promise<void>;
+  /** Copies the primary to the stopped standby, starts it, and waits for the synchronous connection. */
+  rebuildStandby(): Promise<void>;
+  /** Resolves when the standby confirms changes. */
+  synchronous(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Runs one statement. */
+export const sqlOn = async (url: string, text: string): Promise<Record<string, unknown>[]> =>
+  withClient(
+    { connectionString: url, connectionTimeoutMillis: 5_000 },
+    async (client) => (await client.query(text)).rows,
+  );
+
+/** Starts a primary with the empty database `ces`, and its standby. */
+export async function startReplication(): Promise<Replication> {
+  const { dataDir, remove: removeFolder } = await temporaryDataDir();
+  if (privileges.length > 0) await run('chown', ['postgres:postgres', dataDir]);
+  const exec = (program: string, ...args: readonly string[]) =>
+    run('setpriv', [...privileges, join(debianPrograms, program), ...args], { cwd: dataDir });
+  const folderOf = (name: string): string => join(dataDir, name);
+  const node = async (name: string): Promise<Node & { readonly name: string }> => {
+    const port = await freePort();
+    const url = `postgresql://postgres@127.0.0.1:${port}/ces`;
+    const settings = { port, listen_addresses: '127.0.0.1', unix_socket_directories: dataDir, fsync: 'off' };
+    const options = Object.entries({ ...settings, max_connections: 200, cluster_name: name });
+    const command = [join(debianPrograms, 'postgres'), '-D', folderOf(name)];
+    const isReady = () =>
+      sqlOn(url.replace(/ces$/, 'postgres'), 'SELECT 1').then(
+        () => true,
+        () => false,
+      );
+    const args = options.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+    return { name, port, url, ...part({ command: [...command, ...args], isReady, cwd: dataDir, privileges }) };
+  };
+  let [primary, standby] = await Promise.all([node('one'), node('two')]);
+  const synchronous = async (): Promise<void> => {
+    const isSynchronous = `SELECT FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`;
+    for (; (await sqlOn(primary.url, isSynchronous)).length === 0; await delay(20));
+  };
+  const rebuildStandby = async (): Promise<void> => {
+    await rm(folderOf(standby.name), { recursive: true, force: true });
+    const copy = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres', '-D', folderOf(standby.name)];
+    await exec('pg_basebackup', ...copy, '-R', '--checkpoint=fast');
+    await standby.start();
+    await setSynchronous(primary.url, '*');
+    await synchronous();
+  };
+  await exec('initdb', '-D', folderOf('one'), '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--no-sync');
+  await appendFile(
+    join(folderOf('one'), 'postgresql.conf'),
+    'log_parameter_max_length = 0\nlog_error_verbosity = terse\n',
+  );
+  await primary.start();
+  await sqlOn(primary.url.replace(/ces$/, 'postgres'), 'CREATE DATABASE ces');
+  await rebuildStandby();
+  return {
+    primary: () => primary,
+    standby: () => standby,
+    async promote() {
+      await setSynchronous(standby.url, '', 'SELECT pg_promote()');
+      [primary, standby] = [standby, primary];
+    },
+    rebuildStandby,
+    synchronous,
+    async remove() {
+      await Promise.all([primary.stop('SIGQUIT'), standby.stop('SIGQUIT')]);
+      await removeFolder();
+    },
+  };
+}
+
+/** Names the standbys that must have a change before it is acknowledged. A standby refuses the change until it is promoted. */
+async function setSynchronous(url: string, names: '*' | '', first = 'SELECT'): Promise<void> {
+  await sqlOn(url, first);
+  await sqlOn(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+  await sqlOn(url, 'SELECT pg_reload_conf()');
+}

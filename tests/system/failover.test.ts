@@ -1,0 +1,90 @@
+import { isUnavailable, UnknownOutcome } from '../../src/adapters/database/databaseErrors.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
+import { runChecks } from '../../src/cli/checks/check.js';
+import { databaseChecks, readServer } from '../../src/cli/checks/databaseChecks.js';
+import { readConfig } from '../../src/config.js';
+import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { healedAfter, startLoad } from '../faults/load.js';
+import { hasDebianPostgres } from '../support/debianPostgres.js';
+import { newToken } from '../support/factories.js';
+import { temporaryFolder } from '../support/folder.js';
+import { sqlOn, startReplication, type Replication } from '../support/replication.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { newCredentials } from './servers.js';
+
+const suite = hasDebianPostgres() ? describe : describe.skip;
+
+suite('a primary with a synchronous standby', () => {
+  const folder = temporaryFolder();
+  let postgres: Replication;
+  let url: string;
+  let db: Database;
+  beforeAll(async () => {
+    postgres = await startReplication();
+    const hosts = [postgres.standby(), postgres.primary()].map(({ port }) => `127.0.0.1:${port}`);
+    url = protectedUrl('DATABASE_URL', `postgresql://postgres@${hosts.join(',')}/ces?target_session_attrs=read-write`);
+    await migrateDatabase({ ownerUrl: url, url });
+    db = openDatabase(url);
+  }, 60_000);
+  afterAll(async () => {
+    await killServers();
+    await postgres.remove();
+    await db.close();
+  });
+
+  it('a commit that only the primary has is reported as unknown, and is no longer doubtful once the standby has it', async () => {
+    const impatient = openDatabase(url, { timeoutMs: 1_000 });
+    const insert = () =>
+      impatient.transaction(async ({ everyTenant }) => ({
+        result: await everyTenant.run`CREATE TABLE doubt ()`,
+        last: null,
+      }));
+    await postgres.standby().stop();
+    await expect(insert()).rejects.toThrow(UnknownOutcome);
+    await postgres.standby().start();
+    await postgres.synchronous();
+    await expect(insert()).rejects.toMatchObject({ code: '42P07' });
+    await impatient.close();
+  }, 30_000);
+
+  it('doctor warns if a failover would lose acknowledged changes', async () => {
+    const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1, longTransaction: 300 };
+    const durability = async (server: Awaited<ReturnType<typeof readServer>>) =>
+      runChecks(databaseChecks(server, place).filter(({ name }) => name === 'durability'));
+    const server = await readServer(db);
+    expect(await durability(server)).toMatchObject([{ level: 'ok' }]);
+    expect(await durability({ ...server, commit: 'local' })).toMatchObject([{ level: 'warning' }]);
+    expect(await durability({ ...server, standbyNames: '' })).toMatchObject([{ level: 'warning' }]);
+  });
+
+  it('answers only 503 while the primary is killed under load, then uses the promoted standby and has lost no acknowledged patient', async () => {
+    const credentials = await newCredentials(db);
+    const server = startServer({ DATABASE_URL: url, DATA_DIR: folder(), RATE_LIMIT: 'off' });
+    const baseUrl = await server.started;
+    const load = startLoad(baseUrl, await newToken({ baseUrl }, credentials));
+    await healedAfter(load, Date.now());
+    await postgres.primary().stop('SIGKILL');
+    await postgres.promote();
+    await healedAfter(load, Date.now());
+    const seen = await load.stop();
+    const created = seen.flatMap(({ created: id }) => id ?? []);
+    const stored = await sqlOn(postgres.primary().url, `SELECT FROM client WHERE id = ANY ('{${created.join(',')}}')`);
+    expect(stored).toHaveLength(created.length);
+    expect(seen.filter(({ status }) => status >= 300 && status !== 503)).toEqual([]);
+    // The job engine has new sessions, too.
+    await sqlOn(postgres.primary().url, `SELECT graphile_worker.add_job('purge-events')`);
+    const waiting = `SELECT FROM graphile_worker.jobs WHERE task_identifier = 'purge-events' AND run_at <= now()`;
+    while ((await sqlOn(postgres.primary().url, waiting)).length > 0);
+  }, 60_000);
+
+  it('answers that no host accepts changes while only a standby is left', async () => {
+    const alone = openDatabase(
+      protectedUrl('DATABASE_URL', `postgresql://postgres@127.0.0.1:1,127.0.0.1:2/ces?target_session_attrs=read-write`),
+    );
+    const failure = await alone.everyTenant.rows`SELECT 1`.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: expect.stringContaining('No host of the database accepts changes') });
+    expect(isUnavailable(failure)).toBe(true);
+    await alone.close();
+  });
+});

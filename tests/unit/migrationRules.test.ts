@@ -1,0 +1,86 @@
+import { faultsOfMigration } from '../../scripts/migrationRules.js';
+
+const faultsOf = (sql: string): string[] => faultsOfMigration({ name: '29990101000000_later', sql });
+const onClient = (clauses: string): string =>
+  `-- Locks: ACCESS EXCLUSIVE client; reads no row\nALTER TABLE "client" ${clauses};`;
+const beside = '-- Locks: SHARE UPDATE EXCLUSIVE client; reads all rows\n';
+
+describe('the rules of migrations', () => {
+  it.each([
+    ['a table whose lock is not stated', 'ALTER TABLE "client" ADD COLUMN "x" TEXT;', /^State the locks/],
+    [
+      'a table that the stated locks lack',
+      onClient('ADD COLUMN "x" TEXT; ALTER TABLE "event" ADD COLUMN "x" TEXT'),
+      /of event/,
+    ],
+    [
+      'a lock mode that PostgreSQL lacks',
+      '-- Locks: TOTAL client\nALTER TABLE "client" ADD COLUMN "x" TEXT;',
+      /^State the locks/,
+    ],
+    ['an index that blocks writes', '-- Locks: SHARE client\nCREATE INDEX "i" ON "client"("x");', /CONCURRENTLY IF/],
+    [
+      'an index that cannot be built again',
+      `${beside}CREATE INDEX CONCURRENTLY "i" ON "client"("x");`,
+      /CONCURRENTLY IF/,
+    ],
+    ['a dropped index that blocks reads', '-- Locks: ACCESS EXCLUSIVE client\nDROP INDEX "i";', /CONCURRENTLY IF/],
+    [
+      'a concurrent index beside another statement',
+      `${onClient('ADD COLUMN "x" TEXT')}
+      CREATE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "client"("x");`,
+      /nothing else/,
+    ],
+    ['a dropped table', '-- Locks: ACCESS EXCLUSIVE client\nDROP TABLE "client";', /Unused since/],
+    ['a dropped column', onClient('ADD COLUMN "x" TEXT, DROP COLUMN "email"'), /Unused since/],
+    ['a renamed table', onClient('RENAME TO "patient"'), /renaming/],
+    ['a renamed column', onClient('RENAME COLUMN "email" TO "mail"'), /renaming/],
+    [
+      'a NOT NULL column without a default',
+      onClient('ADD COLUMN "y" INT DEFAULT 1, ADD COLUMN "x" TEXT NOT NULL'),
+      /DEFAULT/,
+    ],
+    ['a column that becomes NOT NULL', onClient('ALTER COLUMN "sex" SET NOT NULL'), /DEFAULT/],
+    ['a constraint that reads the table', onClient('ADD CONSTRAINT "c" CHECK ("sex" IS NOT NULL)'), /NOT VALID/],
+    ['a column with a constraint', onClient('ADD COLUMN "x" UUID REFERENCES "clinic"'), /ADD CONSTRAINT/],
+    [
+      'a constraint that is validated at once',
+      onClient('ADD CONSTRAINT "c" CHECK (true) NOT VALID, VALIDATE CONSTRAINT "c"'),
+      /later/,
+    ],
+    ['a type that rewrites the table', onClient('ALTER COLUMN "sex" TYPE TEXT'), /type/],
+    ['an unbounded UPDATE', '-- Locks: ROW EXCLUSIVE client\nUPDATE "client" SET "x" = 1;', /in batches/],
+    ['a batch without a limit', '-- Locks: ROW EXCLUSIVE client; in batches\nUPDATE "client" SET "x" = 1;', /LIMIT/],
+  ])('refuse %s', (_name, sql, fault) => {
+    expect(faultsOf(sql)).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it.each([
+    ['a column without a value', onClient('ADD COLUMN "x" TEXT, ADD COLUMN "y" INTEGER NOT NULL DEFAULT 1')],
+    ['a constraint for new rows', onClient('ADD CONSTRAINT "c" CHECK ("sex" IS NOT NULL) NOT VALID')],
+    [
+      'a new table with an index',
+      `-- Locks: none\nCREATE TABLE "visit" ("id" UUID NOT NULL, CONSTRAINT "p" PRIMARY KEY ("id"));
+      CREATE INDEX "i" ON "visit"("id"); ALTER TABLE "visit" ADD CONSTRAINT "c" UNIQUE ("id");`,
+    ],
+    [
+      'indexes beside requests',
+      `${beside}CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "i" ON "client"("x");
+      DROP INDEX CONCURRENTLY IF EXISTS "j";`,
+    ],
+    ['a column after its last use', `-- Unused since 1.2.0\n${onClient('DROP COLUMN "sex"')}`],
+    [
+      'rows in batches',
+      `-- Locks: ROW EXCLUSIVE client; in batches
+      UPDATE "client" SET "x" = 1 WHERE "id" IN (SELECT "id" FROM "client" WHERE "x" IS NULL LIMIT 9);`,
+    ],
+    [
+      'a trigger whose function changes rows',
+      `-- Locks: SHARE ROW EXCLUSIVE client
+      CREATE FUNCTION f() RETURNS trigger AS $$ BEGIN UPDATE "client" SET "x" = 1; RETURN NEW; END $$;
+      CREATE TRIGGER "t" BEFORE INSERT ON "client" FOR EACH ROW EXECUTE FUNCTION f();`,
+    ],
+  ])('admit %s', (_name, sql) => {
+    expect(faultsOf(sql)).toEqual([]);
+  });
+});
