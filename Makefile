@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes check format lint typecheck fresh breaking release bench bench-growth mutants image-test test-titles measure-uploads faults long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants image-test test-titles measure-uploads faults long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -74,6 +74,16 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
 
+licences: install ## list the packages that the service runs with and their licences
+	@$(TSX) scripts/licences.ts
+
+sbom: install ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
+	@mkdir -p generated/build
+	@$(TSX) scripts/sbom.ts $(ARGS) >generated/build/sbom.json
+
+signatures: install ## verify the registry's signatures of the installed packages (needs the internet)
+	@$(TSX) scripts/signatures.ts
+
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
 
@@ -96,6 +106,9 @@ bench: build ## CPU time per request against a plain server in the same run, mem
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
 
+bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
+	$(TSX) scripts/bench/restore.ts
+
 mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'
 
@@ -104,6 +117,9 @@ faults: build ## break the database, Redis and the store under load, at full siz
 
 long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
+
+test-pooler: build ## tests/operations through PgBouncer in transaction mode
+	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
 lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
 	$(TSX) scripts/production/lab/main.ts $(ARGS)
@@ -149,6 +165,13 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 generated/client/package/package.json: generated/.fresh scripts/client.ts $(shell find src/client -type f)
 	@echo 'Packing the client …'
 	$(call quietly,$(TSX) scripts/client.ts)
+
+.PHONY: consistency consistency-judge
+consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+	$(TSX) tests/consistency/main.ts
+
+consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)

@@ -1,10 +1,11 @@
 /**
  * Type-checks and lints everything as one program, because `tsc` and `eslint` spend most of their time on computing the
- * same types. Checks the migrations, too.
+ * same types. Checks the migrations and the licences of packages, too.
  */
 import { ESLint } from 'eslint';
 import ts from 'typescript';
 import { readMigrations } from '../src/adapters/database/migrationFile.js';
+import { licenceFaults, readLockFile } from './licences.js';
 import { faultsOfMigration } from './migrationRules.js';
 
 const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
@@ -25,6 +26,8 @@ process.stdout.write(await (await eslint.loadFormatter()).format(results));
 const ofMigrations = (await readMigrations()).flatMap((migration) =>
   faultsOfMigration(migration).map((fault) => `prisma/migrations/${migration.name}: ${fault}\n`),
 );
-process.stdout.write(ofMigrations.join(''));
+const ofLicences = licenceFaults(await readLockFile()).map((fault) => `${fault}\n`);
+const others = [...ofMigrations, ...ofLicences];
+process.stdout.write(others.join(''));
 process.exitCode =
-  ofMigrations.length > 0 || faults.length > 0 || results.some(({ messages }) => messages.length > 0) ? 1 : 0;
+  others.length > 0 || faults.length > 0 || results.some(({ messages }) => messages.length > 0) ? 1 : 0;

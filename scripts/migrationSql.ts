@@ -14,8 +14,8 @@ const tell = (message: string): void => void process.stderr.write(`${message}\n`
 async function main(olderSchema: string | undefined): Promise<void> {
   if (olderSchema?.startsWith('-')) return tell(usage);
   const older = olderSchema === undefined ? undefined : await readFile(olderSchema, 'utf8');
-  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(process.env);
-  const place = { databaseUrl, databaseOwnerUrl, dataDir };
+  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir } = readConfig(process.env);
+  const place = { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir };
   const { url, close } = await configuredDatabase({ ...place, role: 'tool', log: tell });
   try {
     process.stdout.write(await schemaDiff(url, older));

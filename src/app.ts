@@ -97,7 +97,9 @@ function protectiveHeaders(): Record<string, string> {
     headers[name] = String(value);
     return recorder;
   };
-  const protect = helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } });
+  const none = ["'none'"];
+  const directives = { defaultSrc: none, baseUri: none, frameAncestors: none };
+  const protect = helmet({ contentSecurityPolicy: { useDefaults: false, directives } });
   protect(recorder.req, recorder, () => undefined);
   return headers;
 }

@@ -51,7 +51,9 @@ function configOf(values: CleanedEnv<typeof variables>) {
     dataDir: resolve(values.DATA_DIR),
     /** Null = the embedded PostgreSQL in `dataDir`. */
     databaseUrl: values.DATABASE_URL ?? null,
-    /** Null = `databaseUrl`, whose role then owns the schema. */
+    /** Not null: `databaseUrl` is a pooler in transaction mode. */
+    databaseDirectUrl: values.DATABASE_DIRECT_URL ?? null,
+    /** Null = the service's role owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     /** Seconds. */

@@ -62,7 +62,12 @@ export const variables = {
   HOST: text.or('127.0.0.1', 'Address to listen on; `0.0.0.0` = all'),
   BASE_URL: origin.optional('Public URL, the same on every server; default `http://HOST:PORT` ([install](install.md))'),
   DATABASE_URL: postgresUrl.optional('PostgreSQL 15 to 18; default: the embedded one ([database](database.md))'),
-  DATABASE_OWNER_URL: postgresUrl.optional('`DATABASE_URL` for the role that owns the schema; default `DATABASE_URL`'),
+  DATABASE_OWNER_URL: postgresUrl.optional(
+    'The database for the role that owns the schema, without a pooler; default: the role of the service',
+  ),
+  DATABASE_DIRECT_URL: postgresUrl.optional(
+    'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
+  ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
@@ -114,6 +119,7 @@ const CONDITIONS = {
   S3_: 'OBJECT_STORE=s3',
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',
   DATABASE_OWNER_URL: 'DATABASE_URL',
+  DATABASE_DIRECT_URL: 'DATABASE_URL',
   METRICS_HOST: 'METRICS_PORT',
 };
 export const conditionOf = (name: string): string | undefined =>

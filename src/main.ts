@@ -48,11 +48,14 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
     for (const warning of configWarnings(process.env)) log.warn(warning);
     await assertFree(config);
   }
-  const { databaseUrl, databaseOwnerUrl, dataDir, tracedAs } = config;
+  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, tracedAs } = config;
   if (tracedAs !== null) startTelemetry({ tracing: await startTracing(tracedAs) });
   const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   const [opened, { startService }] = await Promise.all([
-    configuredDatabase({ databaseUrl, databaseOwnerUrl, dataDir, role: 'server', log: (text) => log.info(text) }),
+    configuredDatabase({
+      ...{ databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir },
+      ...{ role: 'server', log: (text) => log.info(text) },
+    }),
     import('./service.js'),
   ]);
   return startService({ config, options, opened, log, serveMetrics });

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { openDatabase } from './adapters/database/database.js';
+import { checkPooler, openDatabase } from './adapters/database/database.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
 import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
@@ -19,6 +19,7 @@ import { version } from './packageRoot.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
+import { assertRestored } from './adapters/database/restoreMark.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
@@ -56,8 +57,11 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const { databaseUrl, dataDir, databasePoolSize, workers } = config;
   const applyMigrations = options.migrate ?? false;
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
-  const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
+  const { url: requestUrl, isPooled } = database.requests;
+  const domain = systemContext(openDatabase(requestUrl, { poolSize: databasePoolSize, isPooled }));
   try {
+    await assertRestored(database.url);
+    if (isPooled) await checkPooler(domain.db);
     const newEvents = new EventEmitter();
     // The first process sends the webhooks, also of events that its workers record.
     const wakeDeliveries = (): void => {
@@ -68,21 +72,23 @@ export async function startService({ config, options, opened, log, serveMetrics 
       if (message === NEW_EVENTS) newEvents.emit(NEW_EVENTS);
     });
     const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries };
-    const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
+    const services = await openServices({ config, domain, databaseUrl: requestUrl, log, ...state });
     await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= localUrl(config);
     // Before listening, so that a ready service has its credentials.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const poolSize = String(Math.ceil(databasePoolSize / workers));
-    const environment = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: poolSize };
+    const environment = { DATABASE_URL: requestUrl, DATABASE_POOL_SIZE: poolSize };
     const isServedHere = workers === 1 || cluster.isWorker;
     const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
     if (config.baseUrl === null && listener.port !== config.port) {
       baseUrl = localUrl({ ...config, port: listener.port });
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
-    const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
+    const webhookDb = cluster.isPrimary
+      ? openDatabase(requestUrl, { poolSize: 5, pool: 'webhooks', isPooled })
+      : undefined;
     // A separate pool: scrapes neither wait for requests nor use their connections.
     const metrics = webhookDb && (await serveMetrics?.({ db: webhookDb, dataDir }));
     // Start jobs last: a later failure would close the database while they run.

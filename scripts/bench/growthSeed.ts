@@ -8,7 +8,7 @@ const name = (
 const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
- * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item and a treatment, keys and
+ * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item, a treatment and an order, keys and
  * events, with one statement per table. A patient has two encounters at one of up to 997 clinics; one of a hundred waits
  * for review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
  */
@@ -22,8 +22,12 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
     JOIN pg_class ON pg_class.oid = indrelid AND relnamespace = 'public'::regnamespace
     WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`);
-  // Constraints and indexes would take most of the time.
+  const { rows: keys } = await client.query<{ table: string; name: string; definition: string }>(`
+    SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
+    FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`);
+  // Constraints and indexes would take most of the time; foreign keys are checked at the end.
   await client.query(`SET session_replication_role = replica; SET maintenance_work_mem = '512MB'`);
+  for (const { table, name: key } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${key}`);
   for (const { name: index } of indexes) await client.query(`DROP INDEX ${index}`);
   for (const statement of [
     `INSERT INTO api_client (id, tenant_id, client_id, name, permissions, allowed_clinic_ids, created_at, updated_at)
@@ -65,13 +69,22 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     `INSERT INTO gfe_item (id, tenant_id, encounter_id, clinic_id, position, category_id, category_name, subcategory_id,
         sub_category_name, review_often, review_recurring, status, decided_at, valid_until, expiring_notified_at,
         expired_notified_at)
-      SELECT gen_random_uuid(), :tenant, ${id('encounter', 'n')}, ${id('clinic', few)}, 0, ${id('category', '1')}, '',
+      SELECT ${id('item', 'n')}, :tenant, ${id('encounter', 'n')}, ${id('clinic', few)}, 0, ${id('category', '1')}, '',
         ${id('subcategory', '1')}, '', 'YEARLY', true,
         (CASE WHEN n % 100 = 0 THEN 'pending_review' ELSE 'approved' END)::gfe_item_status,
         CASE WHEN n % 100 > 0 THEN t END, CASE WHEN n % 100 > 0 THEN until END,
         CASE WHEN n % 100 > 0 AND n % 2 = 0 THEN t END, CASE WHEN n % 100 > 0 AND n % 10 > 4 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t, CASE WHEN n % 10 > 4 THEN now() - interval '1 day'
         WHEN n % 2 = 0 THEN now() + interval '20 days' ELSE now() + interval '200 days' END AS until) AS at`,
+    `INSERT INTO "order" (id, tenant_id, encounter_id, order_status, currency, sub_total, total_shipping_amt, grand_total,
+        paid_amt, created_at, updated_at, clinic_id)
+      SELECT ${id('order', 'n')}, :tenant, ${id('encounter', 'n')}, 'pending', 'USD', 1, 0, 1, 0, ${at}, ${at}, ${id('clinic', few)}
+      FROM generate_series(0, :rows - 1) n WHERE n % 100 > 0`,
+    `INSERT INTO order_line (id, tenant_id, order_id, position, gfe_item_id, product_id, sku, name, quantity, unit_price,
+        shipping_type, shipping_amt, line_total, pharmacy_id, pharmacy_name, status, ordered_at, updated_at)
+      SELECT gen_random_uuid(), :tenant, ${id('order', 'n')}, 0, ${id('item', 'n')}, ${id('product', 'n')}, 'SKU-' || n, '', 1, 1,
+        'FREE_SHIPPING', 0, 1, ${id('pharmacy', '1')}, '', 'pending', ${at}, ${at}
+      FROM generate_series(0, :rows - 1) n WHERE n % 100 > 0`,
     `INSERT INTO event (id, tenant_id, position, type, clinic_id, data, timestamp)
       SELECT gen_random_uuid(), :tenant, n + 1, 'encounter.created', ${id('clinic', few)}, '{}', ${at}
       FROM generate_series(0, :rows - 1) n`,
@@ -81,6 +94,9 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
   ])
     await one(statement);
   for (const { definition } of indexes) await client.query(definition);
+  for (const { table, name: key, definition } of keys) {
+    await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`);
+  }
   await client.query('SET session_replication_role = origin');
   // Replaces the triggers, which are off.
   await one(`UPDATE tenant SET

@@ -23,9 +23,9 @@ import { recordCommand } from './commandAudit.js';
 
 /** The location of the configured database. */
 export function databasePlace({ environment, err }: CliIo) {
-  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
+  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
   const log = (message: string): void => err(`${message}\n`);
-  return { databaseUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
+  return { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
 }
 
 /** Longer than for requests, because a catalog has thousands of rows. */

@@ -5,13 +5,17 @@ import { protectedUrl } from '../adapters/database/databaseUrl.js';
 export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log'> {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** For migrations; null = `databaseUrl`. */
+  /** Not null: `databaseUrl` is a pooler in transaction mode. */
+  readonly databaseDirectUrl: string | null;
+  /** For migrations; null = the role of the service. */
   readonly databaseOwnerUrl: string | null;
 }
 
 export interface ServiceDatabase {
-  /** For everything except migrations. */
+  /** For jobs, checks and commands, which need sessions. */
   readonly url: string;
+  /** For requests and webhooks. */
+  readonly requests: { readonly url: string; readonly isPooled: boolean };
   /** For migrations; may equal `url`. */
   readonly ownerUrl: string;
   close(): Promise<void>;
@@ -19,16 +23,18 @@ export interface ServiceDatabase {
 
 /** Opens the configured database, with any schema. @throws Error as {@link protectedUrl} */
 export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
-  const { databaseUrl, databaseOwnerUrl, ...embedded } = place;
+  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {
     // Servers with DATABASE_URL never load the embedded database.
     const { openEmbeddedPostgres } = await import('../embedded/embeddedPostgres.js');
     const { url, serviceUrl, close } = await openEmbeddedPostgres(embedded);
-    return { url: serviceUrl, ownerUrl: url, close };
+    return { url: serviceUrl, requests: { url: serviceUrl, isPooled: false }, ownerUrl: url, close };
   }
   // Servers also store keys and files there.
   if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
-  const url = protectedUrl('DATABASE_URL', databaseUrl);
+  const requestUrl = protectedUrl('DATABASE_URL', databaseUrl);
+  const isPooled = databaseDirectUrl !== null;
+  const url = isPooled ? protectedUrl('DATABASE_DIRECT_URL', databaseDirectUrl) : requestUrl;
   const ownerUrl = databaseOwnerUrl === null ? url : protectedUrl('DATABASE_OWNER_URL', databaseOwnerUrl);
-  return { url, ownerUrl, close: async () => undefined };
+  return { url, requests: { url: requestUrl, isPooled }, ownerUrl, close: async () => undefined };
 }

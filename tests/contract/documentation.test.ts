@@ -6,6 +6,7 @@ import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations } from '../support/contract.js';
+import { dereferenced } from '../support/dereferenced.js';
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rawCall } from '../support/rawHttp.js';
@@ -67,22 +68,6 @@ describe('GET /docs', () => {
 });
 
 describe('GET /openapi.json', () => {
-  const resolve = (document: unknown, ref: string): unknown => {
-    const keys = ref.slice(2).split('/');
-    const named = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
-    return named.reduce((value, key) => (value as Record<string, unknown>)[key], document);
-  };
-
-  /** The value with every `$ref` resolved and merged with the members beside it (OpenAPI 3.1). */
-  function dereferenced(document: unknown, value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => dereferenced(document, item));
-    if (typeof value !== 'object' || value === null) return value;
-    const { $ref, ...others } = value as Record<string, unknown>;
-    const target = typeof $ref === 'string' ? dereferenced(document, resolve(document, $ref)) : {};
-    const own = Object.entries(others).map(([key, item]) => [key, dereferenced(document, item)]);
-    return { ...(target as object), ...(Object.fromEntries(own) as object) };
-  }
-
   it('names the address of the service, so that tools can use a copy', async () => {
     const { body } = await call(harness, 'GET /openapi.json');
     const { clientCredentials } = body.components.securitySchemes.oauth2.flows;
@@ -101,9 +86,9 @@ describe('GET /openapi.json', () => {
     expect(schemas).toEqual(expect.arrayContaining(['Clinic', 'Problem', 'ProblemCode', 'TokenRequest']));
     const refs = [...JSON.stringify(body).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = '']) => ref);
     expect(refs.length).toBeGreaterThan(operations.length);
-    expect(refs.filter((ref) => !ref.startsWith('#/components/') || resolve(body, ref) === undefined)).toEqual([]);
-    expect(dereferenced(body, body.paths)).toEqual(contract.paths);
-    expect(dereferenced(body, body.webhooks)).toEqual(contract.webhooks);
+    expect(refs.filter((ref) => !ref.startsWith('#/components/'))).toEqual([]);
+    const { paths, webhooks } = contract;
+    expect(dereferenced(body)).toMatchObject({ paths, webhooks });
   });
 
   it('is valid OpenAPI', async () => {

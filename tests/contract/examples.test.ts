@@ -12,13 +12,13 @@ import {
   type ContractOperation,
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
+import { exampleRequests, sendExample, sendQuery } from '../support/exampleRequests.js';
 import type { Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { minted, reduced } from '../support/minted.js';
 import { withoutDatabase } from '../support/refusals.js';
 import { approve, deny, reviewed } from '../support/reviews.js';
-import { asForm, login } from '../support/tokens.js';
 import { receiveExample } from '../support/webhooks.js';
 
 // A freshly reset sandbox takes every example request and gives every example response. Only credentials, refresh
@@ -35,67 +35,27 @@ beforeAll(async () => {
   audit = await watchAudit(harness);
 });
 
-async function sendExample(
-  operation: ContractOperation,
-  name: string,
-  mediaType = 'application/json',
-): Promise<Answer> {
-  const body = exampleBody(operation, name);
-  const json = name === 'refresh_token' ? { ...body, refresh_token: await newRefreshToken() } : body;
-  const headers = headersOf(operation);
-  const sent = mediaType.includes('json')
-    ? { raw: JSON.stringify(json), headers: { ...headers, 'Content-Type': mediaType } }
-    : { headers, ...asForm(json as Record<string, string>) };
-  return call(harness, targetOf(operation), { token: partner.token, ...sent });
-}
-
-const newRefreshToken = async (): Promise<string> => (await login(harness, partner)).body.refresh_token;
-
-/** The contract's examples of all headers of the operation, except the one that asks for a failure. */
-function headersOf({ parameters }: ContractOperation): Record<string, string> {
-  const headers = parameters.filter((parameter) => parameter.in === 'header' && parameter.name !== 'Sandbox-Behavior');
-  return Object.fromEntries(headers.map(({ name, example }) => [name, String(example)]));
-}
-
-const sendQuery = (operation: ContractOperation, changes: Body = {}): Promise<Answer> =>
-  call(harness, targetOf(operation, changes), { token: partner.token, headers: headersOf(operation) });
-
 const isRead = ({ operation }: { readonly operation: ContractOperation }): boolean => operation.method === 'GET';
 
 const isSuccess = (status: number): boolean => status < 300;
 const titleOf = ({ title }: { title: string }): string => title;
 
 describe('an example of a request', () => {
-  const bodies = operations.flatMap((operation) =>
-    Object.entries(operation.requestBody?.content ?? {}).flatMap(([mediaType, { examples = {} }]) =>
-      Object.keys(examples).map((name) => ({
-        title: `${operation.operationId}: ${name} as ${mediaType}`,
-        operation,
-        send: () => sendExample(operation, name, mediaType),
-      })),
-    ),
-  );
-  const queries = operations
-    .filter(({ requestBody }) => requestBody === undefined)
-    .map((operation) => ({
-      title: `${operation.operationId}: its parameters`,
-      operation,
-      send: () => sendQuery(operation),
-    }));
+  const requests = exampleRequests(operations);
 
   it(
     'succeeds',
     () =>
-      everyCase(readsFirst([...bodies, ...queries], isRead), titleOf, async (request) => {
+      everyCase(readsFirst(requests, isRead), titleOf, async (request) => {
         if (!isRead(request)) await resetCast(harness, partner);
-        const { status, text } = await request.send();
+        const { status, text } = await request.send(harness, partner);
         expect({ status, text }).toMatchObject({ status: request.operation.statuses.find(isSuccess) });
       }),
     120_000,
   );
 
   it('exists for every operation with a body', () => {
-    const shown = new Set(bodies.map(({ operation }) => operation));
+    const shown = new Set(requests.map(({ operation }) => operation));
     expect(operations.filter((operation) => operation.requestBody && !shown.has(operation))).toEqual([]);
   });
 });
@@ -108,10 +68,11 @@ const none = {
   clinicId: undefined,
 };
 const bySku = (search: string): Body => ({ ...none, search });
-const by = (operationId: string, name: string) => (): Promise<Answer> => sendExample(operationOf(operationId), name);
+const by = (operationId: string, name: string) => (): Promise<Answer> =>
+  sendExample(harness, partner, operationOf(operationId), name);
 const ask = (operationId: string, changes?: Body): Occasion => {
   const operation = operationOf(operationId);
-  const occasion = () => sendQuery(operation, changes);
+  const occasion = () => sendQuery(harness, partner, operation, changes);
   if (isRead({ operation })) reads.add(occasion);
   return occasion;
 };

@@ -143,6 +143,9 @@ describe('409', () => {
       expect(answer.body.existing_user_id).toBe(first.body.user_id);
       expect(answer.text).not.toMatch(/jane|Other/i);
     }
+    const where = { tenantId: mine.tenantId, status: 409 };
+    const refusals = await harness.domain.db.prisma.auditEvent.findMany({ where });
+    expect(refusals.map(({ patientId }) => patientId)).toEqual(Array(3).fill(first.body.user_id));
     expect(await patientsOf(mine)).toEqual(stored);
     expect(await eventsOf(mine)).toHaveLength(1);
     const lookup = await call(harness, 'GET /clients?email=Jane@Example.com', { token: mine.token });

@@ -89,6 +89,13 @@ describe('200', () => {
     expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, reason: 'approved', encounter_id });
   });
 
+  it('does not name a request after its deadline, although no sweep has run', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const where = { tenantId: partner.tenantId, id: encounter.id };
+    await harness.domain.db.prisma.encounter.updateMany({ where, data: { expiresAt: harness.clock.now } });
+    expect(await clearanceOf(encounter)).toMatchObject({ reason: 'never_requested', encounter_id: null });
+  });
+
   it('answers denied for a denial after an approval, and superseded for a denial at another clinic', async () => {
     const encounter = await completedEncounter(harness, partner);
     const clinicId = await newClinic(harness, partner);

@@ -131,6 +131,18 @@ describe('200', () => {
     expect((await claims()).status).toBe(200);
   });
 
+  it('keeps the time of a visit if the clinic has another time zone now', async () => {
+    const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', reviewType: 'synchronous' };
+    const encounter = await newEncounter(harness, partner, visit);
+    const where = { tenantId: partner.tenantId, clinicId: encounter.clinicId };
+    await prisma.clinicLocation.updateMany({ where, data: { timezone: null } });
+    const { status } = await patch(encounter, { treatmentIds: [await newProduct(harness, partner)] });
+    const { claimableFrom } = await prisma.encounter.findFirstOrThrow({
+      where: { tenantId: partner.tenantId, id: encounter.id },
+    });
+    expect([status, claimableFrom.toISOString()]).toEqual([200, '2027-01-05T17:45:00.000Z']);
+  });
+
   it('takes the review state from the present patient', async () => {
     const encounter = await newEncounter(harness, partner, { reviewType: 'asynchronous' });
     const state = await prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });

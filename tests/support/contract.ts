@@ -75,7 +75,8 @@ export interface ContractOperation extends Operation {
   readonly statuses: readonly number[];
 }
 
-interface Document {
+/** The used parts of a contract without references. */
+export interface Document {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Required<Pick<Operation, 'requestBody'>> }>>;
@@ -87,17 +88,21 @@ export const contract = JSON.parse(
   readFileSync(new URL('../../generated/dereferenced.json', import.meta.url), 'utf8'),
 ) as Document;
 
-/** Every operation of the contract. */
-export const operations: readonly ContractOperation[] = Object.entries(contract.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
-    ...operation,
-    method: method.toUpperCase(),
-    path,
-    scopes: operation.security.flatMap((requirement) => Object.values(requirement).flat()),
-    parameters: operation.parameters ?? [],
-    statuses: Object.keys(operation.responses).map(Number),
-  })),
-);
+/** Every operation of a contract. */
+export const operationsOf = ({ paths }: Document): ContractOperation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+      scopes: operation.security.flatMap((requirement) => Object.values(requirement).flat()),
+      parameters: operation.parameters ?? [],
+      statuses: Object.keys(operation.responses).map(Number),
+    })),
+  );
+
+/** Every operation of the contract that the service runs from. */
+export const operations: readonly ContractOperation[] = operationsOf(contract);
 
 /** The schema of each event, by its type. */
 export const eventSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
@@ -178,7 +183,7 @@ export function exampleBody(
   return example.value as Record<string, unknown>;
 }
 
-/** An answer as it was sent, for {@link contractFaults}. */
+/** An answer as it was sent, for {@link answerFaults}. */
 export interface SentAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -187,9 +192,16 @@ export interface SentAnswer {
 }
 
 /** How an answer breaks the contract; empty if it does not. */
-export function contractFaults(operationId: string, { status, contentType, header, body }: SentAnswer): string[] {
+export const contractFaults = (operationId: string, answer: SentAnswer): string[] =>
+  answerFaults(operationOf(operationId), answer);
+
+/** {@link contractFaults} for an operation of any contract. */
+export function answerFaults(
+  { operationId, responses }: ContractOperation,
+  { status, contentType, header, body }: SentAnswer,
+): string[] {
   const what = `${operationId} ${status}`;
-  const declared = operationOf(operationId).responses[status];
+  const declared = responses[status];
   if (!declared) return [`${what} is not declared`];
   const headers = Object.entries(declared.headers ?? {}).flatMap(([name, { required, schema }]) => {
     const value = header(name);

@@ -15,6 +15,7 @@ import { createHttpServer } from '../../src/http/listener/server.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { openServices } from '../../src/runtime/services.js';
 import { observe } from './observer.js';
+import { throughPooler } from './pgbouncer.js';
 import { createTestDatabase } from './postgres.js';
 
 /** Only tests move this clock. */
@@ -54,8 +55,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
   const config = readConfig({ ...defaults, ...options.environment });
   const clock = newClock();
-  const url = options.databaseUrl ?? database?.url ?? '';
-  const db = openDatabase(url, { poolSize: config.databasePoolSize });
+  const direct = options.databaseUrl ?? database?.url ?? '';
+  const url = throughPooler(direct);
+  const db = openDatabase(url, { poolSize: config.databasePoolSize, isPooled: url !== direct });
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };

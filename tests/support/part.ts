@@ -22,6 +22,9 @@ interface PartOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+/** The options of setpriv for programs that refuse to run as root. */
+export const asPostgres = process.getuid?.() === 0 ? ['--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
+
 const OUTPUT = 4_000;
 const READY_MS = 60_000;
 

@@ -46,7 +46,8 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-function listens(port: number): Promise<boolean> {
+/** Whether something listens at the port of this machine. */
+export function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
     socket.unref().once('connect', () => socket.destroy());

@@ -6,12 +6,10 @@ import { promisify } from 'node:util';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { debianPrograms } from './debianPostgres.js';
 import { freePort } from './mock.js';
-import { part, type Part } from './part.js';
+import { asPostgres, part, type Part } from './part.js';
 import { temporaryDataDir } from './postgres.js';
 
 const run = promisify(execFile);
-/** PostgreSQL refuses to run as root. */
-const privileges = process.getuid?.() === 0 ? ['--reuid=postgres', '--regid=postgres', '--clear-groups'] : [];
 
 /** A server of PostgreSQL, primary or standby. */
 export interface Node extends Part {
@@ -43,9 +41,9 @@ export const sqlOn = async (url: string, text: string): Promise<Record<string, u
 /** Starts a primary with the empty database `ces`, and its standby. */
 export async function startReplication(): Promise<Replication> {
   const { dataDir, remove: removeFolder } = await temporaryDataDir();
-  if (privileges.length > 0) await run('chown', ['postgres:postgres', dataDir]);
+  if (asPostgres.length > 0) await run('chown', ['postgres:postgres', dataDir]);
   const exec = (program: string, ...args: readonly string[]) =>
-    run('setpriv', [...privileges, join(debianPrograms, program), ...args], { cwd: dataDir });
+    run('setpriv', [...asPostgres, join(debianPrograms, program), ...args], { cwd: dataDir });
   const folderOf = (name: string): string => join(dataDir, name);
   const node = async (name: string): Promise<Node & { readonly name: string }> => {
     const port = await freePort();
@@ -59,7 +57,12 @@ export async function startReplication(): Promise<Replication> {
         () => false,
       );
     const args = options.flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-    return { name, port, url, ...part({ command: [...command, ...args], isReady, cwd: dataDir, privileges }) };
+    return {
+      name,
+      port,
+      url,
+      ...part({ command: [...command, ...args], isReady, cwd: dataDir, privileges: asPostgres }),
+    };
   };
   let [primary, standby] = await Promise.all([node('one'), node('two')]);
   const synchronous = async (): Promise<void> => {

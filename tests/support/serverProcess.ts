@@ -24,8 +24,17 @@ const running = new Set<ChildProcess>();
  * Starts the compiled service with these arguments and only this environment; on a free port unless PORT names one.
  */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
-  const child = spawn(process.execPath, [builtProgram('main.js'), ...args], {
-    cwd: fileURLToPath(packageRoot),
+  return startBuild(packageRoot, environment, ...args);
+}
+
+/** The same with the compiled service of another copy of the repository. */
+export function startBuild(
+  root: URL,
+  environment: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): ServerProcess {
+  const child = spawn(process.execPath, [builtProgram('main.js', root), ...args], {
+    cwd: fileURLToPath(root),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -17,6 +17,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { completedEncounter } from '../support/reviews.js';
+import { hasS3Server, startS3Server } from '../support/s3.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { newEndpoint } from '../support/webhooks.js';
 
@@ -230,6 +231,48 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     expect([files.length, open]).toEqual([5, []]);
   });
 
+  it('is not put into a folder that has the backup of another database', async () => {
+    const { stderr } = await runProgram(environmentOf('ces_restored', 'restored'), 'backup', '--to', folder(BACKUP));
+    expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
+  });
+
+  it('is not restored by a pg_restore that the server cannot obey', async () => {
+    const program = folder('newer', 'pg_restore');
+    await mkdir(folder('newer'));
+    await writeFile(program, '#!/bin/sh\necho "pg_restore (PostgreSQL) 17.6"\n', { mode: 0o755 });
+    const args = ['restore', '--from', folder(BACKUP), '--pg-bin', folder('newer')];
+    await shell("psql -v ON_ERROR_STOP=1 -c 'CREATE DATABASE ces_again OWNER ces_owner'", 'again');
+    const { stderr } = await runProgram(environmentOf('ces_again', 'again'), ...args);
+    expect(stderr).toMatch(
+      /^pg_restore of PostgreSQL 17 cannot restore into PostgreSQL 1[56]: .*, or install pg_restore of /,
+    );
+  });
+
+  const withS3 = hasS3Server() ? it : it.skip;
+  withS3('whose restore was interrupted keeps servers from starting until the restore is repeated', async () => {
+    const s3 = await startS3Server();
+    const environment = { ...environmentOf('ces_again', 'again'), ...s3.environment };
+    const restore = (given: typeof environment) => runProgram(given, 'restore', '--from', folder(BACKUP));
+    const restoreCheck = async () => {
+      const { findings } = JSON.parse((await runProgram(environment, 'doctor', '--json')).stdout);
+      return findings.find(({ check }: { check: string }) => check === 'restore');
+    };
+    try {
+      const stopped = await restore({ ...environment, DATABASE_URL: urlOf('nobody', 'ces_again') });
+      expect(stopped.stderr).toMatch(/^The restore is not complete: .*"ces_nobody" does not exist\.? Repeat it/);
+      const incomplete = 'A restore into this database is not complete';
+      expect(await restoreCheck()).toMatchObject({ level: 'failure', message: expect.stringContaining(incomplete) });
+      await expect(startServer(environment, '--migrate').started).rejects.toThrow(incomplete);
+
+      expect(await restore(environment)).toMatchObject({ code: 0, stderr: '' });
+      expect(await restoreCheck()).toMatchObject({ level: 'ok' });
+      const documents = await rowsOf(urlOf('owner', 'ces_again'), 'SELECT blob_path AS key FROM document');
+      expect(await s3.keys()).toEqual(documents.map(({ key }) => key));
+    } finally {
+      await s3.close();
+    }
+  });
+
   it('is refused with another passphrase before anything is restored, and without one', async () => {
     const restore = async (passphrase: string) => {
       const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
@@ -240,14 +283,15 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
     expect(await restore('')).toBe('The keys need a passphrase: set BACKUP_PASSPHRASE.\n');
   });
 
-  it('is refused for a database that is not empty, and for a damaged file', async () => {
+  it('is refused for a database that is not empty, and for a damaged file, which the next one copies again', async () => {
     const restore = () => runProgram(environmentOf('ces', 'source'), 'restore', '--from', folder(BACKUP));
     expect((await restore()).stderr).toMatch(/^The database is not empty: it has /);
     const { objects } = JSON.parse(await readFile(folder(BACKUP, 'manifest.json'), 'utf8'));
     const name = `objects/${objects[0].sha256}`;
     await writeFile(folder(BACKUP, name), 'damaged');
-    expect((await restore()).stderr).toBe(
-      `The backup cannot be used: ${name} is damaged. Remove damaged files, and create it again.\n`,
-    );
+    expect((await restore()).stderr).toBe(`The backup cannot be used: ${name} is damaged. Create it again.\n`);
+    const next = await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP));
+    expect(next).toMatchObject({ copied: 1 });
+    expect(await runJson(environmentOf('ces', 'source'), 'backup', 'verify', '--from', folder(BACKUP))).toBeTruthy();
   });
 });

@@ -228,8 +228,14 @@ describe('the schema of the job engine', () => {
     await rowsOf(changed.url, change);
     const revisions = () => rowsOf(changed.url, 'SELECT id FROM graphile_worker.migrations');
     const before = await revisions();
-    const owner = { databaseUrl: changed.url, databaseOwnerUrl: null, applyMigrations: false };
-    const options = { ...owner, dataDir: '/nowhere', log: () => undefined, role: 'server' } as const;
+    const addresses = { databaseUrl: changed.url, databaseDirectUrl: null, databaseOwnerUrl: null };
+    const options = {
+      ...addresses,
+      applyMigrations: false,
+      dataDir: '/nowhere',
+      log: () => undefined,
+      role: 'server',
+    } as const;
     await expect(openServiceDatabase(options)).rejects.toThrow(message);
     expect(await revisions()).toEqual(before);
     await changed.drop();

@@ -32,6 +32,7 @@ it('configures the embedded database and freezes the configuration without any v
     logLevel: 'info',
     dataDir: resolve('.data'),
     databaseUrl: null,
+    databaseDirectUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
+    pooler: { type: 'boolean', default: false },
   },
 });
 const faultMs = Number(values.seconds) * 1_000;
@@ -34,7 +35,7 @@ const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTER
   throw new Error('interrupted');
 });
 print('Starting haproxy, three servers, PostgreSQL with a synchronous standby, Redis and S3 …');
-const lab = await startLab();
+const lab = await startLab({ withPooler: values.pooler });
 const run = async (): Promise<void> => {
   const tenant = await openTenant(lab, Number(values.rate));
   row(['fault', 'requests', '2xx', '503', 'other', 'slowest', 'longest gap', 'acknowledged', 'lost', 'twice']);

@@ -1,5 +1,4 @@
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
@@ -9,13 +8,15 @@ import { migrateDatabase } from '../../../src/runtime/serviceDatabase.js';
 import { sampleFiles, startFileHost } from '../../../tests/support/fileHost.js';
 import { freePort } from '../../../tests/support/mock.js';
 import { part, type Part } from '../../../tests/support/part.js';
+import { startPgBouncer } from '../../../tests/support/pgbouncer.js';
 import { temporaryDataDir } from '../../../tests/support/postgres.js';
 import { startProxy, type Proxy } from '../../../tests/support/proxy.js';
 import { startReceiver, type Receiver } from '../../../tests/support/receiver.js';
+import { listens } from '../../../tests/support/redis.js';
 import { startReplication, type Replication } from '../../../tests/support/replication.js';
 import { startS3Server } from '../../../tests/support/s3.js';
 
-/** A server of the build with a folder of its own, and its ways to the two hosts of PostgreSQL. */
+/** A server of the build with a folder of its own, and its ways to the two hosts of PostgreSQL and their poolers. */
 interface Server extends Part {
   readonly ways: readonly Proxy[];
   /** Starts the stopped server with a clock that differs by these seconds. */
@@ -44,8 +45,8 @@ const SERVERS = 3;
 const SHUTDOWN_DELAY = '6';
 const BIG = '1000000';
 
-/** Starts everything in one temporary folder, which is removed with this process. */
-export async function startLab(): Promise<Lab> {
+/** Starts everything in one temporary folder, which is removed with this process. Each host may have a pooler. */
+export async function startLab({ withPooler }: { readonly withPooler: boolean }): Promise<Lab> {
   const { dataDir: folder, remove } = await temporaryDataDir();
   // The S3 server and PostgreSQL, which runs as another user, make their folders there.
   await chmod(folder, 0o711);
@@ -60,6 +61,7 @@ export async function startLab(): Promise<Lab> {
     startReceiver(),
   ]);
   const nodes = [postgres.primary(), postgres.standby()];
+  const poolers = withPooler ? await Promise.all(nodes.map(({ url }) => startPgBouncer(url))) : [];
   const databaseUrl = urlOf(nodes.map(({ port }) => port));
   await migrateDatabase({ ownerUrl: databaseUrl, url: databaseUrl });
   const s3 = await startProxy(s3Server.account.endpoint);
@@ -82,13 +84,16 @@ export async function startLab(): Promise<Lab> {
   };
   const servers: Server[] = [];
   for (const port of serverPorts) {
-    const ways = await Promise.all(nodes.map(({ port: node }) => startProxy(`http://127.0.0.1:${node}`)));
+    const targets = [...poolers, ...nodes];
+    const ways = await Promise.all(targets.map((target) => startProxy(`http://127.0.0.1:${target.port}`)));
+    const wayPorts = ways.map(({ url }) => Number(new URL(url).port));
+    const [requests, direct] = [urlOf(wayPorts.slice(0, 2)), urlOf(wayPorts.slice(-2))];
     const dataDir = join(folder, `server-${port}`);
-    const DATABASE_URL = urlOf(ways.map(({ url }) => Number(new URL(url).port)));
     await mkdir(dataDir);
     // The first server makes the keys; the others get a copy, as by a tool for secrets.
     if (servers.length > 0) await copyFile(keysOf(serverPorts[0]), join(dataDir, 'signing-keys.json'));
-    const made = server(port, { ...shared, DATA_DIR: dataDir, DATABASE_URL });
+    const database = { DATABASE_URL: requests, ...(withPooler && { DATABASE_DIRECT_URL: direct }) };
+    const made = server(port, { ...shared, DATA_DIR: dataDir, ...database });
     await made.start();
     servers.push({ ...made, ways });
   }
@@ -109,6 +114,7 @@ export async function startLab(): Promise<Lab> {
     async close() {
       await db.close();
       await Promise.all([haproxy, redis, ...servers].map((each) => each.stop('SIGKILL')));
+      await Promise.all(poolers.map((pooler) => pooler.close()));
       await Promise.all([postgres.remove(), s3Server.close(), s3.close(), files.close(), receiver.close()]);
       await Promise.all(servers.flatMap(({ ways }) => ways.map((way) => way.close())));
       await remove();
@@ -143,9 +149,11 @@ function server(port: number, environment: Readonly<Record<string, string>>): Om
 }
 
 /** A module that moves the clock of its process. */
-const skewed = (ms: number): string =>
-  `data:text/javascript,globalThis.Date=class%20extends%20Date{constructor(...given){given.length?super(...given):` +
-  `super(Date.now())}static%20now(){return%20super.now()+${ms}}}`;
+const skewed = (ms: number): string => {
+  const now = `static now() { return super.now() + ${ms} }`;
+  const create = 'constructor(...given) { super(...(given.length > 0 ? given : [Date.now()])) }';
+  return `data:text/javascript,${encodeURIComponent(`globalThis.Date = class extends Date { ${now} ${create} }`)}`;
+};
 
 /** The kit's configuration with the addresses of the lab. */
 async function haproxyFile(folder: string, port: number, servers: readonly number[]): Promise<string> {
@@ -164,10 +172,3 @@ const isReady = (port: number): Promise<boolean> =>
     ({ ok }) => ok,
     () => false,
   );
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}

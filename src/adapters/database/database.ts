@@ -23,6 +23,8 @@ interface DatabaseOptions {
   readonly poolSize?: number;
   /** Timeout of a connection, and of a statement, in milliseconds; default 5000. */
   readonly timeoutMs?: number;
+  /** Whether the URL is a pooler in transaction mode: each transaction may run in another session. */
+  readonly isPooled?: boolean;
   /** Name in metrics. */
   readonly pool?: 'requests' | 'webhooks';
 }
@@ -32,22 +34,30 @@ const preparedLimit = 300;
 /** Longer texts are not prepared: bulk inserts of the catalog import differ by row count and are used once. */
 const preparedLength = 20_000;
 
+/** UTC, because the adapter sends and reads times without offset; one generic plan per statement: the measured one. */
+const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
+/** Of sessions, in milliseconds. */
+const limitsFor = (timeoutMs: number) => ({
+  statement_timeout: 0.9 * timeoutMs,
+  idle_in_transaction_session_timeout: 2 * timeoutMs,
+});
+const TIMEOUT_MS = 5_000;
+
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Connects at the first query. Without an answer, a query fails after `timeoutMs` with an `isUnavailable` error. */
 export function openDatabase(
   url: string,
-  { poolSize = 10, timeoutMs = 5_000, pool: name = 'requests' }: DatabaseOptions = {},
+  { poolSize = 10, timeoutMs = TIMEOUT_MS, isPooled = false, pool: name = 'requests' }: DatabaseOptions = {},
 ): Database {
   const pool = openPool({
-    connectionString: withSettings(url),
+    connectionString: isPooled ? url : withSettings(url),
     application_name: 'clinical-encounter-service',
     max: poolSize,
     connectionTimeoutMillis: timeoutMs,
-    statement_timeout: 0.9 * timeoutMs,
+    ...(isPooled ? {} : limitsFor(timeoutMs)),
     // The client's timeout, for a server that does not answer at all: later than the server's.
     query_timeout: timeoutMs,
-    idle_in_transaction_session_timeout: 2 * timeoutMs,
     idleTimeoutMillis: 300_000,
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
@@ -55,7 +65,7 @@ export function openDatabase(
     types: parsers,
   });
   metrics?.watchPool(name, pool);
-  const nameOf = statementNames();
+  const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }));
   return {
     ...queriesOn(pool, nameOf),
@@ -68,6 +78,24 @@ export function openDatabase(
       await pool.end();
     },
   };
+}
+
+const needed = Object.entries({ ...SETTINGS, ...limitsFor(TIMEOUT_MS) });
+
+/** The statements with which a pooler must begin its sessions. */
+export const POOLER_SETTINGS = needed.map(([name, value]) => `SET ${name} = ${value}`).join('; ');
+
+/** A pooler passes on no settings. @throws Error that says which ones the sessions of the pooler lack */
+export async function checkPooler({ everyTenant }: Queries): Promise<void> {
+  const found = await everyTenant.rows<{ name: string; setting: string }>`
+    SELECT name, setting FROM pg_settings WHERE name = ANY (${needed.map(([name]) => name)})`;
+  const isSet = ([name, value]: [string, string | number]): boolean =>
+    found.some((row) => row.name === name && row.setting === String(value));
+  if (needed.every(isSet)) return;
+  const missing = needed.filter((one) => !isSet(one)).map(([name]) => name);
+  throw new Error(
+    `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}'.`,
+  );
 }
 
 function statementNames() {
@@ -103,10 +131,11 @@ export async function databaseClock(db: Queries): Promise<() => Date> {
   return () => new Date(Date.now() + aheadMs);
 }
 
-/** UTC, because the adapter sends and reads times without offset; one generic plan per statement: the measured one. */
 function withSettings(url: string): string {
   const address = new URL(url);
-  const own = '-c TimeZone=UTC -c plan_cache_mode=force_generic_plan';
+  const own = Object.entries(SETTINGS)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
   address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} ${own}`.trim());
   return address.href;
 }

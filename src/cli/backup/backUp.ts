@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
@@ -49,6 +50,9 @@ export async function backUp(folder: string, { url, store, pgDump, keys }: Sourc
   return withClient({ connectionString: url }, async (client) => {
     const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
     if (!lock[0]?.owned) throw new Error('Another backup of this database is running.');
+    await assertRestored(url);
+    const database = await identityOf(client);
+    await backups.assertFolderOf(folder, database);
     const { documents, ...dumped } = await dump(client, folder, url, pgDump);
     const objects: BackedUpObject[] = [];
     const missing: string[] = [];
@@ -61,7 +65,7 @@ export async function backUp(folder: string, { url, store, pgDump, keys }: Sourc
     });
     const name = `keys-${randomUUID()}.json`;
     const manifest: Manifest = {
-      ...{ format: 1, version, ...dumped, objects, missing },
+      ...{ format: 1, version, database, ...dumped, objects, missing },
       keys: keys === null ? null : { file: name, sha256: await backups.writeWhole(join(folder, name), [keys]) },
     };
     await backups.writeManifest(folder, manifest);
@@ -69,6 +73,13 @@ export async function backUp(folder: string, { url, store, pgDump, keys }: Sourc
     const { rows: lost } = await client.query<{ key: string }>(named, [missing]);
     return { manifest, copied, lost: lost.map(({ key }) => key) };
   });
+}
+
+/** Stays with a standby that is promoted, but not with a copy. */
+async function identityOf(client: Connection): Promise<string> {
+  const { rows } = await client.query<{ id: string }>(`
+    SELECT concat_ws('/', system_identifier, oid) AS id FROM pg_control_system(), pg_database WHERE datname = current_database()`);
+  return rows[0]?.id ?? '';
 }
 
 /** Dumps and reads one state of the database. */
@@ -102,10 +113,10 @@ async function dump(client: Connection, folder: string, url: string, pgDump: Sou
   };
 }
 
-/** Copies an object unless the folder has its content. */
+/** Copies an object unless the folder has its content, undamaged. */
 async function copy(store: ObjectStore, folder: string, { key, sha256 }: BackedUpObject) {
   const file = backups.objectFile(folder, sha256);
-  if (await backups.exists(file)) return 'present';
+  if ((await backups.digestOfFile(file).catch(() => null)) === sha256) return 'present';
   try {
     await backups.writeWhole(file, store.read(key), (found) => {
       if (found !== sha256) throw new Problem('dependency_unavailable');

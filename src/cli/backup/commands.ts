@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import type { DomainContext } from '../../context.js';
 import { skipNumbers } from '../../domain/events/skip.js';
 import { isErased } from '../../domain/patients/erase.js';
@@ -70,8 +71,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const listed = journal === undefined ? [] : await readErasures(journal);
       if (withKeys) await restoreKeys(terminal, from, manifest);
       const store = await openStore(terminal);
-      const pgRestore = (server: number) =>
-        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), { ...terminal, pgBin });
+      const pgRestore = (server: number) => restoringProgram(terminal, server, manifest, pgBin);
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(from, manifest, { url, store, pgRestore });
@@ -84,6 +84,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
         });
       });
       const failed = await eraseAgain(terminal, present);
+      await withAnySchema(terminal, ({ ownerUrl }) => unmarkRestore(ownerUrl));
       const erased = present.length - failed.length;
       const told = `The backup of ${manifest.takenAt} is restored. Documents stored: ${stored}. Patients erased: ${erased}.`;
       print(
@@ -103,7 +104,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
 /** Of a restore whose rows are committed. */
 const completed = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {
-    const advice = 'Start no server on this database: drop it, and repeat the restore.';
+    const advice = 'Repeat it: until then, no server starts on this database.';
     throw new Error(`The restore is not complete: ${messageOf(cause)} ${advice}`, { cause });
   });
 
@@ -118,6 +119,22 @@ async function verified(terminal: CliIo, folder: string, pgBin: string | undefin
   const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
   await program.run('--list', join(folder, manifest.dump.file));
   return manifest;
+}
+
+/** The first version that sets transaction_timeout, which earlier servers refuse. */
+const SETS_TIMEOUT = 17;
+
+async function restoringProgram(terminal: CliIo, server: number, { postgres }: Manifest, pgBin: string | undefined) {
+  const program = await pgProgram('pg_restore', Math.max(server, postgres.program), { ...terminal, pgBin });
+  if (server >= SETS_TIMEOUT || program.major < SETS_TIMEOUT) return program;
+  const others =
+    postgres.program < SETS_TIMEOUT
+      ? `, or install pg_restore of PostgreSQL ${postgres.program} to ${SETS_TIMEOUT - 1}`
+      : '';
+  throw new Error(
+    `pg_restore of PostgreSQL ${program.major} cannot restore into PostgreSQL ${server}: ` +
+      `restore into PostgreSQL ${SETS_TIMEOUT} or later${others}.`,
+  );
 }
 
 async function restoreKeys(terminal: CliIo, folder: string, { keys }: Manifest): Promise<void> {

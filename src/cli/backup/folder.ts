@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { access, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../adapters/dataDir.js';
 import { errorCode, messageOf } from '../../failures.js';
@@ -31,6 +31,8 @@ export interface Manifest {
   readonly version: string;
   /** Major versions. */
   readonly postgres: { readonly server: number; readonly program: number };
+  /** Identifies the database in its cluster; earlier versions did not note it. */
+  readonly database?: string;
   readonly migrations: readonly string[];
   readonly dump: { readonly file: string; readonly sha256: string };
   /** Numbers of rows, by table. */
@@ -55,6 +57,14 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const manifest = JSON.parse(text) as Manifest | { readonly format: unknown };
   if (manifest.format === 1) return manifest as Manifest;
   throw new Error(`${folder} has a backup of another format, by another version.`);
+}
+
+/** @throws Error if the folder contains the backup of another database */
+export async function assertFolderOf(folder: string, database: string): Promise<void> {
+  if (!existsSync(join(folder, MANIFEST))) return;
+  const { database: other = database, takenAt } = await readManifest(folder);
+  if (other !== database)
+    throw new Error(`${folder} has the backup of another database, of ${takenAt}: use another folder, or remove it.`);
 }
 
 /** Completes a backup: replaces the manifest, then removes the files that only earlier ones named. */
@@ -94,12 +104,6 @@ export async function writeWhole(
   }
 }
 
-export const exists = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
-
 /** The digest of a body. */
 export async function digestOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256');
@@ -121,8 +125,7 @@ export async function verifyFiles(folder: string, { dump, keys, objects }: Manif
     });
     if (found !== sha256) wrong.push(`${file} is ${found === 'missing' ? 'missing' : 'damaged'}.`);
   });
-  if (wrong.length > 0)
-    throw new Error(`The backup cannot be used: ${wrong.join(' ')} Remove damaged files, and create it again.`);
+  if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')} Create it again.`);
 }
 
 /** Works on several at a time; after a failure it begins no other. */

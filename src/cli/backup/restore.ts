@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
-import { withClient } from '../../adapters/database/withClient.js';
+import { isMark, markedRows, markRestore, markRows } from '../../adapters/database/restoreMark.js';
+import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { describeDatabase } from './backUp.js';
 import * as backups from './folder.js';
 import type { BackedUpObject, Manifest } from './folder.js';
@@ -16,31 +17,45 @@ interface Target {
 }
 
 /**
- * Restores verified files into an empty database. The objects are first and the rows last, in one transaction: after a failure the
- * database is still empty, and the restore can be repeated.
+ * Restores verified files into an empty database. The objects are first and the rows last, in one transaction; the database is marked
+ * until {@link unmarkRestore}. A repetition leaves the rows that it finds, and completes the rest.
  * @returns the number of objects that the store lacked
  */
 export async function restoreFiles(folder: string, manifest: Manifest, { url, store, pgRestore }: Target) {
   return withClient({ connectionString: url }, async (client) => {
     const { rows: present, server } = await describeDatabase(client);
-    const [table] = Object.keys(present);
-    if (table !== undefined) throw new Error(`The database is not empty: it has ${table}. Restore into an empty one.`);
+    const table = Object.keys(present).find((name) => !isMark(name));
+    const isRepeated = table !== undefined && (await markedRows(client)) === manifest.dump.sha256;
+    if (table !== undefined && !isRepeated) {
+      throw new Error(`The database is not empty: it has ${table}. Restore into an empty one.`);
+    }
     const program = await pgRestore(server);
     await store.check();
+    await markRestore(client);
     let stored = 0;
     await backups.each(manifest.objects, async (object) => {
       if (await putMissing(store, folder, object)) stored += 1;
     });
-    const options = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction'];
-    await program.runOn(url, ...options, join(folder, manifest.dump.file));
-    const { rows } = await describeDatabase(client);
-    const wrong = Object.keys(manifest.rows).filter((name) => rows[name] !== manifest.rows[name]);
-    if (wrong.length > 0)
-      throw new Error(
-        `Not all rows were restored: drop the database, and compare ${wrong.join(', ')} with the manifest.`,
-      );
+    if (!isRepeated) await restoreRows(client, folder, manifest, { url, program });
     return { stored };
   });
+}
+
+async function restoreRows(
+  client: Connection,
+  folder: string,
+  { dump, rows: expected }: Manifest,
+  { url, program }: { readonly url: string; readonly program: PgProgram },
+): Promise<void> {
+  const options = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction'];
+  await program.runOn(url, ...options, join(folder, dump.file));
+  const { rows } = await describeDatabase(client);
+  const wrong = Object.keys(expected).filter((name) => rows[name] !== expected[name]);
+  if (wrong.length > 0)
+    throw new Error(
+      `Not all rows were restored: drop the database, and compare ${wrong.join(', ')} with the manifest.`,
+    );
+  await markRows(client, dump.sha256);
 }
 
 /** Stores an object unless the store has it with the same content. */

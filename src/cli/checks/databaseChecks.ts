@@ -1,6 +1,7 @@
 import { databaseClock, type Database } from '../../adapters/database/database.js';
 import { isLocal } from '../../adapters/database/databaseUrl.js';
 import { checkSchema } from '../../adapters/database/migrations.js';
+import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { rightsOfRole } from '../../adapters/database/serviceRole.js';
 import { jobCounts } from '../../adapters/jobs/jobQueue.js';
 import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
@@ -165,6 +166,14 @@ function serverChecks(server: Server, { db, url, config, servers }: CheckedDatab
 
 function contentChecks({ db, url }: CheckedDatabase): Check[] {
   return [
+    {
+      name: 'restore',
+      remedy: 'See scripts/production/backup.md#restore.',
+      async run() {
+        await assertRestored(url);
+        return ok('No restore is incomplete.');
+      },
+    },
     {
       name: 'migrations',
       remedy: MIGRATE,

@@ -172,8 +172,8 @@ async function load(
           'declinedTreatmentIds', item.declined_treatment_ids, 'reviewOften', item.review_often,
           'reviewRecurring', item.review_recurring, 'factsVersion', item.facts_version,
           'encounterNo', encounter.encounter_no, 'gfeNo', encounter.gfe_no, 'requestedAt', encounter.created_at,
-          'closedAt', CASE encounter.status WHEN 'cancelled' THEN encounter.cancelled_at
-            WHEN 'expired' THEN encounter.expires_at END)), '[]')
+          'closedAt', CASE WHEN encounter.status = 'cancelled' THEN encounter.cancelled_at
+            WHEN encounter.status IN ('pending_review', 'awaiting_information', 'expired') THEN encounter.expires_at END)), '[]')
         FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
         WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
           AND encounter.clinic_id = ${clinicId}::uuid AND item.reused_from_encounter_id IS NULL

@@ -90,7 +90,8 @@ async function revision(
   // The encounter keeps documents that were withdrawn since its creation.
   const failing = draft.faults.find(([fault]) => fault?.code !== 'document_withdrawn');
   if (failing) throw refuse(failing);
-  const columns = draftedColumns(draft, reviewType, encounter.createdAt, now);
+  const schedule = { ...draft.schedule, scheduledAt: encounter.scheduledAt };
+  const columns = draftedColumns({ ...draft, schedule }, reviewType, encounter.createdAt, now);
   const set = { reference, metadata, ...columns, isStateDerived: false };
   return {
     event: draft.isDecided ? 'reuse' : 'revise',
@@ -105,10 +106,11 @@ async function revision(
   };
 }
 
+/** Without the time: it stays the instant that it was, also if the clinic has another time zone now (D-282). */
 function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmentIds' | 'reviewType'> {
   const { clinicId, patientId, serviceQueue, documents } = encounter;
-  const { additionalNotes, scheduledDay, scheduledTime, scheduledTimeZone } = encounter;
-  const optional = Object.entries({ additionalNotes, scheduledDay, scheduledTime, scheduledTimeZone });
+  const { additionalNotes, scheduledDay, scheduledTimeZone } = encounter;
+  const optional = Object.entries({ additionalNotes, scheduledDay, scheduledTimeZone });
   const given = Object.fromEntries(optional.filter(([, value]) => value !== null));
   return { clinicId, patientId, serviceQueue, documentIds: documents.map(({ documentId }) => documentId), ...given };
 }

@@ -23,7 +23,7 @@ export async function updatePatient(
   context: CallerContext,
   id: string,
   patch: Patch,
-  isExpected: (version: number) => boolean = () => true,
+  isExpected: (version: number) => boolean,
 ): Promise<Patient> {
   await lockPatient(context, context.caller.tenantId, id);
   const patient = await getPatient(context, id);

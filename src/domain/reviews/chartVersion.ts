@@ -63,7 +63,7 @@ function partsOf(chart: Chart): Record<ChartPart, unknown> {
       cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
       ...possibleDuplicates.flatMap(({ denials }) => denials.map(({ id }) => id)),
     ],
-    // Their prescriptions are frozen.
-    treatments: treatments.map(({ productId }) => productId),
+    // An update of the encounter takes their prescriptions from the catalog again (D-282).
+    treatments: treatments.map(({ productId, rx }) => [productId, rx]),
   };
 }

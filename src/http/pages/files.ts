@@ -41,7 +41,7 @@ export function fileRoutes(open: OpenLink): Router {
 
 const PROTECTION = {
   'Cache-Control': 'private, no-store',
-  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Content-Security-Policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
 };

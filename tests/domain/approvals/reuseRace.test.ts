@@ -80,7 +80,9 @@ const contradictions: Readonly<Record<string, Contradiction>> = {
     prepare:
       async ({ patientId }) =>
       () =>
-        act((transaction) => updatePatient(transaction, patientId, { medicalHistory: 'Myasthenia gravis' })),
+        act((transaction) =>
+          updatePatient(transaction, patientId, { medicalHistory: 'Myasthenia gravis' }, () => true),
+        ),
   },
   'an upload of lab results': {
     event: 'document.created',

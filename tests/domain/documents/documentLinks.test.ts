@@ -50,7 +50,7 @@ describe('the link to a document', () => {
       'cache-control': 'private, no-store',
       'content-disposition': expect.stringMatching(/^attachment; .*filename\*=UTF-8''B%C3%BCcher%20%221%22\.pdf$/),
       'x-content-type-options': 'nosniff',
-      'content-security-policy': "default-src 'none'; sandbox",
+      'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
     });
   });
 

@@ -78,7 +78,7 @@ describe('the file store', () => {
     await put('<script>alert(1)</script>', key);
     for (const url of [link, ...refusals]) {
       expect(Object.fromEntries((await fetch(url)).headers)).toMatchObject({
-        'content-security-policy': "default-src 'none'; sandbox",
+        'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
         'x-content-type-options': 'nosniff',
         'cache-control': 'private, no-store',
         'referrer-policy': 'no-referrer',

@@ -71,6 +71,18 @@ const revokeElsewhere = (): Promise<Answer> => {
 const addendum = (): Promise<Answer> =>
   post(`/encounters/${earlier.encounter_id}/addenda`, { reviewerRef: reviewer, text: 'Allergic to latex' });
 
+/** The prescription changes in the catalog, and an update of the encounter takes it from there. */
+async function prescribeAgain(): Promise<void> {
+  const { encounter_id } = encounter;
+  await post(`/encounters/${encounter_id}/release`, { reviewerRef: reviewer });
+  const where = { tenantId: partner.tenantId, productId: { in: [...body.treatmentIds] } };
+  await harness.domain.db.prisma.productRx.updateMany({ where, data: { rxQty: 20 } });
+  for (const reviewType of ['synchronous', 'asynchronous']) {
+    await call(harness, `PATCH /encounters/${encounter_id}`, { token: partner.token, json: { reviewType } });
+  }
+  await claim(harness, partner, encounter);
+}
+
 const changes: readonly [name: string, change: () => Promise<unknown>, changed: string[]][] = [
   ['another name', patch({ lastName: 'Another' }), ['patient']],
   ['another birth date', patch({ dateOfBirth: '1971-01-01' }), ['patient']],
@@ -85,6 +97,7 @@ const changes: readonly [name: string, change: () => Promise<unknown>, changed: 
   ['an addendum elsewhere', addendum, ['decisions']],
   ['a new possible duplicate', newTwin, ['patient']],
   ['a denial of a possible duplicate', denyTwin, ['decisions']],
+  ['another prescription', prescribeAgain, ['treatments']],
 ];
 
 it('submitReview answers chart_changed with the changed parts, stores nothing and keeps the claim', async () => {
@@ -92,7 +105,8 @@ it('submitReview answers chart_changed with the changed parts, stores nothing an
     changes,
     ([name]) => name,
     async ([, change, changed]) => {
-      body = await encounterBody(harness, partner);
+      const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
+      body = { ...(await encounterBody(harness, partner)), treatmentIds };
       await patch({ lastName: body.clinicId })();
       twin = await newTwin();
       earlier = await completedEncounter(harness, partner, body);

@@ -1,0 +1,74 @@
+/** The licences of the packages that `npm ci --omit=dev` installs (the same packages as in `make sbom`). */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+interface LockedPackage {
+  readonly version?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  /** Needed by tools for development and by optional packages. */
+  readonly devOptional?: boolean;
+}
+
+/** The used part of package-lock.json. */
+export interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+/** Permissive: they demand a notice at most. */
+const allowed = [
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'Python-2.0',
+  'Unlicense',
+];
+
+/** Accepted after reading, in this version: the licence is not a plain SPDX expression, or not on the list. */
+const reviewed: Readonly<Record<string, string>> = {
+  '@visx/vendor@4.0.0-alpha.0': 'MIT AND ISC',
+  'dejavu-fonts-ttf@2.37.3': 'Bitstream-Vera',
+  // Part of Prisma's tools, an optional peer of its client: unchanged, never loaded, and not in the image.
+  'elkjs@0.11.1': 'EPL-2.0',
+  'png-js@2.0.0': 'MIT',
+  'seq-queue@0.0.5': 'MIT',
+};
+
+/** The locked packages, by path, without those for development alone. */
+export const runningPackages = ({ packages }: LockFile): [string, LockedPackage][] =>
+  Object.entries(packages).filter(([path, { dev }]) => path && !dev);
+
+/** Each of these packages, as name@version, with the SPDX expression of its licence. */
+export function licencesOf(lockFile: LockFile): Map<string, string> {
+  const licences = runningPackages(lockFile).map(([path, { version, license }]) => {
+    const name = `${path.split('node_modules/').at(-1)}@${version}`;
+    return [name, reviewed[name] ?? license ?? 'unknown'] as const;
+  });
+  return new Map(licences.sort(([one], [other]) => one.localeCompare(other)));
+}
+
+/** The packages whose licence is not on the allow-list; one of several alternatives suffices. */
+export function licenceFaults(lockFile: LockFile): string[] {
+  const isAllowed = (licence: string): boolean =>
+    licence
+      .replace(/^\((.*)\)$/, '$1')
+      .split(' OR ')
+      .some((alternative) => allowed.includes(alternative));
+  return [...licencesOf(lockFile)]
+    .filter(([name, licence]) => !(name in reviewed) && !isAllowed(licence))
+    .map(([name, licence]) => `${name}: the licence ${licence} is not on the list of scripts/licences.ts`);
+}
+
+/** The lock file of this repository. */
+export async function readLockFile(): Promise<LockFile> {
+  return JSON.parse(await readFile(new URL('../package-lock.json', import.meta.url), 'utf8')) as LockFile;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [name, licence] of licencesOf(await readLockFile())) process.stdout.write(`${licence}\t${name}\n`);
+}

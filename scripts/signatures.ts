@@ -1,0 +1,28 @@
+/**
+ * Verifies the registry's signatures of all installed packages. Only a missing or wrong signature is a failure: where the
+ * registry or Sigstore, which publishes its keys, is out of reach, nothing can be verified, and a message says so.
+ */
+import { spawnSync } from 'node:child_process';
+
+interface Audit {
+  readonly error?: { readonly code: string; readonly summary: string };
+  readonly invalid?: readonly Package[];
+  readonly missing?: readonly Package[];
+}
+
+interface Package {
+  readonly name: string;
+  readonly version: string;
+}
+
+const unreachable = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ERR_SOCKET_TIMEOUT'];
+
+// Retries would wait for more than a minute.
+const { stdout } = spawnSync('npm', ['audit', 'signatures', '--json', '--fetch-retries=0'], { encoding: 'utf8' });
+const { error, invalid = [], missing = [] } = JSON.parse(stdout) as Audit;
+for (const [fault, packages] of Object.entries({ invalid, missing })) {
+  for (const { name, version } of packages) process.stderr.write(`${name}@${version}: ${fault} signature\n`);
+}
+if (error) process.stderr.write(`The signatures of packages were not verified: ${error.summary}\n`);
+const failed = error ? !unreachable.includes(error.code) : invalid.length + missing.length > 0;
+process.exitCode = failed ? 1 : 0;

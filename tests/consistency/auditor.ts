@@ -1,0 +1,265 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isAnswer, success, type Attempt, type Intent, type Json } from './history.js';
+import { cents } from './orderModel.js';
+import { auditRecords, eventsByRecord, ordersOf, type Evidence, type FeedEvent } from './records.js';
+
+/** Everything about one tenant that the auditor judges. */
+export interface Case extends Evidence {
+  /** Rows of the audit. */
+  readonly rows: readonly Json[];
+  /** Of every request, those of the auditor included. */
+  readonly requestIds: ReadonlySet<string>;
+  /** Webhooks received at the endpoint for every event. */
+  readonly received: readonly { readonly id: string; readonly body: Json }[];
+}
+
+/** Judges a run by the public rules (openapi/rules.md). @returns the anomalies */
+export function audit(cases: readonly Case[]): string[] {
+  const ofTenants = cases.flatMap((one) => {
+    const checks = [answers, replays, orders, feed, webhooks, auditRows, emails, auditRecords];
+    return checks.flatMap((check) => check(one).map((anomaly) => `${one.tenant.id}: ${anomaly}`));
+  });
+  return [...ofTenants, ...numbers(cases), ...isolation(cases)];
+}
+
+const attemptsOf = (intents: readonly Intent[]): { intent: Intent; attempt: Attempt }[] =>
+  intents.flatMap((intent) => intent.attempts.map((attempt) => ({ intent, attempt })));
+const name = ({ operation, client }: Intent, { requestId }: Attempt): string =>
+  `${operation} of ${client.name} (${requestId})`;
+const repeated = <T>(values: readonly T[]): T[] => values.filter((value, index) => values.indexOf(value) !== index);
+
+/** Statuses and codes that no careful client may see (R-02, R-04, R-68). */
+function answers({ intents, tenant }: Case): string[] {
+  return attemptsOf(intents).flatMap(({ intent, attempt }) => {
+    const { status, body } = attempt;
+    if (!isAnswer(attempt)) return status === 500 ? [`${name(intent, attempt)}: 500`] : [];
+    const shown = `${name(intent, attempt)}: ${status} ${body?.code ?? ''}`;
+    if (intent.isForeign) return /_not_found$/.test(body?.code) ? [] : [`another tenant's record: ${shown}`];
+    if (intent.isReuse) return body?.code === 'idempotency_key_reused' ? [] : [`a key with another body: ${shown}`];
+    const isElsewhere = body?.code === 'clinic_not_permitted' && intent.client.role === 'limited';
+    const isUnseen =
+      /^(order|patient|encounter)_not_found$|^patient_access_denied$/.test(body?.code) &&
+      intent.client.role === 'limited';
+    // Another client deleted it first.
+    const isDeleted = intent.operation === 'deleteWebhookEndpoint' && status === 404;
+    if (isElsewhere || isUnseen || isDeleted) return [];
+    const isFormal = status === 400 && !/decisions_incomplete|validation_failed|visit_required/.test(body?.code);
+    return isFormal || status === 401 || status === 403 || status === 404 || status === 405
+      ? [`unexpected for ${tenant.id}: ${shown}`]
+      : [];
+  });
+}
+
+/** R-67, R-68: every success of one key has one body. */
+function replays({ intents }: Case): string[] {
+  return intents.flatMap((intent) => {
+    const first = success(intent);
+    if (!first || intent.key === undefined) return [];
+    // A secret is shown once.
+    const shown = ({ body, status }: Attempt) => [status, { ...body, secret: 0, secretNotice: 0 }];
+    const others = intent.attempts.filter(
+      (attempt) => attempt !== first && attempt.status !== null && attempt.status < 300,
+    );
+    return others
+      .filter((other) => !isDeepStrictEqual(shown(other), shown(first)) || !(other.isReplay || first.isReplay))
+      .map((other) => `${name(intent, other)} is not the response to its first request`);
+  });
+}
+
+/** R-46, R-54 to R-58, R-192: sums of money, one order for an encounter, its lines. */
+function orders({ intents, tenant }: Case): string[] {
+  const bodies = attemptsOf(intents).flatMap(({ attempt: { body, status } }) =>
+    status !== null && status < 300 ? [body, ...(body?.data ?? [])] : [],
+  );
+  const sums = bodies
+    .filter((body) => body?.lines && body.payments)
+    .flatMap((order: Json) => {
+      const total = (list: Json[], field: string): number =>
+        list.map((each) => cents(each[field])).reduce((sum, amount) => sum + amount, 0);
+      const { lines, payments, refunds, order_no, order_status } = order;
+      const paid = total(payments, 'amount') - total(refunds, 'amount');
+      const balance = /paid|refunded/.test(order_status) ? 0 : cents(order.grand_total) - paid - cents(order.held_amt);
+      const expected = [
+        total(lines, 'unit_price'),
+        total(lines, 'line_total'),
+        paid,
+        balance,
+        total(payments, 'refunded_amt'),
+      ];
+      const shown = [order.sub_total, order.grand_total, order.paid_amt, order.balance_amt, order.refunded_amt].map(
+        cents,
+      );
+      return isDeepStrictEqual(shown, expected)
+        ? []
+        : [`${order_no}: the amounts ${shown.join()} are not ${expected.join()}`];
+    });
+  const seen = ordersOf(intents);
+  const reviews = intents
+    .filter(({ operation }) => operation === 'submitReview')
+    .flatMap((intent) => {
+      const body = success(intent)?.body;
+      const order = seen.get(body?.order_no);
+      if (!order) return [];
+      const approved = body.gfe_data
+        .filter(({ status }: Json) => status === 'approved')
+        .flatMap((item: Json) => item.treatmentIds);
+      const lines = order.lines.map(({ treatmentId }: Json) => treatmentId);
+      return approved.sort().join() === lines.sort().join()
+        ? []
+        : [`${order.order_no} does not order what was approved`];
+    });
+  const completed = bodies.flatMap((body) => (body?.gfe_no && body.version ? [body] : []));
+  const unordered = completed.filter(({ status, order_no }) => (status === 'completed') !== (order_no !== null));
+  const numbersOf = new Map<number, Set<string>>();
+  for (const { encounter_id, order_no } of completed) {
+    if (order_no) numbersOf.set(encounter_id, (numbersOf.get(encounter_id) ?? new Set()).add(order_no));
+  }
+  const several = [...numbersOf].filter(([, those]) => those.size > 1);
+  const shared = repeated([...numbersOf.values()].flatMap((those) => [...those]));
+  return [
+    ...new Set(sums),
+    ...reviews,
+    ...unordered.map(
+      ({ encounter_id, status }) => `encounter ${encounter_id} of ${tenant.id} is ${status}: its order is wrong`,
+    ),
+    ...several.map(([encounter, those]) => `encounter ${encounter} has the orders ${[...those].join()}`),
+    ...shared.map((order) => `${order} belongs to several encounters`),
+  ];
+}
+
+/** R-70, R-71: the pages that clients read are the feed; each record in it was requested. */
+function feed({ intents, feed: events }: Case): string[] {
+  const twice = repeated(events.map(({ id }) => id)).map((id) => `the feed has the event ${id} twice`);
+  const clients = new Set(intents.map(({ client }) => client));
+  const pages = [...clients].flatMap((client) => {
+    const polls = intents.filter((intent) => intent.client === client && intent.operation === 'listEvents');
+    const seen: FeedEvent[] = polls.flatMap((intent) => success(intent)?.body.data ?? []);
+    // A client that is limited to clinics sees a part.
+    const ids = new Set(seen.map(({ id }) => id));
+    const expected = client.role === 'limited' ? events.filter(({ id }) => ids.has(id)) : events.slice(0, seen.length);
+    return isDeepStrictEqual(seen, expected) ? [] : [`the pages of the feed that ${client.name} read are not the feed`];
+  });
+  const created = (operation: string, field: string) =>
+    intents
+      .filter((intent) => intent.operation === operation)
+      .flatMap((intent) => success(intent)?.body?.[field] ?? []);
+  const known = new Set(
+    [
+      ...created('createEncounter', 'encounter_id'),
+      ...created('createPatient', 'user_id'),
+      ...created('uploadPatientDocument', 'documentId'),
+      ...ordersOf(intents).keys(),
+    ].map(String),
+  );
+  const unknown = intents.filter(
+    (intent) => intent.key !== undefined && !success(intent) && !intent.attempts.every(isAnswer),
+  );
+  const references = new Set(unknown.map(({ input }) => input?.reference));
+  const invented = [...eventsByRecord(events)]
+    .filter(([record]) => !known.has(record))
+    .flatMap(([record, texts]) => {
+      const [first] = events.filter(({ data }) =>
+        [data.encounter_id, data.user_id, data.documentId, data.order_no].map(String).includes(record),
+      );
+      // Others may have found it in a list.
+      const isPossible =
+        first?.type === 'encounter.created'
+          ? references.has(first.data.reference)
+          : texts.length === 1 && unknown.some(({ operation }) => CREATIONS[first?.type ?? ''] === operation);
+      return isPossible || /^webhook/.test(first?.type ?? 'webhook')
+        ? []
+        : [`the feed has ${texts.join('; ')} of ${record}, which was not requested`];
+    });
+  return [...twice, ...pages, ...invented];
+}
+const CREATIONS: Json = { 'patient.created': 'createPatient', 'document.created': 'uploadPatientDocument' };
+
+/** R-128 to R-130: every event arrives, as it is in the feed. */
+function webhooks({ feed: events, received }: Case): string[] {
+  const byId = new Map(events.map((event) => [event.id, event]));
+  const arrived = new Set(received.map(({ id }) => id));
+  const missing = events.filter(({ id, type }) => !arrived.has(id) && !type.startsWith('webhook.'));
+  const wrong = received.filter(({ id, body }) => {
+    const { id: _id, ...event } = byId.get(id) ?? { id };
+    return !isDeepStrictEqual(body, event);
+  });
+  return [
+    ...missing.map(({ id, type }) => `the webhook of ${type} (${id}) did not arrive`),
+    ...wrong.map(({ id }) => `the webhook ${id} is not in the feed, or differs`),
+  ];
+}
+
+/** R-87: a row for each answered request, and only for requests of the tenant. */
+function auditRows({ intents, rows, requestIds }: Case): string[] {
+  const byRequest = new Map<string, Json[]>();
+  for (const row of rows) byRequest.set(row.requestId, [...(byRequest.get(row.requestId) ?? []), row]);
+  const sent = attemptsOf(intents);
+  const strange = rows.filter(
+    ({ requestId, operationId }) => !requestIds.has(requestId) && operationId !== 'issueToken',
+  );
+  const missing = sent.filter(({ intent, attempt }) => {
+    const own = (byRequest.get(attempt.requestId) ?? []).filter(({ operationId }) => operationId === intent.operation);
+    const isRight = own.length === 1 && own[0].status === attempt.status && own[0].clientId === intent.client.clientId;
+    return attempt.status !== null && attempt.status < 500 && !isRight;
+  });
+  return [
+    ...missing.map(({ intent, attempt }) => `${name(intent, attempt)}: not one audit row with its status`),
+    ...strange.map(({ operationId, requestId }) => `an audit row of ${operationId} (${requestId}) that no client sent`),
+  ];
+}
+
+/** R-16. */
+function emails({ intents }: Case): string[] {
+  const created = intents.filter(({ operation }) => operation === 'createPatient');
+  const taken = created.filter((intent) => success(intent)).map(({ input }) => input.email);
+  const free = attemptsOf(created).filter(({ intent, attempt }) => {
+    const others = created.filter((other) => other !== intent && other.input.email === intent.input.email);
+    return (
+      attempt.body?.code === 'patient_email_taken' &&
+      !others.some((other) => success(other) || !other.attempts.every(isAnswer))
+    );
+  });
+  return [
+    ...repeated(taken).map((email) => `two patients have the e-mail ${email}`),
+    ...free.map(({ intent, attempt }) => `${name(intent, attempt)}: its e-mail was not taken`),
+  ];
+}
+
+/** R-14: numbers of encounters and orders belong to one record. */
+function numbers(cases: readonly Case[]): string[] {
+  const created = cases.flatMap(({ intents }) =>
+    intents.filter(({ operation, isReuse }) => operation === 'createEncounter' && !isReuse),
+  );
+  const encounters = created.flatMap((intent) => success(intent)?.body.encounter_id ?? []);
+  const orderNos = cases.flatMap(({ intents }) => [...ordersOf(intents).keys()]);
+  return repeated([...encounters, ...orderNos]).map((number) => `the number ${number} was given twice`);
+}
+
+/** R-01, R-02: no response names a record of another tenant. */
+function isolation(cases: readonly Case[]): string[] {
+  const owners = new Map<string, string>();
+  const pattern = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|ORD-\d+|GFE-\d+/g;
+  for (const { tenant, intents } of cases) {
+    const created = intents.filter(
+      ({ operation, isForeign }) => /^(create|upload|recordPayment|submitReview)/.test(operation) && !isForeign,
+    );
+    const own = [tenant.clinics, tenant.treatments, created.map((intent) => success(intent)?.body)];
+    for (const [id] of JSON.stringify(own).matchAll(pattern)) owners.set(id, tenant.id);
+  }
+  return cases.flatMap(({ tenant, intents, feed: events }) => {
+    const seen = attemptsOf(intents).flatMap(({ intent, attempt }) => {
+      const strange =
+        attempt.body &&
+        Array.from(JSON.stringify(attempt.body).matchAll(pattern), ([id]) => id).find(
+          (id) => (owners.get(id) ?? tenant.id) !== tenant.id,
+        );
+      return strange && !intent.isForeign ? [`${name(intent, attempt)} shows ${strange} of another tenant`] : [];
+    });
+    const told = events.filter((event) =>
+      Array.from(JSON.stringify(event).matchAll(pattern), ([id]) => id).some(
+        (id) => (owners.get(id) ?? tenant.id) !== tenant.id,
+      ),
+    );
+    return [...seen, ...told.map(({ id }) => `the event ${id} of ${tenant.id} is about another tenant`)];
+  });
+}

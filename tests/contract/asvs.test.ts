@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../src/packageRoot.js';
+
+const read = (file: string): string => readFileSync(new URL(file, packageRoot), 'utf8');
+const page = read('scripts/production/asvs.md');
+
+interface Row {
+  readonly numbers: readonly string[];
+  readonly cells: readonly string[];
+}
+
+/** The rows of the table under a heading. */
+function rowsUnder(heading: string): Row[] {
+  const [table = ''] = page.split(`## ${heading}\n`)[1]?.split('\n## ') ?? [];
+  return table
+    .split('\n')
+    .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '')))
+    .filter(([first = '']) => first.startsWith('V'))
+    .map(([first = '', ...cells]) => ({ numbers: first.split(', ').flatMap(numbersOf), cells }));
+}
+
+/** The numbers of a range like V6.2.1–12. */
+function numbersOf(range: string): string[] {
+  const [, section = '', first, last = first] = /^(V\d+\.\d+\.)(\d+)(?:–(\d+))?$/.exec(range) ?? [];
+  const count = Number(last) - Number(first) + 1;
+  return Array.from({ length: count }, (_, index) => `${section}${Number(first) + index}`);
+}
+
+const shown = rowsUnder('Shown by a test');
+const unshown = rowsUnder('Without a test');
+const inapplicable = rowsUnder('Not applicable');
+
+it('each requirement that a test shows names an existing test with its title', () => {
+  const faults = shown.filter(({ cells: [, test = ''] }) => {
+    const [, path = '', title = ''] = /^\[.*\]\(\.\.\/\.\.\/(tests\/.*\.test\.ts)\): (.+)$/.exec(test) ?? [];
+    return !title || !read(path).includes(title);
+  });
+  expect(faults).toEqual([]);
+});
+
+it('the three tables name each requirement of the levels 1 and 2 once', () => {
+  const numbers = [...shown, ...unshown, ...inapplicable].flatMap((row) => row.numbers);
+  expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
+  // The first requirements of each section have these levels, and level 3 follows.
+  const gaps = numbers.filter((number) => {
+    const section = number.replace(/\d+$/, '');
+    const last = Number(number.slice(section.length));
+    return last > 1 && !numbers.includes(`${section}${last - 1}`);
+  });
+  expect([gaps, numbers.length]).toEqual([[], 253]);
+});
+
+it('tests show at least 80 % of the applicable requirements, and each of the others has a reason', () => {
+  const count = (rows: readonly Row[]): number => rows.flatMap(({ numbers }) => numbers).length;
+  expect(count(shown) / (count(shown) + count(unshown))).toBeGreaterThanOrEqual(0.8);
+  expect(unshown.filter(({ cells: [state = '', why] }) => !['no test', 'not met'].includes(state) || !why)).toEqual([]);
+  expect(inapplicable.filter(({ cells: [why] }) => !why)).toEqual([]);
+});
