@@ -117,7 +117,7 @@ const lives = fc.record({
   }),
 });
 type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
-const today = { moment: 50, shift: 0 };
+const today = { moment: 50, shift: 0 } as const;
 /** Lives that a run may miss: a denial after an approval, and days after the end of an approval. */
 const rare: [Life][] = [
   [
