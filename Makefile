@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants image-test test-titles measure-uploads faults long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -108,6 +108,9 @@ bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 
 
 bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
 	$(TSX) scripts/bench/restore.ts
+
+upgrade-test: build ## upgrade 1.1.0 and 1.0.0 with 100,000 encounters under load, and back → scripts/upgrade/RESULTS.md (10 minutes)
+	$(TSX) scripts/upgrade/main.ts
 
 mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'
