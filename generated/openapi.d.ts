@@ -3158,13 +3158,13 @@ export interface components {
              * @enum {string}
              */
             grant_type: "client_credentials" | "refresh_token";
-            /** @description Id of the API client. At most 255 characters, far more than any id that we issue. */
+            /** @description Id of the API client. */
             client_id?: string | null;
-            /** @description Secret of the API client. At most 255 characters, far more than any secret that we issue. */
+            /** @description Secret of the API client. */
             client_secret?: string | null;
-            /** @description Required if `grant_type` is `refresh_token`. At most 8192 characters, far more than any token that we issue. */
+            /** @description Required if `grant_type` is `refresh_token`. */
             refresh_token?: string | null;
-            /** @description Narrows the permissions of the token: permissions of the client, separated by spaces. If omitted, all of them. At most 1000 characters, more than all permissions together. */
+            /** @description Narrows the permissions of the token: permissions of the client, separated by spaces. If omitted, all of them. */
             scope?: string | null;
         };
         TokenResponse: {
@@ -3393,7 +3393,7 @@ export interface components {
         };
         /**
          * Format: email
-         * @description An unquoted ASCII address whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). Surrounding white space is refused.
+         * @description An unquoted ASCII address whose domain has a dot. Surrounding white space is refused.
          */
         Email: string;
         /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
@@ -3494,11 +3494,11 @@ export interface components {
             /** @description Counts the patients that match. */
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description At most 255 characters, enough for any form field; no NUL character, which the database cannot store. */
+        /** @description A text without the NUL character. */
         NullableText: string | null;
         /**
          * Format: uuid
-         * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
+         * @description UUID in its usual form of 36 characters.
          */
         NullableUuid: string | null;
         /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
@@ -3507,20 +3507,20 @@ export interface components {
         Guardian: {
             name: components["schemas"]["PersonName"];
             /**
-             * @description For example mother, father or legal guardian. Not blank. At most 100 characters, more than any relation needs.
+             * @description For example mother, father or legal guardian. Not blank.
              * @example mother
              */
             relation: string;
             phone: components["schemas"]["phone"];
         } | null;
-        /** @description Unknown properties are refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless stated otherwise, enough for any form field, and no NUL character, which the database cannot store. */
+        /** @description Unknown properties are refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless stated otherwise, and no NUL character. */
         CreatePatientRequest: {
             firstName: components["schemas"]["PersonName"];
             lastName: components["schemas"]["PersonName"];
             email: components["schemas"]["Email"];
             /**
              * Format: date
-             * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+             * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
              */
             dateOfBirth: string;
             /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
@@ -3571,7 +3571,7 @@ export interface components {
         };
         /**
          * Format: uuid
-         * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
+         * @description UUID in its usual form of 36 characters.
          */
         Uuid: string;
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
@@ -3706,7 +3706,7 @@ export interface components {
         };
         /**
          * Format: date
-         * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+         * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
          */
         dateOfBirth: string;
         /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
@@ -4438,12 +4438,12 @@ export interface components {
         };
         /**
          * Format: date-time
-         * @description An instant in RFC 3339 format: date, `T`, time, and `Z` or an offset with a colon such as `-06:00`; no blanks. Seconds may have any number of decimals, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         * @description An instant in RFC 3339 format: date, `T`, time, and `Z` or an offset with a colon such as `-06:00`; no blanks. Seconds may have any number of decimals, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters.
          * @example 2026-12-01T14:31:00-06:00
          */
         DateTime: string;
         /**
-         * @description Your own id of the encounter, for example of an appointment, or null. At most 100 characters, enough for any id. It is in events and orders, and an erasure keeps it: send no name and no health data.
+         * @description Your own id of the encounter, for example of an appointment, or null. It is in events and orders, and an erasure keeps it: send no name and no health data.
          * @example APPT-20417
          */
         EncounterReference: string | null;
@@ -4687,7 +4687,7 @@ export interface components {
          */
         state: string;
         /**
-         * @description Postal code. At most 20 characters, more than any country uses.
+         * @description Postal code.
          * @example 78704
          */
         postal: string;
@@ -4707,7 +4707,7 @@ export interface components {
             clinicId: components["schemas"]["Uuid"];
             /** @description The `user_id` of the patient. */
             patientId: components["schemas"]["Uuid"];
-            /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
+            /** @description The `id` of each product, one unit each. */
             treatmentIds: components["schemas"]["Uuid"][];
             /**
              * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
@@ -4719,16 +4719,16 @@ export interface components {
              * @enum {string}
              */
             serviceQueue: "provider_network";
-            /** @description The `documentId` of each uploaded document of this patient. At most 20, far more than one review needs. */
+            /** @description The `documentId` of each uploaded document of this patient. */
             documentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * Format: date
-             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999 (other years are typing errors). A past day is accepted.
+             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999. A past day is accepted.
              */
             scheduledDay?: string | null;
             /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
             scheduledTime?: string | null;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters, twice the longest name. */
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. */
             scheduledTimeZone?: string | null;
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
@@ -4818,7 +4818,7 @@ export interface components {
         "metadata-2": {
             [key: string]: unknown;
         } | null;
-        /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
+        /** @description The `id` of each product, one unit each. */
         treatmentIds: components["schemas"]["Uuid"][];
         /**
          * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
@@ -4955,7 +4955,7 @@ export interface components {
             modes: components["schemas"]["ReviewMode"][];
         };
         /**
-         * @description Why the encounter does not take place. A closed list, so that a typing error is refused.
+         * @description Why the encounter does not take place.
          * @enum {string}
          */
         CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
@@ -4966,19 +4966,19 @@ export interface components {
         RescheduleEncounterRequest: {
             /**
              * Format: date
-             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999 (other years are typing errors). A past day is accepted.
+             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999. A past day is accepted.
              */
             scheduledDay?: string | null;
             /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
             scheduledTime?: string | null;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters, twice the longest name. */
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. */
             scheduledTimeZone?: string | null;
         };
         /** @description Notes, documents or both. */
         ProvideInformationRequest: {
             /** @description Free text for the provider. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
-            /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
+            /** @description The `documentId` of each document of this patient to add. */
             documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /**
@@ -5233,28 +5233,28 @@ export interface components {
             has_more: boolean;
         };
         RecordPaymentRequest: {
-            /** @description Decimal as text, above zero, not above the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
+            /** @description Decimal as text, above zero, not above the balance of the order. Up to ten digits before the point, and two after it. */
             amount: string;
-            /** @description Your reference for the payment, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
+            /** @description Your reference for the payment, for example a receipt number; no card number. */
             reference?: string | null;
         };
         CancelOrderRequest: {
-            /** @description The reason, for your own records. At most 500 characters, a few sentences. */
+            /** @description The reason, for your own records. */
             reason: string;
         };
         RefundPaymentRequest: {
             /** @description The `id` of the payment, one of the order's `payments`. */
             payment_id: components["schemas"]["Uuid"];
-            /** @description Decimal as text, above zero, not above the remaining payment. Up to ten digits before the point, more than any order costs, and two after it. */
+            /** @description Decimal as text, above zero, not above the remaining payment. Up to ten digits before the point, and two after it. */
             amount: string;
-            /** @description The reason, for your own records. At most 500 characters, a few sentences. */
+            /** @description The reason, for your own records. */
             reason: string;
         };
         RecordFulfilmentRequest: {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
             /**
-             * @description The pharmacy's lines, by their `treatmentId`; without it, all of them. At most 100, more than an order has lines.
+             * @description The pharmacy's lines, by their `treatmentId`; without it, all of them.
              * @example [
              *       "3f6e0c1a-58d2-4b8e-9a37-0d1f2e3c4b5a"
              *     ]
@@ -5271,17 +5271,17 @@ export interface components {
              */
             carrier?: string | null;
             /**
-             * @description The tracking number. At most 100 characters, more than any carrier uses.
+             * @description The tracking number.
              * @example LS123456785
              */
             trackingNumber?: string | null;
             /**
-             * @description The reason of an exception or cancellation, without health data. At most 500 characters, a few sentences.
+             * @description The reason of an exception or cancellation, without health data.
              * @example The address is incomplete.
              */
             reason?: string | null;
         };
-        /** @description A complete address. Texts may have at most 255 characters, enough for any label, and no NUL character. */
+        /** @description A complete address. Texts may have at most 255 characters and no NUL character. */
         SetShipToRequest: {
             /**
              * @description Name of the recipient.
@@ -5309,7 +5309,7 @@ export interface components {
              */
             state: string;
             /**
-             * @description Postal code. At most 20 characters, more than any country uses.
+             * @description Postal code.
              * @example 78704
              */
             postal: string;
@@ -5510,7 +5510,7 @@ export interface components {
             lines: components["schemas"]["DispensingLine"][];
         };
         /**
-         * @description An event type. A closed list, so that a typing error is refused.
+         * @description An event type.
          * @enum {string}
          */
         RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
@@ -6466,9 +6466,9 @@ export interface components {
         CreateWebhookEndpointRequest: {
             /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
-            /** @description Only events of these types; all if empty or omitted. At most 50, more than there are. */
+            /** @description Only events of these types; all if empty or omitted. */
             types?: components["schemas"]["RequestedEventType"][] | null;
-            /** @description A description for people. At most 255 characters, enough for a line. */
+            /** @description A description for people. At most 255 characters. */
             description?: components["schemas"]["NullableText"];
         };
         /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
@@ -6482,9 +6482,9 @@ export interface components {
         };
         /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
-        /** @description Only events of these types; all if empty or omitted. At most 50, more than there are. */
+        /** @description Only events of these types; all if empty or omitted. */
         types: components["schemas"]["RequestedEventType"][] | null;
-        /** @description A description for people. At most 255 characters, enough for a line. */
+        /** @description A description for people. At most 255 characters. */
         description: components["schemas"]["NullableText"];
         /** @description A JSON merge patch (RFC 7396): named fields change. Null in `types` means all types; null clears `description`. */
         WebhookEndpointPatch: {
@@ -6791,7 +6791,7 @@ export interface components {
             /** @description More encounters are waiting. */
             has_more: boolean;
         };
-        /** @description The reviewing provider, as an id of the reviewing system, for example the NPI. At most 64 characters, more than any such id has. */
+        /** @description The reviewing provider, as an id of the reviewing system, for example the NPI. */
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -7113,7 +7113,7 @@ export interface components {
              * @enum {string}
              */
             decision: "approved" | "denied";
-            /** @description Required with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
+            /** @description Required with `denied`; the partner reads it as `denialReason`. */
             reason?: string | null;
             /**
              * @description Treatments of the item that an approval excepts. They are not ordered, and the approval does not clear them later. To decline all treatments of an item, deny it.
@@ -7130,7 +7130,7 @@ export interface components {
         };
         /** @description The live visit. Required if `reviewType` is `synchronous`. */
         ReviewVisit: {
-            /** @description Start, from 1900 to 2999 (other years are typing errors). */
+            /** @description Start, from 1900 to 2999. */
             startedAt: components["schemas"]["DateTime"];
             /** @description End, not before the start, from 1900 to 2999. */
             endedAt: components["schemas"]["DateTime"];
@@ -7160,7 +7160,7 @@ export interface components {
                 categoryId: components["schemas"]["Uuid"];
                 subcategoryId: components["schemas"]["Uuid"];
             }[];
-            /** @description The reason; the partner reads it as `revocationReason`. At most 500 characters, a few sentences. */
+            /** @description The reason; the partner reads it as `revocationReason`. */
             reason: string;
         };
         Liveness: {
@@ -7245,7 +7245,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The body has more than 256 KiB, far more than all fields together need */
+        /** @description The body has more than 256 KiB */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -8198,7 +8198,7 @@ export interface components {
          */
         SortOrder: "asc" | "desc";
         /**
-         * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+         * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
          * @example error=rate_limited
          */
         SandboxBehavior: string;
@@ -8213,7 +8213,7 @@ export interface components {
          */
         PatientLastName: components["schemas"]["PersonName"];
         /**
-         * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+         * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999. It needs `lastName`.
          * @example 1990-06-30
          */
         PatientDateOfBirth: string;
@@ -8238,7 +8238,7 @@ export interface components {
          */
         ClearanceClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 100, more than one visit needs.
+         * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`).
          * @example [
          *       "01a05c32-5e80-7000-8000-00000000b201",
          *       "01a05c32-5e80-7000-8000-00000000b202"
@@ -8246,7 +8246,7 @@ export interface components {
          */
         ClearanceTreatmentIds: components["schemas"]["Uuid"][];
         /**
-         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). By default today. See the guide for other days.
+         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today. See the guide for other days.
          * @example 2026-11-20
          */
         ClearanceDay: string;
@@ -8281,7 +8281,7 @@ export interface components {
          */
         DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
         /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient.
          * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
          */
         DocumentCursor: string;
@@ -8324,12 +8324,12 @@ export interface components {
          */
         EncounterReviewType: "synchronous" | "asynchronous";
         /**
-         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999.
          * @example 2026-12-01
          */
         ScheduledFrom: string;
         /**
-         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999.
          * @example 2026-12-07
          */
         ScheduledTo: string;
@@ -8344,7 +8344,7 @@ export interface components {
          */
         UpdatedAfter: components["schemas"]["DateTime"];
         /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
          */
         Cursor: string;
@@ -8392,12 +8392,12 @@ export interface components {
          */
         RenewalClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+         * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
          * @example 2027-12-01
          */
         ExpiringBefore: string;
         /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
          * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
          */
         RenewalCursor: string;
@@ -8447,7 +8447,7 @@ export interface components {
          */
         OrderCreatedBefore: components["schemas"]["DateTime"];
         /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
          */
         OrderCursor: string;
@@ -8467,12 +8467,12 @@ export interface components {
          */
         PaidOrderNo: string;
         /**
-         * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
          * @example ZGVtbyAw
          */
         EventsAfter: string;
         /**
-         * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all. At most 50, more than there are.
+         * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all.
          * @example [
          *       "encounter.completed",
          *       "order.created"
@@ -8495,7 +8495,7 @@ export interface components {
          */
         DeliveryStatusFilter: "waiting" | "delivered" | "failed";
         /**
-         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
          * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
          */
         DeliveryCursor: string;
@@ -8510,17 +8510,17 @@ export interface components {
          */
         AuditPatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only requests of this API client (`client_id`). At most 100 characters, more than any has.
+         * @description Only requests of this API client (`client_id`).
          * @example ces_k5xw4zdpnrqw2y3imfzg
          */
         AuditClientId: string;
         /**
-         * @description Only this operation, by its `operationId`, or this operator command. At most 100 characters, more than any has.
+         * @description Only this operation, by its `operationId`, or this operator command.
          * @example getPatient
          */
         AuditOperationId: string;
         /**
-         * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
          * @example ZGVtbyAw
          */
         AuditAfter: string;
@@ -8530,7 +8530,7 @@ export interface components {
          */
         UnverifiedPatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only this operation, by its `operationId`. At most 100 characters, more than any has.
+         * @description Only this operation, by its `operationId`.
          * @example createPatient
          */
         RequestOperationId: string;
@@ -8540,7 +8540,7 @@ export interface components {
          */
         RequestStatus: number;
         /**
-         * @description Only requests with this problem code or token error code. At most 100 characters, more than any has.
+         * @description Only requests with this problem code or token error code.
          * @example patient_email_taken
          */
         RequestCode: string;
@@ -8786,7 +8786,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8831,7 +8831,7 @@ export interface operations {
                  */
                 lastName?: components["parameters"]["PatientLastName"];
                 /**
-                 * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999 (other years are typing errors). It needs `lastName`.
+                 * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999. It needs `lastName`.
                  * @example 1990-06-30
                  */
                 dateOfBirth?: components["parameters"]["PatientDateOfBirth"];
@@ -8848,7 +8848,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8890,7 +8890,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8934,7 +8934,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8989,7 +8989,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9047,7 +9047,7 @@ export interface operations {
                  */
                 clinicId: components["parameters"]["ClearanceClinicId"];
                 /**
-                 * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`). At most 100, more than one visit needs.
+                 * @description Ids of products, separated by commas or as repeated parameters (`treatmentIds=…&treatmentIds=…`).
                  * @example [
                  *       "01a05c32-5e80-7000-8000-00000000b201",
                  *       "01a05c32-5e80-7000-8000-00000000b202"
@@ -9055,14 +9055,14 @@ export interface operations {
                  */
                 treatmentIds: components["parameters"]["ClearanceTreatmentIds"];
                 /**
-                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999 (other years are typing errors). By default today. See the guide for other days.
+                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today. See the guide for other days.
                  * @example 2026-11-20
                  */
                 at?: components["parameters"]["ClearanceDay"];
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9112,7 +9112,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9189,7 +9189,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9230,7 +9230,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9284,7 +9284,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; belongs to the patient.
                  * @example MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDAxYTFmOWI0LTM3ZTAtNzAwMC04MDAwLTAwMDAwMDAwZDBjMQ
                  */
                 cursor?: components["parameters"]["DocumentCursor"];
@@ -9296,7 +9296,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9340,7 +9340,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9389,7 +9389,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9472,12 +9472,12 @@ export interface operations {
                  */
                 reviewType?: components["parameters"]["EncounterReviewType"];
                 /**
-                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @description Only encounters that are scheduled on this day in UTC or later: YYYY-MM-DD, from 1900 to 2999.
                  * @example 2026-12-01
                  */
                 scheduled_from?: components["parameters"]["ScheduledFrom"];
                 /**
-                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999.
                  * @example 2026-12-07
                  */
                 scheduled_to?: components["parameters"]["ScheduledTo"];
@@ -9492,7 +9492,7 @@ export interface operations {
                  */
                 updated_after?: components["parameters"]["UpdatedAfter"];
                 /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -9504,7 +9504,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9546,7 +9546,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9592,7 +9592,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9635,7 +9635,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9690,7 +9690,7 @@ export interface operations {
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9744,7 +9744,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9806,7 +9806,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9844,7 +9844,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9894,7 +9894,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9950,7 +9950,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10006,7 +10006,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10061,12 +10061,12 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["RenewalClinicId"];
                 /**
-                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999 (other years are typing errors).
+                 * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
                  * @example 2027-12-01
                  */
                 expiring_before: components["parameters"]["ExpiringBefore"];
                 /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
                  * @example MjAyNy0xMS0xNFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMQ
                  */
                 cursor?: components["parameters"]["RenewalCursor"];
@@ -10078,7 +10078,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10159,7 +10159,7 @@ export interface operations {
                  */
                 created_before?: components["parameters"]["OrderCreatedBefore"];
                 /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
                  */
                 cursor?: components["parameters"]["OrderCursor"];
@@ -10171,7 +10171,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10208,7 +10208,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10257,7 +10257,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10313,7 +10313,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10369,7 +10369,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10425,7 +10425,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10476,7 +10476,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10526,7 +10526,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10570,12 +10570,12 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
                  * @example ZGVtbyAw
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all. At most 50, more than there are.
+                 * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all.
                  * @example [
                  *       "encounter.completed",
                  *       "order.created"
@@ -10595,7 +10595,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10632,7 +10632,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10674,7 +10674,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10718,7 +10718,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10762,7 +10762,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10808,7 +10808,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10865,7 +10865,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10916,7 +10916,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -10967,7 +10967,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11022,7 +11022,7 @@ export interface operations {
                  */
                 status?: components["parameters"]["DeliveryStatusFilter"];
                 /**
-                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
                  * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
                  */
                 cursor?: components["parameters"]["DeliveryCursor"];
@@ -11034,7 +11034,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11083,7 +11083,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11138,17 +11138,17 @@ export interface operations {
                  */
                 patientId?: components["parameters"]["AuditPatientId"];
                 /**
-                 * @description Only requests of this API client (`client_id`). At most 100 characters, more than any has.
+                 * @description Only requests of this API client (`client_id`).
                  * @example ces_k5xw4zdpnrqw2y3imfzg
                  */
                 clientId?: components["parameters"]["AuditClientId"];
                 /**
-                 * @description Only this operation, by its `operationId`, or this operator command. At most 100 characters, more than any has.
+                 * @description Only this operation, by its `operationId`, or this operator command.
                  * @example getPatient
                  */
                 operationId?: components["parameters"]["AuditOperationId"];
                 /**
-                 * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
                  * @example ZGVtbyAw
                  */
                 after?: components["parameters"]["AuditAfter"];
@@ -11160,7 +11160,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11202,7 +11202,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11258,7 +11258,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11309,7 +11309,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11346,7 +11346,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11389,7 +11389,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11423,7 +11423,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only this operation, by its `operationId`. At most 100 characters, more than any has.
+                 * @description Only this operation, by its `operationId`.
                  * @example createPatient
                  */
                 operationId?: components["parameters"]["RequestOperationId"];
@@ -11433,7 +11433,7 @@ export interface operations {
                  */
                 status?: components["parameters"]["RequestStatus"];
                 /**
-                 * @description Only requests with this problem code or token error code. At most 100 characters, more than any has.
+                 * @description Only requests with this problem code or token error code.
                  * @example patient_email_taken
                  */
                 code?: components["parameters"]["RequestCode"];
@@ -11450,7 +11450,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11487,7 +11487,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11524,7 +11524,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11592,7 +11592,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11634,7 +11634,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11691,7 +11691,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11741,7 +11741,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11797,7 +11797,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11853,7 +11853,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11909,7 +11909,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -11965,7 +11965,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];

@@ -20,16 +20,42 @@ const template = 'openapi/docs-template.hbs';
 /** Redoc shows Mermaid as code, so diagrams become images, which the page's policy allows as data. */
 const withDiagrams = (markdown: string): string =>
   markdown.replaceAll(/```mermaid\n([\s\S]*?)```/g, (_, diagram: string) => {
-    // The page's policy would block a remote font.
-    const svg = renderMermaidSVG(diagram).replaceAll(/^ *@import .*$/gm, '');
-    const data = Buffer.from(svg).toString('base64');
-    const image = `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
-    return `<div class="diagram" tabindex="0">${image}</div>`;
+    const transitions = [...diagram.matchAll(/^ *(.*) --> (.*)$/gm)].map(([, from, to]) => `${from} to ${to}`);
+    const alt = transitions.join('; ').replaceAll('[*]', 'start');
+    const images = Object.entries(SCHEMES).map(([scheme, colors]) => {
+      // The page's policy would block a remote font.
+      const svg = renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors }).replaceAll(
+        /^ *@import .*$/gm,
+        '',
+      );
+      const data = Buffer.from(svg).toString('base64');
+      return `<img class="${scheme}" alt="States: ${alt}" src="data:image/svg+xml;base64,${data}" />`;
+    });
+    return `<div class="diagram" tabindex="0">${images.join('')}</div>`;
   });
 
-/** Rewrites what Redoc shows poorly: open vocabularies as raw JSON, and open schemas with an additional member. */
+/** Colors of diagrams. The template hides the images of the other scheme. */
+const SCHEMES = {
+  light: { bg: '#ffffff', fg: '#27272a', muted: '#52525b', line: '#71717a' },
+  dark: { bg: '#22242b', fg: '#e8e8ee', muted: '#c4c4cc', line: '#9a9aa5' },
+};
+
+/** Headers of nearly every response. The guide describes them once. */
+const COMMON_HEADERS = new Set([
+  'X-Request-Id',
+  'API-Version',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Cache-Control',
+  'Idempotent-Replayed',
+]);
+
+/**
+ * Rewrites what Redoc shows poorly: open vocabularies as raw JSON, open schemas with an additional member, and regular
+ * expressions, which descriptions explain. Removes the common headers of responses.
+ */
 const shown = (name: string, value: unknown): unknown => {
-  if (name === 'unevaluatedProperties') return undefined;
+  if (name === 'unevaluatedProperties' || name === 'pattern' || COMMON_HEADERS.has(name)) return undefined;
   if (typeof value !== 'object' || value === null || !('x-extensible-enum' in value)) return value;
   const { 'x-extensible-enum': values, description = '', ...schema } = value as Vocabulary;
   const list = values.map((known) => `\`${known}\``).join(', ');
@@ -54,7 +80,9 @@ markSince(contract, releases as Versioned[]);
 for (const operation of operationsOf(await readContract())) {
   const [method, path] = [operation.method.toLowerCase(), operation.path];
   const samples = await codeSamples(method, path, operation);
-  Object.assign(contract.paths[path]?.[method] ?? {}, { 'x-codeSamples': samples });
+  // At narrow widths the panel with method and path is far below.
+  const description = `\`${operation.method} ${path}\`\n\n${operation.description}`;
+  Object.assign(contract.paths[path]?.[method] ?? {}, { description, 'x-codeSamples': samples });
 }
 
 // The logo is the icon of the page.
@@ -64,7 +92,8 @@ Object.assign(contract.info, { 'x-logo': { url: icon, altText: 'Clinical Encount
 Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
-contract.info.description = `${withDiagrams(contract.info.description)}\n\n${changes}`;
+const guide = await readFile(join(root, 'openapi/info.md'), 'utf8');
+contract.info.description = `${withDiagrams(guide)}\n\n${changes}`;
 await writeFile(source, JSON.stringify(contract));
 
 execFileSync(
@@ -83,10 +112,24 @@ execFileSync(
 const withHashes = (rendered: string): string =>
   rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json))/g, '$1#');
 
+/** Redoc's search knows the whole guide as one page. These changes of its script make each section one. */
+const SECTIONS_IN_SEARCH = {
+  'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
+  'addItem(e,t=[]){':
+    'addItem(e,t=[]){e.ast&&this.#e.push({id:e.link,url:e.link,title:e.label,text:this.#i(e.ast.slice(1)),path:t});',
+};
+
+const withSectionsInSearch = (script: string): string =>
+  Object.entries(SECTIONS_IN_SEARCH).reduce((text, [from, to]) => {
+    if (text.split(from).length !== 2)
+      throw new Error(`Redoc's script does not have ${from} once: adapt scripts/docs.ts.`);
+    return text.replace(from, to);
+  }, script);
+
 // The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
 const built = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,');
 const scripts = built.indexOf('<script type="module">');
-const html = withHashes(built.slice(0, scripts)) + built.slice(scripts);
+const html = withHashes(built.slice(0, scripts)) + withSectionsInSearch(built.slice(scripts));
 // Brotli's two highest levels take seconds for a few percent.
 await writeFile(`${page}.br`, brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
 await writeFile(`${page}.gz`, gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));

@@ -8,7 +8,7 @@ export const output = join(root, 'generated/docs');
 
 /** The used part of the dereferenced contract. */
 export interface Contract {
-  readonly info: { readonly title: string; readonly summary: string; readonly version: string; description: string };
+  readonly info: { readonly title: string; readonly summary: string; readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }

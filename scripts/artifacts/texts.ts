@@ -1,9 +1,9 @@
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, type Contract } from './sources.js';
 
-/** The guide as Markdown. Links between its chapters stay within the file, others lead to the rendered reference. */
-export function guide({ info }: Contract): string {
-  const text = info.description
+/** The guide as a file. Links between its chapters stay within the file, others lead to the rendered reference. */
+export function guideText({ info }: Contract, guide: string): string {
+  const text = guide
     .replaceAll(/\]\(#section\/(?:[\w-]+\/)?([\w-]+)\)/g, '](#$1)')
     .replaceAll('](#/', `](${ADDRESS}/docs#/`);
   return `# ${info.title}\n\n${text}\n`;

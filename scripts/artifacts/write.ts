@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { postmanCollection } from './postman.js';
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { output, readContract, readWorkflows, root } from './sources.js';
-import { guide, llmsText } from './texts.js';
+import { guideText, llmsText } from './texts.js';
 
 /** Writes the files that the service offers under /docs in addition to the reference. */
 export async function writeArtifacts(): Promise<void> {
@@ -13,7 +13,7 @@ export async function writeArtifacts(): Promise<void> {
   const files = {
     'arazzo.yaml': (await source('arazzo.yaml')).replace('./openapi.yaml', `${ADDRESS}/openapi.json`),
     'changelog.md': await source('CHANGELOG.md'),
-    'guide.md': guide(contract),
+    'guide.md': guideText(contract, await source('info.md')),
     'llms.txt': llmsText(contract),
     'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
   };

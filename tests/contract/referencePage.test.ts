@@ -127,6 +127,53 @@ inBrowser('the reference in a browser', () => {
     expect(await languages()).toEqual(new Set(['TypeScript']));
   }, 60_000);
 
+  it('shows method and path under the title, and no regular expressions or headers that every response has', async () => {
+    const page = await open(anOperation);
+    const shows = "document.getElementById('encounters/createencounter')?.innerText";
+    await page.waitForFunction(`${shows}?.includes('Idempotency-Key')`);
+    const text = String(await page.evaluate(shows)).replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(/^Create an encounter .{0,40}POST \/encounters /);
+    expect(text).not.toMatch(/Show pattern|\^\(|X-Request-Id|RateLimit-Policy/);
+  });
+
+  it("finds the guide's sections before operations", async () => {
+    const page = await open();
+    await page.click('[data-testid="search-trigger"]');
+    const input = 'input[placeholder="Search docs..."]';
+    await page.waitForSelector(input);
+    const sections = {
+      treatment_inactive: 'treatment_inactive',
+      idempotency: 'idempotency_key_',
+      'rate limit': 'rate_limited',
+      'time zone': 'schedule_time_zone_',
+    };
+    for (const [term, section] of Object.entries(sections)) {
+      await page.click(input, { count: 3 });
+      await page.keyboard.sendCharacter(term);
+      const first = `document.querySelector('[data-component-name="Search/SearchItem"]')?.getAttribute('href')`;
+      await page.waitForFunction(`${first}?.startsWith('#/section/errors/${section}')`);
+    }
+    await page.keyboard.press('Escape');
+  }, 60_000);
+
+  it("shows the guide's code with the service's address, colors and buttons to copy it", async () => {
+    const page = await open();
+    await page.waitForSelector('.copy');
+    const [code, marked] = (await page.evaluate(
+      "[document.querySelector('pre').textContent, CSS.highlights.get('string').size]",
+    )) as [string, number];
+    expect(code).toContain(`BASE_URL=${harness.baseUrl}\n`);
+    expect(marked).toBeGreaterThan(100);
+    const granted = (['clipboard-read', 'clipboard-write'] as const).map((name) => ({
+      permission: { name },
+      state: 'granted' as const,
+    }));
+    await page.browserContext().setPermission(harness.baseUrl, ...granted);
+    await page.evaluate("document.querySelector('.copy').click()");
+    await page.waitForFunction("document.querySelector('.copy').textContent === 'Copied'");
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code.replace('Copy', ''));
+  });
+
   it('marks members that the released contract lacks with their first version, and lists known values', async () => {
     const page = await open(anOperation);
     await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");

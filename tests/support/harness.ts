@@ -55,8 +55,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
   const config = readConfig({ ...defaults, ...options.environment });
   const clock = newClock();
+  // A test that names a database has a way of its own to it.
   const direct = options.databaseUrl ?? database?.url ?? '';
-  const url = throughPooler(direct);
+  const url = database === undefined ? direct : throughPooler(direct);
   const db = openDatabase(url, { poolSize: config.databasePoolSize, isPooled: url !== direct });
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });

@@ -36,6 +36,14 @@ export interface Line {
   readonly twice: number;
 }
 
+/** The members of a response that the load reads. */
+interface Body {
+  readonly code?: string;
+  readonly user_id: string;
+  readonly encounter_id: number;
+  readonly documentId: string;
+}
+
 const NO_RESPONSE = 0;
 /** Milliseconds before a caller repeats a request. */
 const RETRY = 500;
@@ -67,12 +75,10 @@ export async function openTenant({ baseUrl, db, fileUrl, receiver }: Lab, perSec
       const sentAt = Date.now();
       const headers = key === undefined ? {} : { 'Idempotency-Key': key };
       const request = { token, headers, ...(json && { json }) };
-      const { status, body } = await call({ baseUrl }, target, request).catch(() => ({
-        status: NO_RESPONSE,
-        body: null,
-      }));
+      const answer = await call({ baseUrl }, target, request).catch(() => undefined);
+      const status = answer?.status ?? NO_RESPONSE;
       seen.push({ status, endedAt: Date.now(), took: Date.now() - sentAt });
-      return { status, body };
+      return { status, body: answer?.body as Body | undefined };
     };
     const keyed = async (target: string, json: object) => {
       for (const key = randomUUID(); ; await delay(RETRY)) {
@@ -152,12 +158,16 @@ async function verdictOf(db: Database, tenantId: string, { received }: Lab['rece
   const { events = 0, gaps = 0 } = feed ?? {};
   const delivered = (): number => new Set(received.map(({ headers }) => headers['webhook-id'])).size;
   for (let second = 0; delivered() < events && second < WEBHOOK_SECONDS; second += 1) await delay(1_000);
+  const [due] = await db.of(tenantId).rows<{ waiting: number; seconds: number | null }>`
+    SELECT count(*)::int AS waiting, extract(epoch FROM min(next_attempt_at) - now())::int AS seconds FROM webhook_delivery
+    WHERE tenant_id = ${tenantId} AND status = 'waiting'`;
+  const { waiting = 0, seconds = null } = due ?? {};
   const context = systemContext(db);
   await addCheckpoints(context);
   const { rows, fault } = await verifyAudit(context);
   return [
     `feed: ${events} events, ${gaps} gaps`,
-    `webhooks: ${delivered()} of ${events} delivered`,
+    `webhooks: ${delivered()} of ${events} delivered; ${waiting} wait, the next one for ${seconds ?? 0} s`,
     `audit: ${rows} rows, ${fault ?? 'intact'}`,
   ].join('\n');
 }

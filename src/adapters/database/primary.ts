@@ -13,7 +13,7 @@ export function clientOf({ connectionString = '' }: PoolConfig): typeof Client {
   const find = (): Promise<Address> => (search ??= primaryOf(urls).finally(() => (search = undefined)));
   return class extends Client {
     constructor(config?: ClientConfig | string) {
-      super({ ...Object(config), connectionString: urls[0] });
+      super({ ...(typeof config === 'object' && config), connectionString: urls[0] });
     }
     override connect(): Promise<Client>;
     override connect(done: (error: Error) => void): void;
@@ -37,7 +37,8 @@ interface Address {
 
 /** @throws Error with the reasons of all hosts */
 async function primaryOf(urls: readonly string[]): Promise<Address> {
-  return Promise.any(urls.map(assertPrimary)).catch(({ errors }: AggregateError) => {
+  return Promise.any(urls.map(assertPrimary)).catch((error: unknown) => {
+    const { errors } = error as AggregateError;
     throw new Error(`No host of the database accepts changes: ${errors.map(messageOf).join('; ')}.`);
   });
 }
