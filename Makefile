@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -22,11 +22,11 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
-test: build ## run every test (needs nothing but Node, make and the npm registry)
+test: build client ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
-	TEST_UNIT=1 npm test --silent -- tests/unit $(ARGS)
+	TEST_UNIT=1 npm test --silent -- tests/unit --maxWorkers=2 $(ARGS)
 
 test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
@@ -55,8 +55,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
 
-client: install generated/.fresh ## pack the TypeScript client to generated/client/package
-	$(TSX) scripts/client.ts
+client: install generated/client/package/package.json ## pack the TypeScript client to generated/client/package
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -119,6 +118,9 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
+long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
+	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
+
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
@@ -162,6 +164,10 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
+
+generated/client/package/package.json: generated/.fresh scripts/client.ts $(shell find src/client -type f)
+	@echo 'Packing the client …'
+	$(call quietly,$(TSX) scripts/client.ts)
 
 .PHONY: consistency consistency-judge
 consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)

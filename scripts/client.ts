@@ -1,16 +1,15 @@
 /**
- * Packs the TypeScript client of `src/client` with the contract's types into a package that needs nothing of the
- * server. Usage: client.ts [FOLDER], by default generated/client/package.
+ * Packs the TypeScript client of `src/client` with the contract's types into generated/client/package, which needs
+ * nothing of the server.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
-const [folder = join(root, 'generated/client/package')] = process.argv.slice(2);
-const target = resolve(folder);
+const target = join(root, 'generated/client/package');
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');

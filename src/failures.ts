@@ -11,6 +11,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The last line of an error's message, where Prisma puts the reason; else its code or its name. */
+export function lastLine(error: unknown): string {
+  if (!types.isNativeError(error)) return String(error);
+  const lines = error.message.split('\n').filter((line) => line.trim() !== '');
+  const code = errorCode(error);
+  // A refused connection to several addresses has a code but no message.
+  return lines.at(-1) ?? (typeof code === 'string' ? code : error.name);
+}
+
 /** The cause of an error without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
 export function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);

@@ -24,7 +24,7 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
   const catalog = addGroup(program, 'catalog', 'the clinics and products of a tenant');
 
   const importing = 'import a catalog file; a file with errors changes nothing';
-  addTenantCommand(catalog, 'import <file>', importing, ['catalog.json --tenant lakeside'], FORMAT)
+  addTenantCommand(catalog, 'import <file>', importing, ['catalog.json --tenant lakeside'], { notes: FORMAT })
     .option('--dry-run', 'print the changes without importing them')
     .action(async (file, { tenant, dryRun = false, json }) => {
       const text = await readText(file);
@@ -43,7 +43,7 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
   );
 
   const schema = 'print the JSON Schema (2020-12) of a catalog file';
-  addCommand(catalog, 'schema', schema, ['> catalog.schema.json'], SCHEMA_NOTE).action(() => {
+  addCommand(catalog, 'schema', schema, ['> catalog.schema.json'], { notes: SCHEMA_NOTE }).action(() => {
     const standard = (name: string, value: unknown) => (ownKeywords.includes(name) ? undefined : value);
     terminal.out(`${JSON.stringify(catalogSchema, standard, 2)}\n`);
   });

@@ -70,7 +70,7 @@ function addCreate(client: Command, terminal: CliIo): void {
     '--tenant lakeside --preset partner --name "EHR sync"',
     '--tenant lakeside --permissions "read:product admin:clinic" --json',
   ];
-  addTenantCommand(client, 'create', description, examples, NOTES)
+  addTenantCommand(client, 'create', description, examples, { notes: NOTES })
     .addOption(new Option('--preset <preset>', 'the permissions of a kind of caller').choices(Object.keys(presets)))
     .option('--permissions <list>', 'more permissions in one argument, or all permissions if there is no preset', words)
     .option('--name <name>', 'unique name in the tenant (default: preset and client id)')
@@ -137,7 +137,9 @@ function addUpdate(client: Command, terminal: CliIo): void {
 function addSecretCommands(client: Command, terminal: CliIo): void {
   const rotating = 'add a secret; the old one stays valid until you retire it';
   const examples = [EXAMPLE_CLIENT, `${EXAMPLE_CLIENT} --expire-old 604800`];
-  addCommand(client, 'rotate-secret <client-id>', rotating, examples, '\nWith --json: clientId, clientSecret, old.')
+  addCommand(client, 'rotate-secret <client-id>', rotating, examples, {
+    notes: '\nWith --json: clientId, clientSecret, old.',
+  })
     .option('--expire-old <seconds>', EXPIRE_OLD, wholeNumber(SHORTEST_OVERLAP, 99_999_999))
     .action(async (clientId, { expireOld = null, json }) => {
       const rotated = await withDatabase(terminal, (context) => rotateSecret(context, clientId, expireOld));

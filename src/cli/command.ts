@@ -8,14 +8,20 @@ export const PROGRAM = 'ces';
 export const addGroup = (program: Command, name: string, description: string): Command =>
   program.command(name).description(description).helpCommand(false);
 
-/** Adds a command that takes --json. @param examples their arguments @param notes for the help, before the examples @param isDefault whether the group's name alone calls it */
+interface CommandOptions {
+  /** In the help, before the examples. */
+  readonly notes?: string;
+  /** Whether the group's name alone calls the command. */
+  readonly isDefault?: boolean;
+}
+
+/** Adds a command that takes --json. @param examples their arguments */
 export function addCommand<const Usage extends string>(
   parent: Command,
   usage: Usage,
   description: string,
   examples: readonly string[] = [''],
-  notes = '',
-  isDefault = false,
+  { notes = '', isDefault = false }: CommandOptions = {},
 ) {
   const path = [PROGRAM, ...(parent.parent ? [parent.name()] : []), usage.split(' ')[0]].join(' ');
   const lines = examples.map((example) => `  $ ${path} ${example}`.trimEnd());

@@ -10,7 +10,7 @@ Add to ~/.zshrc after compinit: source <(${PROGRAM} completion zsh)`;
 /** Adds `completion` for all commands of the program; add it last. */
 export function addCompletionCommand(program: Command, terminal: CliIo): void {
   const description = 'print the completion of commands and options for a shell';
-  addCommand(program, 'completion', description, ['bash', 'zsh'], NOTES)
+  addCommand(program, 'completion', description, ['bash', 'zsh'], { notes: NOTES })
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh']))
     .action((shell, { json }) => {
       const script = `${shell === 'zsh' ? 'autoload -Uz bashcompinit && bashcompinit\n' : ''}${scriptOf(program)}`;

@@ -30,7 +30,7 @@ With --json: findings with check, level (ok, warning, failure), message and reme
 export function addDoctorCommands(program: Command, terminal: CliIo): void {
   const description =
     'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';
-  addCommand(program, 'doctor', description, ['', '--servers 3'], NOTES)
+  addCommand(program, 'doctor', description, ['', '--servers 3'], { notes: NOTES })
     .option('--servers <number>', 'servers that share the database', wholeNumber(1, 1_000), 1)
     .option('--long-transaction <seconds>', 'warn of older transactions', wholeNumber(0, 86_400), 300)
     .action(async ({ json, ...limits }) => {

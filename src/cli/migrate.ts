@@ -14,7 +14,7 @@ SHARE UPDATE EXCLUSIVE and ROW EXCLUSIVE block none.`;
 /** Adds `migrate`, the one command that works on a database whose schema is behind. */
 export function addMigrateCommand(program: Command, terminal: CliIo): void {
   const description = 'apply the pending migrations; a server refuses to start on a database that lacks one';
-  addCommand(program, 'migrate', description, ['--status', '--plan', ''], NOTES)
+  addCommand(program, 'migrate', description, ['--status', '--plan', ''], { notes: NOTES })
     .option('--status', 'only list pending migrations; exit code 1 if there are any')
     .addOption(new Option('--plan', 'only print how pending migrations run and what they lock').conflicts('status'))
     .action(({ status, plan, json }) => {

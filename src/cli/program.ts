@@ -1,5 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { isUnavailable } from '../adapters/database/databaseErrors.js';
+import { lastLine } from '../failures.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
@@ -104,12 +105,4 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
-}
-
-/** Prisma puts the reason last. A refused connection to several addresses has a code but no message. */
-function lastLine(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error ? String(error.code) : error.name;
-  const lines = error.message.split('\n').filter((line) => line.trim() !== '');
-  return lines.at(-1) ?? code;
 }

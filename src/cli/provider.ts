@@ -16,15 +16,15 @@ nothing. \`tenant configure --require-licensed-provider on\` makes licences mand
 export function addProviderCommands(program: Command, terminal: CliIo): void {
   const provider = addGroup(program, 'provider', 'providers and their licences');
   const description = 'import a file of providers; a file with errors changes nothing';
-  addTenantCommand(provider, 'import <file>', description, ['providers.json --tenant lakeside'], FORMAT).action(
-    async (file, { tenant, json }) => {
-      const text = await readText(file);
-      const { report } = await withTenant(terminal, tenant, async (context, id) =>
-        faultless(file, await importProviders(context, id, text)),
-      );
-      print(terminal, json, report, fields(report));
-    },
-  );
+  addTenantCommand(provider, 'import <file>', description, ['providers.json --tenant lakeside'], {
+    notes: FORMAT,
+  }).action(async (file, { tenant, json }) => {
+    const text = await readText(file);
+    const { report } = await withTenant(terminal, tenant, async (context, id) =>
+      faultless(file, await importProviders(context, id, text)),
+    );
+    print(terminal, json, report, fields(report));
+  });
 
   addTenantCommand(provider, 'list', 'list the providers with their licences', ['--tenant lakeside']).action(
     async ({ tenant, json }) => {

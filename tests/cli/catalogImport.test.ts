@@ -133,7 +133,10 @@ it('catalog import writes no row when it is interrupted', async () => {
   const count = async (from: string): Promise<number | undefined> =>
     (await blocker.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${from}`)).rows[0]?.n;
   const ofDatabase = 'oid FROM pg_database WHERE datname = current_database()';
-  while ((await count(`pg_locks WHERE NOT granted AND database = (SELECT ${ofDatabase})`)) === 0) await delay(20);
+  while ((await count(`pg_locks WHERE NOT granted AND database = (SELECT ${ofDatabase})`)) === 0) {
+    if (child.exitCode !== null) throw new Error('The import ended before it reached the lock.');
+    await delay(20);
+  }
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGINT');
   expect(await ended).toBe(1);

@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { addCheckpoints, latestCheckpoint } from '../../src/domain/audit/checkpoints.js';
 import { packageRoot } from '../../src/packageRoot.js';
+import { everyCase } from '../support/everyCase.js';
 import { patientColumns } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { rowsOf } from '../support/migrations.js';
 import { useOperator } from './operator.js';
 
-// Runs the examples of all commands, in the order of their reference. They build on each other and on a sandbox's fixtures.
+// One test: the examples build on each other and on a sandbox's fixtures.
 
 const { harness, database, run, json } = useOperator();
 const folder = temporaryFolder();
@@ -61,11 +62,14 @@ async function argumentsOf(example: string): Promise<string[]> {
 // Not here: `events tail` does not end (events.test.ts); backups need programs of the server's version
 // (backup.test.ts); an upgrade needs old data (upgradeEmbedded.test.ts).
 const elsewhere = /^(events tail|backup|restore|upgrade-embedded)/;
-it.each(examples.filter((example) => !elsewhere.test(example)))('runs the example "%s"', async (example) => {
-  const prefix = [...preparations.keys()].find((start) => example.startsWith(start)) ?? '';
-  await preparations.get(prefix)?.();
-  preparations.delete(prefix);
-  const { code, stdout, stderr } = await run(...(await argumentsOf(example)));
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).not.toBe('');
+it('runs the examples of all commands, in the order of the reference', async () => {
+  const runnable = examples.filter((example) => !elsewhere.test(example));
+  await everyCase(runnable, String, async (example) => {
+    const prefix = [...preparations.keys()].find((start) => example.startsWith(start)) ?? '';
+    await preparations.get(prefix)?.();
+    preparations.delete(prefix);
+    const { code, stdout, stderr } = await run(...(await argumentsOf(example)));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).not.toBe('');
+  });
 });

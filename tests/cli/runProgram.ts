@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
+import { builtProgram } from '../support/builtProgram.js';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -43,7 +44,7 @@ export async function runJson(environment: Environment, ...args: readonly string
 
 /** Starts the program as a shell would: compiled, with this environment and no terminal. */
 export function startProcess(environment: Environment, ...args: readonly string[]) {
-  return spawn(process.execPath, [fileURLToPath(new URL('generated/build/src/cli/main.js', packageRoot)), ...args], {
+  return spawn(process.execPath, [builtProgram('cli/main.js'), ...args], {
     cwd: fileURLToPath(packageRoot),
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

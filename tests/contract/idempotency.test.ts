@@ -20,8 +20,11 @@ let audit: AuditWatch;
 beforeAll(async () => {
   fileHost = await startFileHost();
   harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
-  partner = await newPartner(harness, 'sandbox');
   audit = await watchAudit(harness);
+});
+// Tests compare all records of the tenant, so each has its own.
+beforeEach(async () => {
+  partner = await newPartner(harness, 'sandbox');
 });
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 

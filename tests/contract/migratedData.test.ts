@@ -4,6 +4,7 @@ import {
   database,
   databaseWith,
   dropDatabases,
+  filledDatabase,
   migrationNames,
   rowsOf,
 } from '../support/migrations.js';
@@ -12,11 +13,10 @@ import { createTestDatabase } from '../support/postgres.js';
 afterEach(dropDatabases);
 
 /** A database of 1.0.0 with three encounters and all records that belong to them. */
-async function databaseOf100(): Promise<string> {
-  const url = await databaseWith(migrationNames.slice(0, 1));
+const databaseOf100 = filledDatabase(async (url) => {
+  await applyMigrations(url, migrationNames.slice(0, 1));
   await rowsOf(url, rowsOf100);
-  return url;
-}
+});
 
 const id = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const at = '2026-11-20T16:00:00.000Z';
@@ -256,12 +256,12 @@ describe('the migration of the reviewed identity', () => {
 });
 
 /** A database from before fulfilment per line, with an order. */
-async function databaseWithOrder(): Promise<string> {
-  const url = await databaseOf100();
+const databaseWithOrder = filledDatabase(async (url) => {
+  await applyMigrations(url, migrationNames.slice(0, 1));
+  await rowsOf(url, rowsOf100);
   await applyMigrations(url, migrationNames.slice(1, migrationNames.indexOf('20261125200000_line_fulfilment')));
   await rowsOf(url, orderOfTwoItems);
-  return url;
-}
+});
 
 const endAt = '2027-11-20T16:00:00.000Z';
 const prescriptionOf = (product: number): string => `

@@ -43,42 +43,63 @@ function withValue(body: unknown, [key, ...rest]: readonly string[], json: strin
   return text.replace('"MARK"', () => withValue(inner[key], rest, json));
 }
 
-const bodyAttacks = (): Attack[] =>
-  operations.flatMap((operation): Attack[] => {
+/** The keywords of a schema, without its texts. */
+const keywordsOf = (schema: object): string =>
+  JSON.stringify(schema, (key, value: unknown) =>
+    /^(description|example)$/.test(key) && !isObject(value) ? undefined : value,
+  );
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+/** One place for each schema: operations share schemas, and only these decide what a check costs. */
+function oncePerSchema<T extends { readonly schema: Schema }>(places: readonly T[]): T[] {
+  return [...new Map(places.map((place) => [keywordsOf(place.schema), place])).values()];
+}
+
+function bodyAttacks(): Attack[] {
+  const places = operations.flatMap((operation) => {
     const schema = operation.requestBody?.content['application/json']?.schema;
-    if (!schema) return [];
+    return schema ? placesOf(schema).map(([place, inner]) => ({ operation, place, schema: inner })) : [];
+  });
+  return oncePerSchema(places).flatMap(({ operation, place, schema: { type } }) => {
     const example = exampleBody(operation);
-    const attack = (place: readonly string[], json: string): Attack => ({
+    const attack = (json: string): Attack => ({
       name: `${operation.operationId} ${place.join('.')} ${json.slice(0, 12)}`,
       target: targetOf(operation),
       raw: withValue(example, place, json),
       headers: { ...jsonType, ...requiredHeaders(operation) },
     });
-    return placesOf(schema).flatMap(([place, { type }]) => {
-      const room = BODY_LIMIT - Buffer.byteLength(withValue(example, place, '""'));
-      const texts = units.map((unit) => JSON.stringify(longText(unit, '\0', room, jsonSize)));
-      const lists = ['""', '{}', '0'].map((item) => `[${longText(`${item},`, item, room, plainSize)}]`);
-      return (type === 'string' ? texts : type === 'array' ? lists : []).map((json) => attack(place, json));
-    });
+    const room = BODY_LIMIT - Buffer.byteLength(withValue(example, place, '""'));
+    const texts = units.map((unit) => JSON.stringify(longText(unit, '\0', room, jsonSize)));
+    const lists = ['""', '{}', '0'].map((item) => `[${longText(`${item},`, item, room, plainSize)}]`);
+    return (type === 'string' ? texts : type === 'array' ? lists : []).map(attack);
   });
+}
 
-const parameterAttacks = (): Attack[] =>
-  operations.flatMap((operation) =>
-    operation.parameters.flatMap((parameter) =>
-      units.map((unit): Attack => {
-        const isHeader = parameter.in === 'header';
-        const text = isHeader
-          ? longText(unit.replace(/[^ -~]/gu, '~'), '\u00ff', HEAD_LIMIT, plainSize)
-          : longText(unit, '\0', HEAD_LIMIT, urlSize);
-        return {
-          name: `${operation.operationId} ${parameter.name} ${unit}`,
-          target: targetOf(operation, isHeader ? {} : { [parameter.name]: text }),
-          headers: { ...requiredHeaders(operation), ...(isHeader ? { [parameter.name]: text } : {}) },
-          ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
-        };
-      }),
-    ),
+function parameterAttacks(): Attack[] {
+  const places = operations.flatMap((operation) =>
+    operation.parameters.map(({ name, in: place, schema }) => ({
+      operation,
+      name,
+      isHeader: place === 'header',
+      schema,
+    })),
   );
+  const [headers, others] = [places.filter(({ isHeader }) => isHeader), places.filter(({ isHeader }) => !isHeader)];
+  return [...oncePerSchema(headers), ...oncePerSchema(others)].flatMap(({ operation, name, isHeader }) =>
+    units.map((unit): Attack => {
+      const text = isHeader
+        ? longText(unit.replace(/[^ -~]/gu, '~'), '\u00ff', HEAD_LIMIT, plainSize)
+        : longText(unit, '\0', HEAD_LIMIT, urlSize);
+      const given = { [name]: text };
+      return {
+        name: `${operation.operationId} ${name} ${unit}`,
+        target: targetOf(operation, isHeader ? {} : given),
+        headers: { ...requiredHeaders(operation), ...(isHeader ? given : {}) },
+        ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+      };
+    }),
+  );
+}
 
 /**
  * CPU time of one request, of client and server. It bounds the time for which the request blocks the event loop, and
@@ -102,7 +123,7 @@ it.each([
   ['body', bodyAttacks],
   ['parameter', parameterAttacks],
 ])(
-  'answers 400 to the worst text in any %s within 100 ms of CPU time',
+  'answers 400 to the worst text in any %s, once per schema, within 100 ms of CPU time',
   async (_place, attacks) => {
     const faults: string[] = [];
     for (const attack of attacks()) {

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,10 +9,10 @@ import { packageRoot } from '../../src/packageRoot.js';
 const run = promisify(execFile);
 const root = fileURLToPath(packageRoot);
 
-/** Packs the TypeScript client and installs it in a folder, as partners do; returns its folder. */
+/** Installs the packed client in a folder, as partners do; returns its folder. @throws Error if it is not packed */
 export async function installClient(folder: string): Promise<string> {
-  const packed = join(folder, 'packed');
-  await run(process.execPath, ['--import', 'tsx', 'scripts/client.ts', packed], { cwd: root });
+  const packed = join(root, 'generated/client/package');
+  if (!existsSync(join(packed, 'package.json'))) throw new Error(`${packed} is missing: run "make client".`);
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: packed });
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
   const modules = join(folder, 'node_modules');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
+import { builtProgram } from './builtProgram.js';
 
 /** The real service in a child process. */
 export interface ServerProcess {
@@ -32,8 +33,7 @@ export function startBuild(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): ServerProcess {
-  const program = fileURLToPath(new URL('generated/build/src/main.js', root));
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [builtProgram('main.js', root), ...args], {
     cwd: fileURLToPath(root),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,9 @@
 import process from 'node:process';
 import { clearTimeout, setTimeout } from 'node:timers';
 
-/** Far longer than any file takes, even on a busy machine; `make faults` uses full sizes. */
-const LIMIT_MS = (process.env.FAULTS === 'full' ? 120 : 4) * 60_000;
+const { FAULTS, LIVES } = process.env;
+/** Far longer than any file takes, even on a busy machine; `make faults` and `make long-tests` use full sizes. */
+const LIMIT_MS = (FAULTS === 'full' || LIVES ? 120 : 4) * 60_000;
 
 /** Ends a run in which a file hangs, and names the file, because the runner has no time limit. */
 export default class StuckReporter {

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { packageRoot } from '../../src/packageRoot.js';
+import { builtProgram } from '../support/builtProgram.js';
 import { freePort } from '../support/mock.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -26,10 +25,9 @@ afterEach(async () => {
 
 /** Starts the service, which prints its address to standard error. */
 async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Promise<string> {
-  const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
   const settings = { PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) };
   const env = { PATH: process.env['PATH'], ...settings, ...stage.environment };
-  child = spawn(process.execPath, [program], { env, stdio: ['ignore', stdout, 'pipe'] });
+  child = spawn(process.execPath, [builtProgram('main.js')], { env, stdio: ['ignore', stdout, 'pipe'] });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
   for (;;) {
     const baseUrl = /service on (http:\S+)/i.exec(said)?.[1];

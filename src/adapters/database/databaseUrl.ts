@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\/.*)$/;
 /** All three verify the certificate and the host name here, as in pg 8; in libpq only the last one does. */
 const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
@@ -33,7 +32,10 @@ export function protectedUrl(variable: string, url: string): string {
 
 /** Whether the address is on this machine. @throws Error with the `variable` if it cannot be read */
 export const isLocal = (variable: string, url: string): boolean =>
-  hostsOf(variable, url).every((host) => LOOPBACK.test(host));
+  hostsOf(variable, url).every((host) => host.startsWith('/') || isLoopback(host));
+
+/** Whether a host of a URL is this machine. */
+export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host);
 
 export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';

@@ -32,7 +32,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
   const creating =
     'copy database and documents to a folder, also while servers run. A backup replaces that of the folder, and copies only ' +
     'the documents that the folder lacks';
-  addCommand(backup, 'create', creating, [`--to ${FOLDER}`, `--to ${FOLDER} --with-keys`], '', true)
+  addCommand(backup, 'create', creating, [`--to ${FOLDER}`, `--to ${FOLDER} --with-keys`], { isDefault: true })
     .requiredOption('--to <folder>', 'the folder, which only its owner can read; created if missing')
     .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
     .option(...PG_BIN)

@@ -1,5 +1,5 @@
 import { endsWithin } from '../../adapters/endsWithin.js';
-import { errorCode, reasonOf } from '../../failures.js';
+import { lastLine } from '../../failures.js';
 
 /** The result of a check, without secrets and health data. */
 interface Result {
@@ -29,24 +29,21 @@ export const warning = (message: string, remedy: string): Result => ({ level: 'w
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
 /** The findings of all checks, in their order. Never rejects: an error is a failure of its check. */
-export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
-  return (await Promise.all(checks.map(runCheck))).flat();
+export async function runChecks(checks: readonly Check[], timeoutMs = CHECK_TIMEOUT_MS): Promise<Finding[]> {
+  return (await Promise.all(checks.map((check) => runCheck(check, timeoutMs)))).flat();
 }
 
-async function runCheck({ name, remedy, run }: Check): Promise<Finding[]> {
+async function runCheck({ name, remedy, run }: Check, timeoutMs: number): Promise<Finding[]> {
   let results: Result[] = [];
   try {
     const work = run().then((result) => (results = [result].flat()));
-    const isInTime = await endsWithin(CHECK_TIMEOUT_MS, work);
-    if (!isInTime) results = [failure(`There is no answer within ${CHECK_TIMEOUT_MS / 1000} s.`, remedy)];
+    const isInTime = await endsWithin(timeoutMs, work);
+    if (!isInTime) results = [failure(`There is no answer within ${timeoutMs / 1000} s.`, remedy)];
   } catch (error) {
     results = [failure(`${causeOf(error)}.`.replace(/\.\.$/, '.'), remedy)];
   }
   return results.map((result) => ({ check: name, ...result }));
 }
 
-/** The reason of an error. A refused connection to several addresses has a code but no message. */
-export function causeOf(error: unknown): string {
-  const code = errorCode(error instanceof Error ? (error.cause ?? error) : error);
-  return reasonOf(error) || (typeof code === 'string' ? code : 'unknown error');
-}
+/** The reason of an error on one line. */
+export const causeOf = (error: unknown): string => lastLine(error instanceof Error ? (error.cause ?? error) : error);

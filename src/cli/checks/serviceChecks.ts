@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
+import { isLoopback } from '../../adapters/database/databaseUrl.js';
 import { freeBytes, makeDataDir } from '../../adapters/dataDir.js';
 import { connectRedis } from '../../adapters/limits/redisClient.js';
 import { openObjectStore } from '../../adapters/objects/openObjectStore.js';
@@ -185,9 +186,6 @@ function redis(url: string): Check {
   };
 }
 
-/** Local addresses need no TLS. */
-const LOCAL = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
-
 function baseUrl(config: Config): Check {
   const url = config.baseUrl ?? localUrl(config);
   const remedy = 'Start the server, or correct BASE_URL, its DNS entry and the proxy.';
@@ -209,7 +207,7 @@ function baseUrl(config: Config): Check {
     name: 'base URL',
     remedy,
     async run() {
-      const isProtected = url.startsWith('https:') || LOCAL.test(url);
+      const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
       const plain = warning(
         `${url} is plain HTTP: tokens are not protected.`,
         `Let BASE_URL be https (${INSTALL}#proxy).`,

@@ -19,7 +19,7 @@ import { action } from './encounterActions.js';
 import { step, type Action, type Given, type Snapshot } from './encounterModel.js';
 
 /** Each run draws new lives; LIVES=2000 draws more of them. */
-const runs = Number(process.env['LIVES'] ?? 300);
+const runs = Number(process.env['LIVES'] ?? 120);
 const lanes = 4;
 /** Tenants that one transaction creates. */
 const batch = 50;

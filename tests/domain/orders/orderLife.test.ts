@@ -37,7 +37,7 @@ import {
 } from './orderModel.js';
 
 /** Each run draws new lives; LIVES=5000 draws more of them. */
-const runs = Number(process.env['LIVES'] ?? 1_000);
+const runs = Number(process.env['LIVES'] ?? 250);
 const lanes = 4;
 /** Tenants that one transaction creates. */
 const batch = 50;

@@ -142,8 +142,8 @@ it('an order of free treatments is created as paid (scenario D)', async () => {
 
 // Compares random payments and refunds of an order with a model in cents.
 
-/** The number of orders; LIVES=300 tests more of them. */
-const lives = Number(process.env['LIVES'] ?? 15);
+/** The number of orders; MONEY_LIVES=300 tests more of them. */
+const lives = Number(process.env['MONEY_LIVES'] ?? 15);
 const TOTAL = 25_500;
 
 type Step = { readonly kind: 'pay' | 'refund'; readonly cents: number; readonly paymentIndex: number };

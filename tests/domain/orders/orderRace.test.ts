@@ -12,7 +12,7 @@ import { claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from
 // came first.
 
 /** Races of each kind; `RACES=1000` runs more. */
-const races = Number(process.env['RACES'] ?? 200);
+const races = Number(process.env['RACES'] ?? 64);
 /** Races at a time. */
 const lanes = 4;
 
