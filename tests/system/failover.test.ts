@@ -33,15 +33,18 @@ suite('a primary with a synchronous standby', () => {
     await db.close();
   });
 
-  it('a commit that only the primary has is reported as unknown, and is no longer doubtful once the standby has it', async () => {
-    const impatient = openDatabase(url, { timeoutMs: 1_000 });
+  it('a commit whose wait for the standby is cancelled is reported as unknown, and is no longer doubtful once the standby has it', async () => {
+    const impatient = openDatabase(url, { timeoutMs: 20_000 });
     const insert = () =>
       impatient.transaction(async ({ everyTenant }) => ({
         result: await everyTenant.run`CREATE TABLE doubt ()`,
         last: null,
       }));
     await postgres.standby().stop();
-    await expect(insert()).rejects.toThrow(UnknownOutcome);
+    const outcome = expect(insert()).rejects.toThrow(UnknownOutcome);
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    while ((await sqlOn(url, cancel)).length === 0);
+    await outcome;
     await postgres.standby().start();
     await postgres.synchronous();
     await expect(insert()).rejects.toMatchObject({ code: '42P07' });

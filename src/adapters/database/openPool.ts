@@ -23,7 +23,7 @@ export function openPool(config: PoolConfig): Pool {
 const READ_ONLY = '25006';
 
 /**
- * PostgreSQL's function that warns when a timeout ends its wait for a synchronous standby. It then reports success, although
+ * PostgreSQL's function that warns when its wait for a synchronous standby is cancelled (`pg_cancel_backend`). It then reports success, although
  * a failover would lose the commit: the caller must not learn that success, so its statement fails with the connection.
  */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
