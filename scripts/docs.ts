@@ -20,10 +20,14 @@ const template = 'openapi/docs-template.hbs';
 /** Redoc shows Mermaid as code, so diagrams become images, which the page's policy allows as data. */
 const withDiagrams = (markdown: string): string =>
   markdown.replaceAll(/```mermaid\n([\s\S]*?)```/g, (_, diagram: string) => {
-    const alt = diagram.trim().split('\n').slice(1).join(';').replaceAll('[*]', 'start').replaceAll('-->', 'to');
+    const transitions = [...diagram.matchAll(/^ *(.*) --> (.*)$/gm)].map(([, from, to]) => `${from} to ${to}`);
+    const alt = transitions.join('; ').replaceAll('[*]', 'start');
     const images = Object.entries(SCHEMES).map(([scheme, colors]) => {
       // The page's policy would block a remote font.
-      const svg = renderMermaidSVG(diagram, colors).replaceAll(/^ *@import .*$/gm, '');
+      const svg = renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors }).replaceAll(
+        /^ *@import .*$/gm,
+        '',
+      );
       const data = Buffer.from(svg).toString('base64');
       return `<img class="${scheme}" alt="States: ${alt}" src="data:image/svg+xml;base64,${data}" />`;
     });
@@ -32,13 +36,18 @@ const withDiagrams = (markdown: string): string =>
 
 /** Colors of diagrams. The template hides the images of the other scheme. */
 const SCHEMES = {
-  light: { transparent: true, bg: '#ffffff', fg: '#27272a', muted: '#52525b', line: '#71717a' },
-  dark: { transparent: true, bg: '#22242b', fg: '#e8e8ee', muted: '#c4c4cc', line: '#9a9aa5' },
+  light: { bg: '#ffffff', fg: '#27272a', muted: '#52525b', line: '#71717a' },
+  dark: { bg: '#22242b', fg: '#e8e8ee', muted: '#c4c4cc', line: '#9a9aa5' },
 };
 
 /** Headers of nearly every response. The guide describes them once. */
 const COMMON_HEADERS = new Set([
-  ...['X-Request-Id', 'API-Version', 'RateLimit-Policy', 'RateLimit', 'Cache-Control', 'Idempotent-Replayed'],
+  'X-Request-Id',
+  'API-Version',
+  'RateLimit-Policy',
+  'RateLimit',
+  'Cache-Control',
+  'Idempotent-Replayed',
 ]);
 
 /**

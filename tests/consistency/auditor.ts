@@ -26,7 +26,10 @@ const attemptsOf = (intents: readonly Intent[]): { intent: Intent; attempt: Atte
   intents.flatMap((intent) => intent.attempts.map((attempt) => ({ intent, attempt })));
 const name = ({ operation, client }: Intent, { requestId }: Attempt): string =>
   `${operation} of ${client.name} (${requestId})`;
-const repeated = <T>(values: readonly T[]): T[] => values.filter((value, index) => values.indexOf(value) !== index);
+function repeated<T>(values: readonly T[]): T[] {
+  const last = new Map(values.map((value, index) => [value, index]));
+  return values.filter((value, index) => last.get(value) !== index);
+}
 
 /** Statuses and codes that no careful client may see (R-02, R-04, R-68). */
 function answers({ intents, tenant }: Case): string[] {

@@ -60,7 +60,7 @@ export interface History {
   answers(): number;
   /** Sends one request to a server. Appends it to the file when it has ended. */
   attempt(baseUrl: string, intent: Intent, requestId: string): Promise<Attempt>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -108,7 +108,7 @@ export function openHistory(file: string): History {
       stream.write(`${JSON.stringify({ startedAt, client: client.name, ...shown, ...attempt })}\n`);
       return attempt;
     },
-    close: () => void stream.end(),
+    close: () => new Promise((resolve) => stream.end(resolve)),
   };
 }
 

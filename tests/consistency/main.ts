@@ -41,6 +41,8 @@ for (let seed = first; seed < first + number('SEEDS', 3); seed += 1) {
   const options: RunOptions = { seed, operations, only, servers: 2, withFaults: process.env['FAULTS'] !== 'off' };
   const run = await runSeed(cluster, options);
   runs.push(run);
+  // After each seed, so that an interrupted run leaves a report. A part of the seeds or of the clients is none.
+  if (only === undefined && first === 1) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
   const { requests, unknown, anomalies, seconds, file } = run;
   print(
     `seed ${seed}: ${requests} requests, ${unknown} without an answer, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s`,
@@ -54,6 +56,4 @@ for (let seed = first; seed < first + number('SEEDS', 3); seed += 1) {
   );
 }
 await cluster.close();
-// A part of the seeds or of the clients is no report.
-if (only === undefined && first === 1) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
 process.exit(runs.some(({ anomalies }) => anomalies.length > 0) ? 1 : 0);

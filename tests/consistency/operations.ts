@@ -200,7 +200,7 @@ const partner: readonly (readonly [number, Action])[] = [
       additionalNotes: random.uuid(),
     })),
   ],
-  [5, setShipTo],
+  [12, setShipTo],
   [4, getOrder],
   [4, () => read('listEncounters', '/encounters?limit=10')],
   [6, ({ cursor }) => read('listEvents', `/events?limit=50${cursor === undefined ? '' : `&after=${cursor}`}`)],

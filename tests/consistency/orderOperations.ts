@@ -33,7 +33,7 @@ const fulfil = onOrder('recordFulfilment', '/fulfilments', ({ random }, _order, 
     String(fulfilment.status)
   ];
   const status =
-    random.chance(0.75) && next ? next : random.pick(['accepted', 'shipped', 'delivered', 'exception', 'cancelled']);
+    random.chance(0.85) && next ? next : random.pick(['accepted', 'shipped', 'delivered', 'exception', 'cancelled']);
   return { pharmacyId, status, ...(random.chance(0.5) ? { treatmentIds: [treatmentId] } : {}) };
 });
 

@@ -107,8 +107,14 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
     );
   };
   const plain = intents.filter(({ isForeign, isReuse }) => !isForeign && !isReuse);
-  const about = (field: 'encounter' | 'order' | 'patient' | 'document', value: unknown) =>
-    plain.filter((intent) => intent[field] === value).flatMap((intent) => opsOf(intent));
+  const byRecord = new Map<unknown, Intent[]>();
+  for (const intent of plain) {
+    for (const record of [intent.encounter, intent.order, intent.patient, intent.document]) {
+      if (record !== undefined) byRecord.set(record, [...(byRecord.get(record) ?? []), intent]);
+    }
+  }
+  const about = (record: unknown): Op[] => (byRecord.get(record) ?? []).flatMap((intent) => opsOf(intent));
+  const orders = new Map([...ordersOf(plain)].map((order) => [order[1].encounter_id, order]));
   const rows = rowsOf(plain);
   const itemOfTreatment = new Map(tenant.treatments.map(({ id, item }) => [id, item]));
   const reviews = plain.filter(({ operation }) => operation === 'submitReview');
@@ -130,7 +136,7 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
     const chart = (op: Op): Op => (op.kind === 'getChart' && op.body ? { ...op, body: op.body.encounter } : op);
     const denials = reviews.filter((intent) => isDenial(intent, number, patientId));
     const elsewhere = denials.flatMap((intent) => effects(opsOf(intent, 'deniedElsewhere')));
-    const ops = [...about('encounter', number).map(chart), ...(rows.get(number) ?? []), ...elsewhere];
+    const ops = [...about(number).map(chart), ...(rows.get(number) ?? []), ...elsewhere];
     search(
       `encounter ${number}`,
       String(number),
@@ -140,7 +146,7 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
       'encounter.created',
     );
 
-    const order = [...ordersOf(plain)].find(([, seen]) => seen.encounter_id === number);
+    const order = orders.get(number);
     if (!order) continue;
     const [orderNo, { lines }] = order;
     const treatments = lines.flatMap(
@@ -149,29 +155,22 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
     const initial: OrderState = {
       ...{ status: '', lines: {}, payments: {}, held: 0, cancelReason: null, shipTo: input.shipTo?.name ?? null },
     };
-    const causes = plain.filter(
-      ({ operation, encounter }) => encounter === number && /submitReview|revokeApprovals/.test(operation),
+    const causes = (byRecord.get(number) ?? []).filter(({ operation }) =>
+      /submitReview|revokeApprovals/.test(operation),
     );
     const ends = causes.flatMap((intent) => effects(opsOf(intent)));
-    const orderOps = [...about('order', orderNo), ...(rows.get(orderNo) ?? []), ...ends, ...elsewhere];
+    const orderOps = [...about(orderNo), ...(rows.get(orderNo) ?? []), ...ends, ...elsewhere];
     search(orderNo, orderNo, orderModel(treatments), initial, orderOps);
   }
   for (const intent of plain) {
     const id = success(intent)?.body?.user_id;
     if (intent.operation === 'createPatient' && id) {
-      const ops = about('patient', id).filter(({ kind }) => /etPatient|updatePatient/.test(kind));
+      const ops = about(id).filter(({ kind }) => /etPatient|updatePatient/.test(kind));
       search(`patient ${id}`, id, patientModel, newPatientState, ops, 'patient.created');
     }
     const document = intent.operation === 'uploadPatientDocument' && success(intent)?.body.documentId;
     if (document)
-      search(
-        `document ${document}`,
-        document,
-        documentModel,
-        { reason: null },
-        about('document', document),
-        'document.created',
-      );
+      search(`document ${document}`, document, documentModel, { reason: null }, about(document), 'document.created');
   }
   return anomalies;
 }

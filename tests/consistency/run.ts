@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -46,16 +46,27 @@ export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Ru
     historyFile: file,
     servers: options.servers,
   });
+  let isKept = true;
   try {
     await subscribe(world);
     const faults = startFaults(world, options);
     const scenes = await runLoad(world, options);
     const injected = await faults.stop();
     const cases: Case[] = [];
-    for (const scene of scenes) cases.push(await collect(world, scene));
+    const unread: string[] = [];
+    for (const scene of scenes) {
+      const collected = await collect(world, scene).catch((error: unknown) => String(error));
+      if (typeof collected === 'string') unread.push(collected);
+      else cases.push(collected);
+    }
     const { fault } = await world.verifyAudit();
     const judged = Date.now();
-    const anomalies = [...audit(cases), ...(fault ? [`the audit's chain of hashes: ${JSON.stringify(fault)}`] : [])];
+    const anomalies = [
+      ...unread,
+      ...audit(cases),
+      ...(fault ? [`the audit's chain of hashes: ${JSON.stringify(fault)}`] : []),
+    ];
+    isKept = anomalies.length > 0;
     const attempts = world.history.intents.flatMap((intent) => intent.attempts);
     return {
       ...{ seed: options.seed, requests: attempts.length, faults: injected, anomalies, file },
@@ -64,8 +75,9 @@ export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Ru
       auditSeconds: (Date.now() - judged) / 1_000,
     };
   } finally {
-    world.history.close();
+    await world.history.close();
     await world.close();
+    if (!isKept) await rm(folder, { recursive: true });
   }
 }
 
@@ -132,5 +144,5 @@ async function read(world: World, client: Client, operation: string, path: strin
     if (intent.attempts.some(isAnswer)) break;
     await delay(250);
   }
-  throw new Error(`${operation} ${path} did not work after the run: ${world.errors().slice(-2_000)}`);
+  throw new Error(`${operation} ${path} did not work after the run: ${world.errors()}`);
 }

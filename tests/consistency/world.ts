@@ -107,7 +107,11 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
       await db.close();
       return verified;
     },
-    errors: () => processes.map((server) => server.stderr()).join(''),
+    errors: () =>
+      processes
+        .map((server) => server.stderr())
+        .join('')
+        .slice(-2_000),
     async close() {
       for (const { child, ended } of servers) {
         child.kill('SIGKILL');

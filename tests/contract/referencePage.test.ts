@@ -149,7 +149,7 @@ inBrowser('the reference in a browser', () => {
     };
     for (const [term, section] of Object.entries(sections)) {
       await page.click(input, { count: 3 });
-      await page.type(input, term);
+      await page.keyboard.sendCharacter(term);
       const first = `document.querySelector('[data-component-name="Search/SearchItem"]')?.getAttribute('href')`;
       await page.waitForFunction(`${first}?.startsWith('#/section/errors/${section}')`);
     }

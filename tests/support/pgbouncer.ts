@@ -28,7 +28,8 @@ export function hasPgBouncer(): boolean {
 export async function startPgBouncer(serverUrl: string, connectQuery = POOLER_SETTINGS): Promise<Pooler> {
   const folder = await mkdtemp(join(tmpdir(), 'ces-pooler-'));
   const [port, { hostname, port: serverPort, username, password }] = [await freePort(), new URL(serverUrl)];
-  const user = `user=${username} password=${decodeURIComponent(password)}`;
+  // An empty password would end the line.
+  const user = `user=${username}${password && ` password=${decodeURIComponent(password)}`}`;
   const file = join(folder, 'pgbouncer.ini');
   const lines = [
     '[databases]',
