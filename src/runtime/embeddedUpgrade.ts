@@ -1,0 +1,38 @@
+import { copyRows } from '../adapters/database/copyRows.js';
+import { checkSchema } from '../adapters/database/migrations.js';
+import { withClient } from '../adapters/database/withClient.js';
+import { migrateDatabase } from './serviceDatabase.js';
+
+interface EmbeddedUpgrade {
+  readonly dataDir: string;
+  readonly log: (message: string) => void;
+  /** A build whose packages have PostgreSQL of the data's major version. */
+  readonly from: string;
+  /** Is called with the address of the new database when its rows are complete. */
+  record(url: string): Promise<void>;
+}
+
+/**
+ * Moves the data of the embedded PostgreSQL to this build's major version (D-314).
+ * @returns as `upgradeCluster`. @throws Error while a server uses the data, or if their schema is of a later build
+ */
+export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {
+  // Servers with DATABASE_URL never load the embedded database.
+  const { upgradeCluster } = await import('../embedded/upgradeCluster.js');
+  return upgradeCluster({
+    ...options,
+    async fill(previous, next, file) {
+      for (const { url: ownerUrl, serviceUrl: url } of [previous, next]) await migrateDatabase({ ownerUrl, url });
+      // Migrating leaves a newer schema as it is.
+      if ((await checkSchema(previous.url)).state !== 'current') throw new Error('The schema is of a later build.');
+      const rows = await copyRows(previous.url, next.url, file);
+      await record(next.url);
+      await withClient({ connectionString: next.url }, async (client) => {
+        await client.query('ANALYZE');
+        // Without it, stopping takes as long as writing the rows.
+        await client.query('CHECKPOINT');
+      });
+      return rows;
+    },
+  });
+}
