@@ -165,7 +165,7 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
-generated/client/package/package.json: generated/.fresh scripts/client.ts $(shell find src/client -type f)
+generated/client/package/package.json: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
 	@echo 'Packing the client …'
 	$(call quietly,$(TSX) scripts/client.ts)
 

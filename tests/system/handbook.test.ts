@@ -15,7 +15,7 @@ const cwd = fileURLToPath(packageRoot);
 /** The handbook's commands for roles and signing keys, as one script. */
 async function steps(): Promise<string> {
   const keys = await commandsOf('install.md', '## Signing keys', '## Build and start');
-  const blocks = [...(await commandsOf('database.md')), ...keys];
+  const blocks = [...(await commandsOf('database.md', '## Roles', '## Standbys')), ...keys];
   return ['set -e', ...blocks, 'echo "$DATABASE_URL"'].join('\n');
 }
 
