@@ -41,11 +41,15 @@ async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Pro
 async function sendRequests(baseUrl: string): Promise<void> {
   const { socket } = await openConnection({ baseUrl });
   const request = requestBytes({ target: '/healthz' });
-  let answered = 0;
-  socket.on('data', (chunk: Buffer) => (answered += chunk.toString('latin1').split('HTTP/1.1 200').length - 1));
-  for (let sent = 100; sent <= REQUESTS; sent += 100) {
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+  for (let sent = 0; sent < REQUESTS; sent += 100) {
+    received = '';
     socket.write(Buffer.concat(Array<Buffer>(100).fill(request)));
-    while (answered < sent) await once(socket, 'data', { signal: AbortSignal.timeout(10_000) });
+    // Counted in all that arrived: a chunk may end within a status line.
+    while (received.split('HTTP/1.1 200').length <= 100) {
+      await once(socket, 'data', { signal: AbortSignal.timeout(10_000) });
+    }
   }
   socket.destroy();
 }
