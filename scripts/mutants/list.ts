@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'payment-above-balance',
     guarantee: 'A payment above the balance is rejected.',
-    search: 'paidAmt.greaterThan(order.grandTotal)',
+    search: 'balanceOf(order).lessThan(amount)',
     replacement: 'false',
     tests: ['/recordPayment.test'],
   },
@@ -230,8 +230,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'body-limit',
     guarantee: 'A body of more than 256 KiB gets 413 from every operation.',
-    search: '256 * 1024',
-    replacement: '512 * 1024',
+    search: 'BODY_LIMIT = 256 * 1024',
+    replacement: 'BODY_LIMIT = 512 * 1024',
     tests: ['/hostileBodies.test'],
   },
   {
