@@ -16,7 +16,7 @@ export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** Permissive: they demand a notice at most. */
+/** Permissive: they demand no more than a notice. */
 const allowed = [
   '0BSD',
   'Apache-2.0',

@@ -249,7 +249,7 @@ const pg = async (program: string, ...args: string[]): Promise<string> =>
   });
 
   const withS3 = hasS3Server() ? it : it.skip;
-  withS3('whose restore was interrupted keeps servers from starting until the restore is repeated', async () => {
+  withS3('whose restore was interrupted makes a server refuse to start until the restore is repeated', async () => {
     const s3 = await startS3Server();
     const environment = { ...environmentOf('ces_again', 'again'), ...s3.environment };
     const restore = (given: typeof environment) => runProgram(given, 'restore', '--from', folder(BACKUP));

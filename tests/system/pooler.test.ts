@@ -15,7 +15,7 @@ import { newCredentials } from './servers.js';
   let db: Database;
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Not that of the service.
+    // Differs from the service's TimeZone.
     await rowsOf(
       adminUrl(),
       `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET TimeZone = 'America/Chicago'`,

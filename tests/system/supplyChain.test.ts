@@ -46,7 +46,7 @@ describe('the bill of materials', () => {
     expect(await listed()).toEqual([...licencesOf(await readLockFile()).keys()].sort());
   });
 
-  it('of the image lists packages that tools need, too, and leaves out tools and optional packages', async () => {
+  it('lists for the image the packages that tools need, too, and leaves out tools and optional packages', async () => {
     const names = (await listed('--omit=optional')).map((name) => name.replace(/@[^@]+$/, ''));
     expect(names).toEqual(expect.arrayContaining(['express', 'pg', 'semver', 'undici-types']));
     expect(names.filter((name) => /^(prisma|react|jest|typescript|@opentelemetry\/sdk-node)$/.test(name))).toEqual([]);

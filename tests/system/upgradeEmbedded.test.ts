@@ -126,7 +126,7 @@ async function contentOf(url: string) {
     expect(await contentOf(url)).toEqual(before);
   });
 
-  it('are complete after a repetition if the upgrade is killed between renaming the old and the new ones', async () => {
+  it('are complete on repetition after a kill between the two renames', async () => {
     await rename(dataOf('data'), dataOf('data.new'));
     expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('has an interrupted upgrade');
     expect(await runJson(environment(), ...UPGRADE)).toMatchObject({ from: null, kept: null });

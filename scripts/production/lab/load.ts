@@ -55,7 +55,7 @@ const isRetryable = (status: number, code: unknown): boolean =>
 export interface Tenant {
   /** Sends requests at a constant rate while the work runs, and until every acknowledgement is in. */
   during(work: () => Promise<unknown>): Promise<Line>;
-  /** What must hold after all scenarios: feed, webhooks and audit. */
+  /** The state of feed, webhooks and audit after all scenarios. */
   verdict(): Promise<string>;
 }
 
