@@ -51,12 +51,19 @@ const RETRY = 500;
 const isRetryable = (status: number, code: unknown): boolean =>
   status >= 500 || status === NO_RESPONSE || code === 'idempotency_in_progress';
 
+/** After all scenarios. */
+interface Verdict {
+  readonly text: string;
+  /** Whether the feed has no gap and the audit no fault. */
+  readonly isSound: boolean;
+}
+
 /** The tenant of the lab, whose requests an auditor checks. */
 export interface Tenant {
   /** Sends requests at a constant rate while the work runs, and until every acknowledgement is in. */
   during(work: () => Promise<unknown>): Promise<Line>;
   /** The state of feed, webhooks and audit after all scenarios. */
-  verdict(): Promise<string>;
+  verdict(): Promise<Verdict>;
 }
 
 /** Half of the requests read; the others create a patient, its encounter and, each tenth time, a document. */
@@ -110,14 +117,16 @@ export async function openTenant({ baseUrl, db, fileUrl, receiver }: Lab, perSec
       );
       underWay.add(each);
     }, 1_000 / perSecond);
+    const begun = Date.now();
     await work().finally(() => clearInterval(timer));
+    const ended = Date.now();
     await Promise.all(underWay);
-    return { ...figuresOf(seen), ...(await audit(db, acknowledged)) };
+    return { ...figuresOf(seen, begun, ended), ...(await audit(db, acknowledged)) };
   };
   return { during, verdict: () => verdictOf(db, tenantId, receiver) };
 }
 
-function figuresOf(seen: readonly Request[]) {
+function figuresOf(seen: readonly Request[], begun: number, ended: number) {
   const others: Record<string, number> = {};
   const isOk = (status: number): boolean => status >= 200 && status < 300;
   for (const { status } of seen) {
@@ -126,7 +135,7 @@ function figuresOf(seen: readonly Request[]) {
     others[name] = (others[name] ?? 0) + 1;
   }
   const successes = seen.filter(({ status }) => isOk(status)).map(({ endedAt }) => endedAt);
-  const gaps = successes.slice(1).map((endedAt, index) => endedAt - (successes[index] ?? endedAt));
+  const gaps = [...successes, ended].map((time, index) => time - (successes[index - 1] ?? begun));
   return {
     requests: seen.length,
     ok: successes.length,
@@ -143,7 +152,7 @@ async function audit({ everyTenant }: Database, acknowledged: Readonly<Record<st
     SELECT ((SELECT count(*) FROM client WHERE id = ANY (${client}::uuid[]))
         + (SELECT count(*) FROM encounter WHERE encounter_no = ANY (${encounter}::bigint[]))
         + (SELECT count(*) FROM document WHERE id = ANY (${document}::uuid[])))::int AS stored,
-      (SELECT count(*) - count(DISTINCT patient_id) FROM encounter)::int AS twice`;
+      (SELECT count(*) - count(DISTINCT patient_id) FROM encounter WHERE patient_id = ANY (${client}::uuid[]))::int AS twice`;
   const all = client.length + encounter.length + document.length;
   return { acknowledged: all, lost: all - (row?.stored ?? 0), twice: row?.twice ?? 0 };
 }
@@ -151,7 +160,7 @@ async function audit({ everyTenant }: Database, acknowledged: Readonly<Record<st
 /** Seconds for the last webhooks: a retry comes after a minute. */
 const WEBHOOK_SECONDS = 120;
 
-async function verdictOf(db: Database, tenantId: string, { received }: Lab['receiver']) {
+async function verdictOf(db: Database, tenantId: string, { received }: Lab['receiver']): Promise<Verdict> {
   const [feed] = await db.of(tenantId).rows<{ events: number; gaps: number }>`
     SELECT count(*)::int AS events, (max(position) - min(position) + 1 - count(*))::int AS gaps FROM event
     WHERE tenant_id = ${tenantId}`;
@@ -165,9 +174,10 @@ async function verdictOf(db: Database, tenantId: string, { received }: Lab['rece
   const context = systemContext(db);
   await addCheckpoints(context);
   const { rows, fault } = await verifyAudit(context);
-  return [
+  const text = [
     `feed: ${events} events, ${gaps} gaps`,
     `webhooks: ${delivered()} of ${events} delivered; ${waiting} wait, the next one for ${seconds ?? 0} s`,
     `audit: ${rows} rows, ${fault ?? 'intact'}`,
   ].join('\n');
+  return { text, isSound: gaps === 0 && fault === null };
 }

@@ -1,6 +1,7 @@
 /**
  * `make lab`: a deployment on several machines, as processes on loopback, under load while one fault after the other happens.
- * Prints what callers saw and what an auditor of acknowledged changes found. Fails if one is lost or stored twice.
+ * Prints what callers saw and what an auditor of acknowledged changes found. Fails if one is lost or stored twice, if the
+ * feed has a gap, or if the audit has a fault.
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -51,7 +52,9 @@ const run = async (): Promise<void> => {
     report(name, line);
     if (line.lost + line.twice > 0) process.exitCode = 1;
   }
-  print(await tenant.verdict());
+  const { text, isSound } = await tenant.verdict();
+  print(text);
+  if (!isSound) process.exitCode = 1;
 };
 await Promise.race([run(), interrupted])
   .catch((error: unknown) => {
