@@ -3,14 +3,16 @@
  * temporary embedded database. Writes scripts/upgrade/RESULTS.md. Exits with 1 if a figure misses its limit.
  */
 import { randomInt } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import { withClient } from '../../src/adapters/database/withClient.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import type { Credentials } from '../../tests/support/factories.js';
+import { rowsOf } from '../../tests/support/migrations.js';
+import { temporaryDataDir } from '../../tests/support/postgres.js';
 import { killServers, startBuild } from '../../tests/support/serverProcess.js';
 import { startUpgradeLoad, WRITES_PER_SECOND, type Figures } from './load.js';
 import { buildRelease, releaseIn, type Release } from './releases.js';
@@ -19,7 +21,7 @@ const ROWS = Number(process.env['UPGRADE_ROWS'] ?? 100_000);
 const PHASE_MS = Number(process.env['UPGRADE_PHASE_MS'] ?? 10_000);
 const READ_MS = Number(process.env['UPGRADE_READ_MS'] ?? 60_000);
 
-const dataDir = await mkdtemp(join(tmpdir(), 'ces-upgrade-'));
+const { dataDir, remove } = await temporaryDataDir();
 const head = releaseIn('this build', packageRoot);
 const old = await buildRelease('1.1.0', 'e4518e04');
 const oldest = await buildRelease('1.0.0', 'd3d9eefc');
@@ -27,27 +29,18 @@ const postgres = await openEmbeddedPostgres({ dataDir, role: 'server', log: () =
 const rows: string[] = [];
 const missed: string[] = [];
 
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, application_name: 'upgrade test' });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
-}
-
 async function createDatabase(name: string, template = 'template0'): Promise<string> {
-  await withClient(postgres.url, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+  await rowsOf(postgres.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href;
 }
 
 const folderOf = ({ version }: Release): string => join(dataDir, `data-${version}`);
 
-async function start({ folder }: Release, url: string, dataDir: string) {
+/** Starts a release with the data folder of another or the same. */
+async function start({ folder }: Release, url: string, data: Release) {
   // Outside the range of outgoing connections. Tokens name the BASE_URL, which both servers share.
   const port = String(randomInt(20_000, 30_000));
-  const place = { DATABASE_URL: url, DATA_DIR: dataDir, PORT: port, BASE_URL: 'http://127.0.0.1:3000' };
+  const place = { DATABASE_URL: url, DATA_DIR: folderOf(data), PORT: port, BASE_URL: 'http://127.0.0.1:3000' };
   const environment = { ...place, RATE_LIMIT: 'off' };
   const server = startBuild(folder, environment, '--demo');
   const stop = async (): Promise<void> => {
@@ -63,8 +56,8 @@ async function prepare(release: Release): Promise<string> {
   const name = `release_${release.version.replaceAll('.', '_')}`;
   const url = await createDatabase(name);
   await release.cli(url, 'migrate');
-  await (await start(release, url, folderOf(release))).stop();
-  await withClient(url, async (client) => {
+  await (await start(release, url, release)).stop();
+  await withClient({ connectionString: url }, async (client) => {
     await client.query(
       `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES ('rows', 'rows', 'live', now(), now())`,
     );
@@ -101,14 +94,12 @@ async function reportLost(
   created: Readonly<Record<'client' | 'encounter', string[]>>,
 ): Promise<void> {
   for (const [table, ids] of Object.entries(created)) {
-    const { rowCount } = await withClient(url, (client) =>
-      client.query(`SELECT FROM ${table} WHERE id = ANY ($1::uuid[])`, [ids]),
-    );
+    const stored = await rowsOf(url, `SELECT FROM ${table} WHERE id = ANY ('{${ids.join()}}')`);
     rows.push(
-      `| ${scenario} | acknowledged and lost: ${ids.length - (rowCount ?? 0)} of ${ids.length} rows of ${table} | | | | |`,
+      `| ${scenario} | acknowledged and lost: ${ids.length - stored.length} of ${ids.length} rows of ${table} | | | | |`,
     );
     process.stdout.write(`${rows.at(-1)}\n`);
-    if (rowCount !== ids.length || ids.length === 0) missed.push(`${scenario}: lost rows of ${table}`);
+    if (stored.length !== ids.length || ids.length === 0) missed.push(`${scenario}: lost rows of ${table}`);
   }
 }
 
@@ -116,7 +107,7 @@ async function reportLost(
 async function rollOver(template: string): Promise<void> {
   const scenario = '1.1.0 → this build → 1.1.0';
   const url = await createDatabase('roll_over', template);
-  let server = await start(old, url, folderOf(old));
+  let server = await start(old, url, old);
   const load = await loadOf(old, server.url);
   const phase = async (name: string, work: () => Promise<unknown> = () => delay(PHASE_MS)): Promise<void> => {
     await work();
@@ -125,7 +116,7 @@ async function rollOver(template: string): Promise<void> {
     if (figures.longest >= 1_000) missed.push(`${scenario}, ${name}: a pause of ${figures.longest.toFixed(0)} ms`);
   };
   const switchTo = async (release: Release): Promise<void> => {
-    const next = await start(release, url, folderOf(old));
+    const next = await start(release, url, old);
     load.targets.push(next.url);
     await delay(PHASE_MS / 2);
     load.targets.shift();
@@ -152,11 +143,11 @@ async function rollOver(template: string): Promise<void> {
 async function longRead(template: string): Promise<void> {
   const scenario = `1.1.0, a transaction reads for ${READ_MS / 1_000} s`;
   const url = await createDatabase('long_read', template);
-  const server = await start(old, url, folderOf(old));
+  const server = await start(old, url, old);
   const load = await loadOf(old, server.url);
   await delay(2_000);
   await load.figures();
-  const reading = withClient(url, async (client) => {
+  const reading = withClient({ connectionString: url }, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
     const tables = await client.query<{ name: string }>(
       `SELECT format('%I', relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
@@ -186,7 +177,7 @@ async function fromOldest(template: string): Promise<void> {
   rows.push(
     `| 1.0.0 → this build, servers stopped | migrate takes ${((Date.now() - begun) / 1_000).toFixed(1)} s | | | | |`,
   );
-  const server = await start(head, url, folderOf(oldest));
+  const server = await start(head, url, oldest);
   const load = await loadOf(oldest, server.url);
   await delay(PHASE_MS);
   report('1.0.0 → this build, servers stopped', 'this build', await load.figures());
@@ -202,7 +193,7 @@ try {
 } finally {
   await killServers();
   await postgres.close();
-  await rm(dataDir, { recursive: true, force: true });
+  await remove();
 }
 
 const results = `# Upgrades under load

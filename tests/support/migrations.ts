@@ -1,5 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { Client } from 'pg';
 import { applyMigration } from '../../src/adapters/database/applyMigration.js';
 import { readMigrations } from '../../src/adapters/database/migrationFile.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
@@ -56,11 +55,6 @@ export async function dropDatabases(): Promise<void> {
 
 /** The rows that a statement returns. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
+  const limits = { connectionTimeoutMillis: 5_000 };
+  return withClient({ connectionString: url, ...limits }, async (client) => (await client.query(sql)).rows);
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { withClient } from '../../src/adapters/database/withClient.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 
@@ -130,13 +130,8 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 async function query(url: string, sql: string): Promise<string[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
-  } finally {
-    await client.end();
-  }
+  const { rows } = await withClient({ connectionString: url }, (client) => client.query<{ name: string }>(sql));
+  return rows.map(({ name }) => name);
 }
 
 function serviceUrl(url: string): string {

@@ -3,8 +3,8 @@ import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { withClient } from '../../src/adapters/database/withClient.js';
 import { debianPrograms } from './debianPostgres.js';
+import { rowsOf } from './migrations.js';
 import { freePort } from './mock.js';
 import { asPostgres, part, type Part } from './part.js';
 import { temporaryDataDir } from './postgres.js';
@@ -31,13 +31,6 @@ export interface Replication {
   remove(): Promise<void>;
 }
 
-/** Runs one statement. */
-export const sqlOn = async (url: string, text: string): Promise<Record<string, unknown>[]> =>
-  withClient(
-    { connectionString: url, connectionTimeoutMillis: 5_000 },
-    async (client) => (await client.query(text)).rows,
-  );
-
 /** Starts a primary with the empty database `ces`, and its standby. */
 export async function startReplication(): Promise<Replication> {
   const { dataDir, remove: removeFolder } = await temporaryDataDir();
@@ -52,7 +45,7 @@ export async function startReplication(): Promise<Replication> {
     const options = Object.entries({ ...settings, max_connections: 200, cluster_name: name });
     const command = [join(debianPrograms, 'postgres'), '-D', folderOf(name)];
     const isReady = () =>
-      sqlOn(url.replace(/ces$/, 'postgres'), 'SELECT 1').then(
+      rowsOf(url.replace(/ces$/, 'postgres'), 'SELECT 1').then(
         () => true,
         () => false,
       );
@@ -67,7 +60,7 @@ export async function startReplication(): Promise<Replication> {
   let [primary, standby] = await Promise.all([node('one'), node('two')]);
   const synchronous = async (): Promise<void> => {
     const isSynchronous = `SELECT FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`;
-    for (; (await sqlOn(primary.url, isSynchronous)).length === 0; await delay(20));
+    for (; (await rowsOf(primary.url, isSynchronous)).length === 0; await delay(20));
   };
   const rebuildStandby = async (): Promise<void> => {
     await rm(folderOf(standby.name), { recursive: true, force: true });
@@ -83,7 +76,7 @@ export async function startReplication(): Promise<Replication> {
     'log_parameter_max_length = 0\nlog_error_verbosity = terse\n',
   );
   await primary.start();
-  await sqlOn(primary.url.replace(/ces$/, 'postgres'), 'CREATE DATABASE ces');
+  await rowsOf(primary.url.replace(/ces$/, 'postgres'), 'CREATE DATABASE ces');
   await rebuildStandby();
   return {
     primary: () => primary,
@@ -103,7 +96,7 @@ export async function startReplication(): Promise<Replication> {
 
 /** Names the standbys that must have a change before it is acknowledged. A standby refuses the change until it is promoted. */
 async function setSynchronous(url: string, names: '*' | '', first = 'SELECT'): Promise<void> {
-  await sqlOn(url, first);
-  await sqlOn(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
-  await sqlOn(url, 'SELECT pg_reload_conf()');
+  await rowsOf(url, first);
+  await rowsOf(url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+  await rowsOf(url, 'SELECT pg_reload_conf()');
 }

@@ -9,7 +9,8 @@ import { healedAfter, startLoad } from '../faults/load.js';
 import { hasDebianPostgres } from '../support/debianPostgres.js';
 import { newToken } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
-import { sqlOn, startReplication, type Replication } from '../support/replication.js';
+import { rowsOf } from '../support/migrations.js';
+import { startReplication, type Replication } from '../support/replication.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { newCredentials } from './servers.js';
 
@@ -43,7 +44,7 @@ suite('a primary with a synchronous standby', () => {
     await postgres.standby().stop();
     const outcome = expect(insert()).rejects.toThrow(UnknownOutcome);
     const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
-    while ((await sqlOn(url, cancel)).length === 0);
+    while ((await rowsOf(url, cancel)).length === 0);
     await outcome;
     await postgres.standby().start();
     await postgres.synchronous();
@@ -72,13 +73,13 @@ suite('a primary with a synchronous standby', () => {
     await healedAfter(load, Date.now());
     const seen = await load.stop();
     const created = seen.flatMap(({ created: id }) => id ?? []);
-    const stored = await sqlOn(postgres.primary().url, `SELECT FROM client WHERE id = ANY ('{${created.join(',')}}')`);
+    const stored = await rowsOf(postgres.primary().url, `SELECT FROM client WHERE id = ANY ('{${created.join(',')}}')`);
     expect(stored).toHaveLength(created.length);
     expect(seen.filter(({ status }) => status >= 300 && status !== 503)).toEqual([]);
     // The job engine has new sessions, too.
-    await sqlOn(postgres.primary().url, `SELECT graphile_worker.add_job('purge-events')`);
+    await rowsOf(postgres.primary().url, `SELECT graphile_worker.add_job('purge-events')`);
     const waiting = `SELECT FROM graphile_worker.jobs WHERE task_identifier = 'purge-events' AND run_at <= now()`;
-    while ((await sqlOn(postgres.primary().url, waiting)).length > 0);
+    while ((await rowsOf(postgres.primary().url, waiting)).length > 0);
   }, 60_000);
 
   it('answers that no host accepts changes while only a standby is left', async () => {
