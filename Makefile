@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -22,7 +22,7 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
-test: build client ## run every test (needs nothing but Node, make and the npm registry)
+test: build client ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
@@ -117,6 +117,9 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
+
+slow-tests: build client ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
+	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)

@@ -1,7 +1,23 @@
+/**
+ * Guard what few changes touch: load and faults, kills, other versions of programs, the rendered reference. CI has no time for them;
+ * `make slow-tests` runs them, and so does a command that names tests.
+ */
+const slow = [
+  'tests/client/(generators|releasedContracts)',
+  'tests/consistency/',
+  'tests/consumer/dynamicMock',
+  'tests/contract/(migratedData|referencePage)',
+  'tests/faults/',
+  'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workers)',
+];
+const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
+const runsSlow = process.env['SLOW'] === '1';
+
 export default {
   rootDir: '..',
   roots: ['<rootDir>/tests'],
-  testMatch: ['**/*.test.ts'],
+  testRegex: runsSlow ? slow.map((path) => `${path}.*\\.test\\.ts$`) : ['\\.test\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', ...(runsSlow || namesTests ? [] : slow)],
   // Plain Node instead of a sandbox for each file: the service is loaded once per worker, not once per file.
   runner: '<rootDir>/tests/support/runner.js',
   // Two more than CI has cores: there are always files that wait for a process or a browser.

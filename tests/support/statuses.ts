@@ -60,7 +60,7 @@ export function isFullRun({
   shard,
 }: RunOptions): boolean {
   const patterns = [...nonFlagArgs, ...testPathPatterns.patterns, testNamePattern].filter(Boolean);
-  return patterns.length === 0 && !onlyChanged && !onlyFailures && shard === undefined;
+  return patterns.length === 0 && !onlyChanged && !onlyFailures && shard === undefined && process.env['SLOW'] !== '1';
 }
 
 const nameOf = (operationId: string, status: number): string => `${operationId} ${status}`;
