@@ -86,6 +86,7 @@ signatures: install ## verify the registry's signatures of the installed package
 
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
+	node_modules/.bin/tsc -p src/workbench
 
 fresh: generated/.fresh scripts/production/cli.md ## fail when the committed generated files are not what the sources give
 	@git diff --exit-code --stat -- generated scripts/production || \
@@ -161,11 +162,13 @@ generated/.fresh: node_modules/.installed $(CONTRACT)
 	@touch $@
 
 # Types are what `make check` looks at.
-generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*')
+generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*' ! -path 'src/workbench/*')
 generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	@echo 'Compiling the service …'
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
+	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=generated/build/workbench \
+	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 	@touch $@
 
 generated/client/package/package.json: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)

@@ -9,6 +9,7 @@ import { docsRoutes } from './http/pages/docs.js';
 import { endpointsOf } from './http/endpoint/endpoint.js';
 import { failureHandler } from './http/endpoint/errors.js';
 import { documentLinks, fileRoutes } from './http/pages/files.js';
+import { workbenchRoutes } from './http/pages/workbench.js';
 import { logWhenClosed, requestIdFor } from './http/listener/requestLog.js';
 import type { Locals, Request, Response } from './http/endpoint/route.js';
 import * as operations from './operations/index.js';
@@ -67,6 +68,7 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     next(failure);
   });
   app.use(docsRoutes(services));
+  app.use(workbenchRoutes());
   app.use('/files', fileRoutes(documentLinks(services)));
   app.use((req, res) => {
     const found = match(req.method, req.path);

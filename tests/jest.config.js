@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /**
  * Guard what few changes touch: load and faults, kills, other versions of programs, the rendered reference. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
@@ -8,7 +10,7 @@ const slow = [
   'tests/consumer/dynamicMock',
   'tests/contract/(migratedData|referencePage)',
   'tests/faults/',
-  'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workers)',
+  'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1';

@@ -2,7 +2,6 @@ import createFetchClient, {
   type Client as FetchClient,
   type ClientPathsWithMethod,
   type MaybeOptionalInit,
-  type MethodResponse,
 } from 'openapi-fetch';
 import type { paths } from '../../generated/client/contract.js';
 import { keyedOperations } from '../../generated/client/values.js';
@@ -21,16 +20,15 @@ type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: G
 
 /** The body of a successful response: JSON, or the bytes of a file; undefined if there is none. */
 export type Result<Path extends keyof paths, Method extends Methods> =
-  paths[Path] extends Record<Method, { responses: { 200: { content: infer Content } } }>
-    ? 'application/json' extends keyof Content
-      ? Body<Path, Method>
-      : Uint8Array<ArrayBuffer>
-    : Body<Path, Method>;
-type Body<Path extends keyof paths, Method extends Methods> = MethodResponse<
-  FetchClient<paths>,
-  Method,
-  Path extends PathOf<Method> ? Path : never
->;
+  paths[Path] extends Record<Method, { responses: infer Responses }>
+    ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
+    : never;
+// Not openapi-fetch's type, in which the text of an open vocabulary would be no string.
+type BodyOf<Success> = Success extends { content: infer Content }
+  ? Content extends { 'application/json': infer Json }
+    ? Json
+    : Uint8Array<ArrayBuffer>
+  : undefined;
 
 /** Calls an operation by its path. @throws ApiError if the service rejects it; the error of `fetch` */
 interface Call<Method extends Methods> {

@@ -50,6 +50,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   adapters: ['config.ts', prisma],
   // What partners get: nothing of the server.
   client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
+  // A partner's page, made of the public API.
+  workbench: ['client', 'generated/client/contract.d.ts'],
 };
 
 /** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */

@@ -5,7 +5,7 @@ const harness = useHarness();
 
 const targets = [
   ...['GET /healthz', 'GET /clinics', 'POST /oauth/token', 'GET /no/such/path'],
-  ...['GET /', 'GET /docs', 'GET /openapi.json', 'GET /files/no-link'],
+  ...['GET /', 'GET /docs', 'GET /openapi.json', 'GET /files/no-link', 'GET /workbench'],
 ];
 
 it.each(targets)(

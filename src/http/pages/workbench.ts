@@ -1,0 +1,33 @@
+import { Router } from 'express';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../packageRoot.js';
+import { sendFile } from './sendFile.js';
+
+/** Its script and style are files of this service, and it connects only to this service. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** The files that `make build` writes, by their paths. */
+const FILES = {
+  '/workbench': 'index.html',
+  '/workbench/main.js': 'main.js',
+  '/workbench/workbench.css': 'workbench.css',
+} as const;
+
+/** Serves the workbench: a page that calls the public API with the credentials of a sandbox (D-317). */
+export function workbenchRoutes(): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const [path, name] of Object.entries(FILES)) {
+    const file = fileURLToPath(new URL(`generated/build/workbench/${name}`, packageRoot));
+    router.get(path, async (_req, res) => {
+      res.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' });
+      const error = await sendFile(res, file);
+      if (!error) return;
+      // An unmet condition or range is not an error of the service.
+      if (error.status !== 412 && error.status !== 416) throw error;
+      res.status(error.status).end();
+    });
+  }
+  return router;
+}

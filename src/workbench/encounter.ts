@@ -1,0 +1,80 @@
+import type { components } from '../../generated/client/contract.js';
+import { eventLine } from './events.js';
+import { button, buttons, element, notify, part, show, table } from './page.js';
+import { showOrder } from './order.js';
+import type { Session } from './session.js';
+
+type Encounter = components['schemas']['Encounter'];
+type Simulation = components['schemas']['SimulateEncounterRequest'];
+
+const STATES = ['pending_review', 'in_review', 'awaiting_information', 'completed', 'denied', 'cancelled', 'expired'];
+const ACTIONS: readonly (readonly [text: string, body: Simulation])[] = [
+  ['Claim', { outcome: 'claim' }],
+  ['Approve all', { outcome: 'approve_all' }],
+  ['Approve all and pay', { outcome: 'approve_all', pay: true }],
+  ['Approve the first, deny the others', { outcome: 'approve_first' }],
+  ['Deny all', { outcome: 'deny_all' }],
+  ['Request information', { outcome: 'request_information' }],
+  ['No show', { outcome: 'no_show' }],
+  ['Expire', { outcome: 'expire' }],
+  ['Revoke', { outcome: 'revoke' }],
+];
+
+/** Shows an encounter with its states, events, items and order, and the provider's actions. */
+export async function showEncounter(session: Session): Promise<void> {
+  const { client, open: encounter_id } = session;
+  const title = part('encounter-title');
+  if (encounter_id === undefined) {
+    title.textContent = 'Encounter';
+    show('encounter', element('p', { class: 'muted' }, 'Choose an encounter.'));
+    return;
+  }
+  const path = { encounter_id };
+  const [encounter, { data: events }] = await Promise.all([
+    client.get('/encounters/{encounter_id}', { params: { path } }),
+    client.get('/events', { params: { query: { encounter_id, limit: 100 } } }),
+  ]);
+  const order =
+    encounter.order_no === null
+      ? null
+      : await client.get('/orders/{order_no}', { params: { path: { order_no: encounter.order_no } } });
+  // Another one may have been chosen meanwhile.
+  if (session.open !== encounter_id) return;
+  const simulate = (text: string, body: Simulation) => async () => {
+    await client.post('/sandbox/encounters/{encounter_id}/simulate', { params: { path }, body });
+    notify(`${encounter.gfe_no}: ${text}.`);
+    await session.refresh();
+  };
+  title.textContent = `${encounter.gfe_no}: ${encounter.status}`;
+  show(
+    'encounter',
+    states(encounter),
+    buttons(...ACTIONS.map(([text, body]) => button(text, simulate(text, body)))),
+    items(encounter),
+    ...(order ? [showOrder(session, order)] : []),
+    element('h3', {}, 'Timeline'),
+    element('ol', { class: 'timeline' }, ...events.map((event) => eventLine(event, session))),
+  );
+}
+
+function states({ status, claimedAt }: Encounter): HTMLElement {
+  const chips = STATES.map((state) => {
+    const isPresent = state === status;
+    const isPassed = state === 'pending_review' || (state === 'in_review' && claimedAt !== null);
+    return element('li', { 'aria-current': isPresent && 'step', class: isPassed && 'passed' }, state);
+  });
+  return element('ol', { class: 'states', 'aria-label': 'States' }, ...chips);
+}
+
+const items = ({ gfe_data }: Encounter): HTMLElement =>
+  table(
+    'Items',
+    ['Item', 'Status', 'Decided', 'Valid until', 'Remark'],
+    gfe_data.map((item) => [
+      `${item.category_name}, ${item.sub_category_name}`,
+      item.status,
+      item.decidedAt ?? '',
+      item.validUntil ?? '',
+      item.denialReason ?? item.revocationReason ?? '',
+    ]),
+  );

@@ -1,0 +1,72 @@
+import { button, element, notify, show, table } from './page.js';
+import type { Session } from './session.js';
+
+/** So that its order can be shipped. */
+const SHIP_TO = {
+  ...{
+    name: 'Workbench',
+    address1: '500 Congress Avenue',
+    city: 'Austin',
+    state: 'TX',
+    postal: '78701',
+    country: 'US',
+  },
+} as const;
+
+/** Lists the latest encounters. */
+export async function showEncounters(session: Session): Promise<void> {
+  const { data } = await session.client.get('/encounters', { params: { query: { limit: 20 } } });
+  const rows = data.map(({ encounter_id, gfe_no, status, order_no }) => [
+    button(gfe_no, () => session.show(encounter_id)),
+    status,
+    order_no ?? '',
+  ]);
+  show('encounters', table('Latest encounters', ['Number', 'Status', 'Order'], rows));
+}
+
+/** Offers to create an encounter for a patient, at a clinic, with treatments of the sandbox. */
+export async function offerEncounter(session: Session): Promise<void> {
+  const { client } = session;
+  const query = { limit: 100 };
+  const [clinics, products] = await Promise.all([
+    client.get('/clinics', { params: { query } }),
+    client.get('/tenants/products', { params: { query: { ...query, isActive: true } } }),
+  ]);
+  // A patient of the sandbox's fixtures.
+  const email = element('input', { type: 'email', value: 'jane.miller@example.com', required: true });
+  const clinic = choice(
+    clinics.data.filter(({ isActive }) => isActive).map(({ id, displayName }) => [id, displayName]),
+  );
+  const treatments = products.data.map(({ id, name }, index) => {
+    const box = element('input', { type: 'checkbox', value: id, checked: index === 0 });
+    return { box, label: element('label', {}, box, ` ${name}`) };
+  });
+  const create = async (): Promise<void> => {
+    const found = await client.get('/clients', { params: { query: { email: email.value } } });
+    const [patient] = found.data;
+    if (!patient) throw new Error(`No patient has the e-mail ${email.value}.`);
+    const body = {
+      patientId: patient.user_id,
+      clinicId: clinic.value,
+      treatmentIds: treatments.filter(({ box }) => box.checked).map(({ box }) => box.value),
+      reviewType: 'asynchronous',
+      serviceQueue: 'provider_network',
+      shipTo: SHIP_TO,
+    } as const;
+    const { encounter_id, gfe_no } = await client.post('/encounters', { body });
+    notify(`${gfe_no} was created.`);
+    await session.show(encounter_id);
+    await session.refresh();
+  };
+  const legend = element('legend', {}, 'Treatments');
+  show(
+    'new-encounter',
+    element('label', {}, "Patient's e-mail ", email),
+    element('label', {}, 'Clinic ', clinic),
+    element('fieldset', {}, legend, ...treatments.map(({ label }) => label)),
+    button('Create an encounter', create),
+  );
+}
+
+const choice = (options: readonly (readonly [value: string, text: string])[]): HTMLSelectElement =>
+  element('select', {}, ...options.map(([value, text]) => element('option', { value }, text)));

@@ -1,0 +1,54 @@
+import type { ItemOf } from '../client/lists.js';
+import { element, moment, part, table } from './page.js';
+import { ownRequests, type Session } from './session.js';
+
+type SandboxRequest = ItemOf<'/sandbox/requests'>;
+
+/** Requests that stay on the page. */
+const SHOWN = 200;
+
+/** Follows the log of the sandbox's requests, without those of this page. @returns a function that shows the new ones */
+export function followRequests(session: Session): () => Promise<void> {
+  const seen = new Map<string, SandboxRequest>();
+  const own = element('input', { type: 'checkbox' });
+  const shown = element('div', {});
+  const show = (): void => {
+    const all = [...seen.values()].filter(({ requestId }) => own.checked || !ownRequests.has(requestId));
+    const latest = all.sort((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
+    shown.replaceChildren(errors(latest), log(latest));
+  };
+  own.addEventListener('change', show);
+  part('requests').replaceChildren(element('label', {}, own, ' Also those of this page'), shown);
+  return async () => {
+    const { data } = await session.client.get('/sandbox/requests', { params: { query: { limit: 100 } } });
+    for (const request of data) seen.set(`${request.requestId} ${request.at}`, request);
+    show();
+  };
+}
+
+function errors(requests: readonly SandboxRequest[]): HTMLElement {
+  const counts = new Map<string, number>();
+  for (const { operationId, code } of requests) {
+    if (code === null) continue;
+    const kind = `${operationId} ${code}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const rows = [...counts].map(([kind, count]) => {
+    const [operation = '', code = ''] = kind.split(' ');
+    const link = element('a', { href: `/docs#/section/errors/${code}` }, code);
+    return [operation, link, String(count)];
+  });
+  return table('Errors', ['Operation', 'Code', 'Requests'], rows);
+}
+
+const log = (requests: readonly SandboxRequest[]): HTMLElement =>
+  table(
+    'Latest requests',
+    ['Time', 'Operation', 'Status', 'Request id'],
+    requests.map(({ at, operationId, status, code, requestId }) => [
+      moment(at),
+      operationId,
+      `${status} ${code ?? ''}`,
+      requestId,
+    ]),
+  );

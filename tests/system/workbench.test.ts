@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { launch, type Browser, type Page } from 'puppeteer-core';
+import { packageRoot } from '../../src/packageRoot.js';
+import { newPartner } from '../support/factories.js';
+import { useHarness } from '../support/harness.js';
+import { isThere } from '../support/optional.js';
+import { newSandbox } from '../support/sandbox.js';
+
+const harness = useHarness();
+const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const hasChromium = isThere(existsSync(chromium), 'the workbench', `${chromium} is not there; CHROMIUM may name one.`);
+const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packageRoot));
+
+(hasChromium ? describe : describe.skip)('the workbench in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--no-first-run'] });
+  }, 60_000);
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    page = await browser.newPage();
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(`${harness.baseUrl}/workbench`);
+  });
+  afterEach(() => page.close());
+
+  async function signIn({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Promise<void> {
+    await page.type('[name=clientId]', clientId);
+    await page.type('[name=clientSecret]', clientSecret);
+    await page.click('#sign-in button');
+  }
+
+  /** Waits until a part of the page shows the text. */
+  const shows = (selector: string, text: string) =>
+    page.waitForFunction(`document.querySelector('${selector}')?.textContent.includes('${text}')`);
+
+  /** Clicks the first button whose name begins like this. */
+  async function click(text: string): Promise<void> {
+    // It waits for a button that is enabled and does not move.
+    await page.locator(`::-p-xpath(//button[starts-with(., '${text}')])`).click();
+  }
+
+  it('plays an encounter from creation to refund by clicks, and shows each event', async () => {
+    await signIn(await newSandbox(harness));
+    await click('Create an encounter');
+    await shows('#encounter-title', 'pending_review');
+    await shows('#events', 'encounter.created');
+    await click('Claim');
+    await shows('.states [aria-current]', 'in_review');
+    await click('Approve all');
+    await shows('.states [aria-current]', 'completed');
+    await shows('.timeline', 'encounter.completed');
+    await shows('#events', 'order.created');
+    await click('Pay ');
+    await shows('#events', 'order.paid');
+    for (const step of ['accepted', 'shipped', 'delivered']) {
+      await click(`Mark as ${step}`);
+      await shows('#events', `fulfilment_status=${step}`);
+    }
+    await click('Refund ');
+    await shows('#events', 'order.refunded');
+    await shows('#encounter', ': refunded');
+    const { violations } = (await page
+      .evaluate(await readFile(axeFile, 'utf8'))
+      .then(() => page.evaluate('axe.run()'))) as { violations: { id: string; nodes: { html: string }[] }[] };
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(complaints).toEqual([]);
+  }, 90_000);
+
+  it('shows failed requests of the sandbox by operation and code, moves its clock and resets it', async () => {
+    const sandbox = await newSandbox(harness);
+    await signIn(sandbox);
+    await shows('#encounters', 'GFE-');
+    await fetch(`${harness.baseUrl}/encounters/999999`, { headers: { Authorization: `Bearer ${sandbox.token}` } });
+    await shows('#requests', 'getEncounterencounter_not_found1');
+    const before = await page.$eval('#clock time', (time) => time.dateTime);
+    await click('+ 30 days');
+    await page.waitForFunction(`document.querySelector('#clock time').dateTime > '${before}'`);
+    page.on('dialog', (dialog) => void dialog.accept());
+    await click('Reset the sandbox');
+    await shows('#notice', 'as it was at first');
+  }, 90_000);
+
+  it('refuses the credentials of a live tenant, and keeps no secret', async () => {
+    const live = await newPartner(harness);
+    await signIn(live);
+    await shows('#notice', 'refuses live tenants');
+    expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
+    expect(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
+  }, 60_000);
+
+  it('fits a phone in light and dark mode', async () => {
+    await signIn(await newSandbox(harness));
+    await shows('#encounters', 'GFE-');
+    for (const value of ['light', 'dark']) {
+      await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value }]);
+      await page.setViewport({ width: 390, height: 800 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    }
+  }, 60_000);
+});
