@@ -41,11 +41,12 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
   const shows = (selector: string, text: string) =>
     page.waitForFunction(`document.querySelector('${selector}')?.textContent.includes('${text}')`);
 
-  /** Clicks the first button whose name begins like this. */
-  async function click(text: string): Promise<void> {
-    // It waits for a button that is enabled and does not move.
-    await page.locator(`::-p-xpath(//button[starts-with(., '${text}')])`).click();
-  }
+  /** Clicks the first button whose name begins like this, once it is there and enabled. */
+  const click = (text: string) =>
+    page.waitForFunction(
+      `[...document.querySelectorAll('button')].some(
+        (one) => one.textContent.startsWith('${text}') && !one.disabled && (one.click(), true))`,
+    );
 
   it('plays an encounter from creation to refund by clicks, and shows each event', async () => {
     await signIn(await newSandbox(harness));
