@@ -50,8 +50,10 @@ export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Ru
   try {
     await subscribe(world);
     const faults = startFaults(world, options);
-    const scenes = await runLoad(world, options);
-    const injected = await faults.stop();
+    const load = runLoad(world, options);
+    // Also when the load fails: nothing may be injected into a world that is closed.
+    const injected = await load.then(faults.stop, faults.stop);
+    const scenes = await load;
     const cases: Case[] = [];
     const unread: string[] = [];
     for (const scene of scenes) {

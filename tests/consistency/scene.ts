@@ -2,7 +2,7 @@ import type { Tenant } from './cluster.js';
 import type { Intent, Json } from './history.js';
 import type { Random } from './random.js';
 
-/** What the clients of a tenant know of it, by responses. They share it, so that they meet at the same records. */
+/** The knowledge that clients of a tenant have of it, by responses. They share it, so that they meet at the same records. */
 export interface Scene {
   readonly tenant: Tenant;
   readonly patients: Map<string, { etag: string | null; isLimited: boolean }>;

@@ -21,6 +21,10 @@ export interface World {
   readonly database: Proxy;
   /** Between the clients and each server. */
   readonly entrances: readonly Proxy[];
+  /** Between the servers and S3, or undefined. */
+  readonly store: Proxy | undefined;
+  /** Between the servers and Redis, or undefined. */
+  readonly counters: Proxy | undefined;
   readonly receiver: Receiver;
   /** The status that the receiver of webhooks answers. */
   readonly receiving: { status: number };
@@ -41,17 +45,27 @@ export interface WorldOptions {
   readonly servers: 1 | 2;
 }
 
+/** Counted in Redis, but never reached. */
+const unlimited = Object.fromEntries(
+  ['REQUESTS', 'BURST', 'UPLOADS', 'BULK', 'TOKENS'].map((name) => [`RATE_LIMIT_${name}`, '1000000']),
+);
+
 /** Starts the servers on a new database. */
 export async function openWorld(cluster: Cluster, { root, historyFile, servers: count }: WorldOptions): Promise<World> {
   const name = await cluster.createDatabase();
   const url = Object.assign(new URL(cluster.url), { pathname: `/${name}` }).href;
   const database = await startProxy(url);
+  const { s3, redis } = cluster;
+  const store = s3 && (await startProxy(s3.account.endpoint));
+  const counters = redis && (await startProxy(redis.url));
   const files: FileHost = await startFileHost();
   const receiving = { status: 204 };
   const receiver = await startReceiver((_webhook, response) => response.writeHead(receiving.status).end());
   const environment = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: cluster.dataDir, RATE_LIMIT: 'off', DRAIN_TIMEOUT: '10' },
+    ...{ DATABASE_URL: database.url, DATA_DIR: cluster.dataDir, DRAIN_TIMEOUT: '10' },
     ...{ DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, WEBHOOK_ALLOWED_HOSTS: receiver.host },
+    ...(store ? { ...s3.environment, S3_ENDPOINT: store.url.replace(/\/$/, '') } : {}),
+    ...(counters ? { ...unlimited, RATE_LIMIT_REDIS_URL: counters.url } : { RATE_LIMIT: 'off' }),
   };
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   // The servers of one deployment accept each other's tokens.
@@ -94,6 +108,8 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
       cluster,
       database,
       entrances,
+      store,
+      counters,
       receiver,
       receiving,
     },
@@ -117,7 +133,7 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
         child.kill('SIGKILL');
         await ended;
       }
-      for (const each of [...entrances, database, receiver, files]) await each.close();
+      for (const each of [...entrances, database, store, counters, receiver, files]) await each?.close();
       await cluster.dropDatabase(name);
     },
   };
