@@ -104,7 +104,7 @@ async function collect(world: World, { tenant, encounters, orders, patients, doc
 
 async function arrivals(world: World, tenant: Tenant, reader: Client, expected: number): Promise<Case['received']> {
   const path = hookOf(tenant.id);
-  const own = () => world.receiver.received.filter((webhook) => webhook.path === path);
+  const own = () => world.accepted.filter((webhook) => webhook.path === path);
   const distinct = (): number => new Set(own().map(({ headers }) => headers['webhook-id'])).size;
   const endpoints = await read(world, reader, 'endpoints', '/webhook-endpoints');
   const id = endpoints.data.find(({ url }: Json) => url.endsWith(path))?.id;

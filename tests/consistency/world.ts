@@ -7,7 +7,7 @@ import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.j
 import { newToken } from '../support/factories.js';
 import { freePort } from '../support/mock.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
-import { startReceiver, type Receiver } from '../support/receiver.js';
+import { startReceiver, type Received, type Receiver } from '../support/receiver.js';
 import { startBuild, type ServerProcess } from '../support/serverProcess.js';
 import type { Cluster, Tenant } from './cluster.js';
 import { openHistory, type History } from './history.js';
@@ -26,6 +26,8 @@ export interface World {
   /** Between the servers and Redis, or undefined. */
   readonly counters: Proxy | undefined;
   readonly receiver: Receiver;
+  /** The webhooks that it did not refuse. */
+  readonly accepted: readonly Received[];
   /** The status that the receiver of webhooks answers. */
   readonly receiving: { status: number };
   readonly fileUrl: string;
@@ -60,7 +62,11 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
   const counters = redis && (await startProxy(redis.url));
   const files: FileHost = await startFileHost();
   const receiving = { status: 204 };
-  const receiver = await startReceiver((_webhook, response) => response.writeHead(receiving.status).end());
+  const accepted: Received[] = [];
+  const receiver = await startReceiver((webhook, response) => {
+    if (receiving.status < 300) accepted.push(webhook);
+    response.writeHead(receiving.status).end();
+  });
   const environment = {
     ...{ DATABASE_URL: database.url, DATA_DIR: cluster.dataDir, DRAIN_TIMEOUT: '10' },
     ...{ DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, WEBHOOK_ALLOWED_HOSTS: receiver.host },
@@ -112,6 +118,7 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
       counters,
       receiver,
       receiving,
+      accepted,
     },
     fileUrl: files.serve('/scan.pdf', { content: sampleFiles.pdf }),
     replace,
