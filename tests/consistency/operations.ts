@@ -119,8 +119,12 @@ const withdraw: Action = (turn) => {
 const endpoint: Action = (turn) => {
   const [id] = turn.scene.endpoints;
   if (turn.client.role === 'limited') return undefined;
-  if (id !== undefined)
-    return { operation: 'deleteWebhookEndpoint', method: 'DELETE', path: `/webhook-endpoints/${id}` };
+  if (id !== undefined) {
+    const path = `/webhook-endpoints/${id}`;
+    return turn.random.chance(0.5)
+      ? { operation: 'deleteWebhookEndpoint', method: 'DELETE', path }
+      : change(turn, 'rotateWebhookSecret', 'POST', `${path}/rotate-secret`, undefined);
+  }
   return change(turn, 'createWebhookEndpoint', 'POST', '/webhook-endpoints', { url: turn.hookUrl });
 };
 
