@@ -13,6 +13,8 @@ import { systemContext } from '../../src/runtime/systemContext.js';
 import { newCategory, newClinic, newProduct } from '../support/factories.js';
 import type { Harness } from '../support/harness.js';
 import { temporaryDataDir } from '../support/postgres.js';
+import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
+import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import type { Client } from './history.js';
 
 /** A treatment of the catalog, with amounts in cents. */
@@ -45,6 +47,10 @@ export interface Cluster {
   signal(name: NodeJS.Signals): Promise<void>;
   /** Starts it again after it was killed. */
   restart(): Promise<void>;
+  /** If this machine has its program. */
+  readonly s3: S3Server | undefined;
+  /** If this machine has its program. */
+  readonly redis: RedisServer | undefined;
   close(): Promise<void>;
 }
 
@@ -83,11 +89,15 @@ export async function openCluster(): Promise<Cluster> {
   const db = openDatabase(url(TEMPLATE));
   const tenants = await Promise.all([0, 1, 2].map((index) => seedTenant(systemContext(db), index)));
   await db.close();
+  const s3 = hasS3Server() ? await startS3Server() : undefined;
+  const redis = hasRedis() ? await startRedis() : undefined;
   let databases = 0;
   return {
     dataDir,
     tenants,
     url: postgres.url,
+    s3,
+    redis,
     async createDatabase() {
       const name = `seed_${(databases += 1)}`;
       await run(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY file_copy`);
@@ -104,7 +114,11 @@ export async function openCluster(): Promise<Cluster> {
     async restart() {
       postgres = await started();
     },
-    close: remove,
+    async close() {
+      await redis?.kill();
+      await s3?.close();
+      await remove();
+    },
   };
 }
 

@@ -182,8 +182,9 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       if (!step) return { state, events: [] };
       const { ifMatch } = op.intent;
       if (ifMatch !== undefined && ifMatch !== `"${state.version}"`) return refused('version_conflict');
-      // Reference and metadata may change in every status, so their change leaves a lapsed claim to others.
-      const isElsewhere = op.kind === 'updateEncounter' && !op.intent.input.treatmentIds;
+      // Reference and metadata may change in every status, and a denial elsewhere ends approvals: both leave a lapsed claim alone.
+      const isElsewhere =
+        op.kind === 'deniedElsewhere' || (op.kind === 'updateEncounter' && !op.intent.input.treatmentIds);
       if (!state.isLapsed || isElsewhere) return step(state, op, op.intent.input);
       const lapsed = lapse(state);
       const effect = step(lapsed.state, op, op.intent.input);

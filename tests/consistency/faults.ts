@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Proxy } from '../support/proxy.js';
 import type { RunOptions } from './run.js';
 import { randomOf } from './random.js';
 import type { World } from './world.js';
@@ -9,14 +10,21 @@ const ANSWERS = [40, 120] as const;
 /** Breaks one thing after the other while clients work, by the seed. */
 export function startFaults(world: World, { seed, withFaults }: Pick<RunOptions, 'seed' | 'withFaults'>) {
   const random = randomOf(seed, 'faults');
+  /** Its own: how many chunks pass depends on time, and must not change which faults follow. */
+  const chunks = randomOf(seed, 'chunks');
   const injected: Record<string, number> = {};
   const stopped = new AbortController();
-  const { database, entrances, cluster, receiving, history } = world;
+  const { database, entrances, store, counters, cluster, receiving, history } = world;
   const pause = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: stopped.signal }).catch(() => undefined);
   /** Resets some of the connections at a random byte of a chunk. */
   const cutSome = (probability: number) => (chunk: Buffer) =>
-    random.chance(probability) ? random.int(chunk.length) : null;
+    chunks.chance(probability) ? chunks.int(chunk.length) : null;
+  const away = async (proxy: Proxy | undefined): Promise<void> => {
+    await proxy?.cut();
+    await pause(1_500);
+    await proxy?.mend();
+  };
   const kinds: Record<string, () => Promise<unknown>> = {
     'server killed': () => world.replace(random.int(entrances.length), 'SIGKILL'),
     'server terminated': () => world.replace(random.int(entrances.length), 'SIGTERM'),
@@ -57,6 +65,14 @@ export function startFaults(world: World, { seed, withFaults }: Pick<RunOptions,
       }
       database.watch(null);
     },
+    async latency() {
+      const slow = (ms: number): void => [database, ...entrances].forEach((proxy) => proxy.slow(ms));
+      slow(10 + random.int(40));
+      await pause(1_500);
+      slow(0);
+    },
+    'S3 away': () => away(store),
+    'Redis away': () => away(counters),
     async 'receivers fail'() {
       receiving.status = 500;
       await pause(1_500);
@@ -74,6 +90,9 @@ export function startFaults(world: World, { seed, withFaults }: Pick<RunOptions,
       await kinds[kind]?.();
     }
   };
+  // Without their programs these cannot fail.
+  if (!store) delete kinds['S3 away'];
+  if (!counters) delete kinds['Redis away'];
   const running = run();
   return {
     /** Resolves when everything works again. @returns how often each fault was injected */

@@ -1,9 +1,6 @@
 import { createWriteStream } from 'node:fs';
-import type { components } from '../../generated/openapi.js';
 import { parsed } from '../support/http.js';
 
-/** The operations of the contract that a client performs. */
-export type Problem = components['schemas']['Problem'];
 /** JSON of a response, which the auditor does not trust to match the contract. */
 export type Json = any;
 
@@ -29,7 +26,7 @@ export interface Attempt {
   isReplay: boolean;
 }
 
-/** What a client wants to happen once: its attempts have one idempotency key. */
+/** A client's wish that something happens once: its attempts have one idempotency key. */
 export interface Intent {
   readonly operation: string;
   readonly client: Client;

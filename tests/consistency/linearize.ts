@@ -1,6 +1,6 @@
 import type { Intent, Json } from './history.js';
 
-/** What one record experienced: an intent, or the effect of an intent on another record. */
+/** One experience of a record: an intent, or the effect of an intent on another record. */
 export interface Op {
   readonly kind: string;
   readonly intent: Intent;

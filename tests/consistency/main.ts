@@ -1,18 +1,28 @@
 /**
  * `make consistency SEEDS=100`: plays seeds, each with faults of its own, and writes REPORT.md. `SEED=7 SEEDS=1` plays one
- * seed again; `CLIENTS=a,b` and `OPERATIONS=10` make it smaller. A seed fixes what is tried, not how requests interleave.
+ * seed again; `CLIENTS=a,b` and `OPERATIONS=10` make it smaller. A seed fixes the random draws, not how requests interleave.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { killServers } from '../support/serverProcess.js';
 import { openCluster } from './cluster.js';
 import { reportOf } from './report.js';
 import { runSeed, type Run, type RunOptions } from './run.js';
 
 const number = (name: string, fallback: number): number => Number(process.env[name] ?? fallback);
 const first = number('SEED', 1);
-const operations = number('OPERATIONS', 45);
+/** Intents of each client. */
+const OPERATIONS = 45;
+const operations = number('OPERATIONS', OPERATIONS);
 const only = process.env['CLIENTS']?.split(',');
+const count = number('SEEDS', 3);
+const withFaults = process.env['FAULTS'] !== 'off';
+/** A part of the seeds, of the clients or of the faults is no report. */
+const isWhole = only === undefined && first === 1 && count > 1 && operations === OPERATIONS && withFaults;
 const cluster = await openCluster();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void killServers().finally(() => cluster.close().finally(() => process.exit(1))));
+}
 const runs: Run[] = [];
 const print = (text: string): unknown => process.stdout.write(`${text}\n`);
 
@@ -21,10 +31,7 @@ async function minimised(failed: RunOptions): Promise<RunOptions> {
   let least = failed;
   const names = cluster.tenants.map(({ clients }) => clients.map(({ name }) => name));
   const smaller: ((options: RunOptions) => RunOptions)[] = [
-    ...[2, 2, 2].map((factor) => (options: RunOptions) => ({
-      ...options,
-      operations: Math.ceil(options.operations / factor),
-    })),
+    ...Array(3).fill((options: RunOptions) => ({ ...options, operations: Math.ceil(options.operations / 2) })),
     ...names.map((tenant) => (options: RunOptions) => {
       return { ...options, only: (options.only ?? names.flat()).filter((name) => !tenant.includes(name)) };
     }),
@@ -37,15 +44,15 @@ async function minimised(failed: RunOptions): Promise<RunOptions> {
   return least;
 }
 
-for (let seed = first; seed < first + number('SEEDS', 3); seed += 1) {
-  const options: RunOptions = { seed, operations, only, servers: 2, withFaults: process.env['FAULTS'] !== 'off' };
+for (let seed = first; seed < first + count; seed += 1) {
+  const options: RunOptions = { seed, operations, only, servers: 2, withFaults };
   const run = await runSeed(cluster, options);
   runs.push(run);
-  // After each seed, so that an interrupted run leaves a report. A part of the seeds or of the clients is none.
-  if (only === undefined && first === 1) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
+  // After each seed, so that an interrupted run leaves a report.
+  if (isWhole) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
   const { requests, unknown, anomalies, seconds, file } = run;
   print(
-    `seed ${seed}: ${requests} requests, ${unknown} without an answer, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s`,
+    `seed ${seed}: ${requests} requests, ${unknown} without a final response, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s`,
   );
   if (anomalies.length === 0) continue;
   anomalies.slice(0, 10).forEach(print);

@@ -119,42 +119,33 @@ const withdraw: Action = (turn) => {
 const endpoint: Action = (turn) => {
   const [id] = turn.scene.endpoints;
   if (turn.client.role === 'limited') return undefined;
-  if (id !== undefined)
-    return { operation: 'deleteWebhookEndpoint', method: 'DELETE', path: `/webhook-endpoints/${id}` };
+  if (id !== undefined) {
+    const path = `/webhook-endpoints/${id}`;
+    return turn.random.chance(0.5)
+      ? { operation: 'deleteWebhookEndpoint', method: 'DELETE', path }
+      : change(turn, 'rotateWebhookSecret', 'POST', `${path}/rotate-secret`, undefined);
+  }
   return change(turn, 'createWebhookEndpoint', 'POST', '/webhook-endpoints', { url: turn.hookUrl });
 };
 
 /** Reads or changes a record of another tenant, which must look like one that does not exist. */
-const trespass: Action = ({ random, client, foreign }) => {
+const trespass: Action = (turn) => {
+  const { random, client, foreign } = turn;
   const encounter = recent(random, foreign.encounters.keys());
   const order = recent(random, foreign.orders.keys());
   const patient = recent(random, foreign.patients.keys());
-  const key = random.uuid();
-  const plans: Record<Client['role'], (Omit<Plan, 'operation'> & { operation: string }) | undefined> = {
-    partner: patient ? read('getPatient', `/clients/${patient}`) : undefined,
-    limited: encounter
-      ? {
-          ...read('cancelEncounter', `/encounters/${encounter}/cancel`),
-          method: 'POST',
-          input: { reason: 'other' },
-          key,
-        }
-      : undefined,
-    provider: encounter
-      ? {
-          ...read('claimEncounter', `/encounters/${encounter}/claim`),
-          method: 'POST',
-          input: { reviewerRef: 'Dr. Other' },
-          key,
-        }
-      : undefined,
-    billing: order
-      ? { ...read('recordPayment', `/orders/${order}/payments`), method: 'POST', input: { amount: '1.00' }, key }
-      : undefined,
-    pharmacy: order ? read('getOrder', `/orders/${order}`) : undefined,
+  const plans: Record<Client['role'], Plan | undefined | 0 | ''> = {
+    partner: patient && read('getPatient', `/clients/${patient}`),
+    limited:
+      encounter && change(turn, 'cancelEncounter', 'POST', `/encounters/${encounter}/cancel`, { reason: 'other' }),
+    provider:
+      encounter &&
+      change(turn, 'claimEncounter', 'POST', `/encounters/${encounter}/claim`, { reviewerRef: 'Dr. Other' }),
+    billing: order && change(turn, 'recordPayment', 'POST', `/orders/${order}/payments`, { amount: '1.00' }),
+    pharmacy: order && read('getOrder', `/orders/${order}`),
   };
   const plan = plans[client.role];
-  return plan && { ...plan, isForeign: true };
+  return plan ? { ...plan, isForeign: true } : undefined;
 };
 
 /** Only a sandbox has these. */
@@ -212,7 +203,7 @@ const partner: readonly (readonly [number, Action])[] = [
   [2, simulate],
 ];
 
-/** What clients of a role do, by weight. */
+/** The actions of a role, by weight. */
 export const actions: Readonly<Record<Client['role'], readonly (readonly [number, Action])[]>> = {
   partner,
   limited: partner,

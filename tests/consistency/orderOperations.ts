@@ -44,7 +44,7 @@ const getDispensing: Action = ({ random, scene }) => {
 
 export const setShipTo = onOrder('setShipTo', '/ship-to', ({ random }) => shipTo(random.uuid()), 'PUT');
 
-/** What clients for billing and of pharmacies do, by weight. */
+/** The actions of clients for billing and of pharmacies, by weight. */
 export const billing: readonly (readonly [number, Action])[] = [
   [14, getOrder],
   [30, pay],

@@ -141,7 +141,7 @@ export const planted: readonly Planted[] = [
     name: 'skipped step of a fulfilment',
     file: 'domain/orders/fulfilments.ts',
     search: "pending: ['accepted', 'exception'],",
-    replacement: "pending: ['accepted', 'exception', 'delivered', 'shipped'],",
+    replacement: "pending: ['accepted', 'exception', 'delivered', 'shipped', 'cancelled'],",
   },
   {
     name: 'record of another tenant',

@@ -12,7 +12,7 @@ export function reportOf(runs: readonly Run[]): string {
   const rows = [
     ['seeds', runs.length],
     ['requests', sum(({ requests }) => requests).toLocaleString('en-US')],
-    ['requests without an answer', sum(({ unknown }) => unknown).toLocaleString('en-US')],
+    ['requests without a final response (none, or a 5xx)', sum(({ unknown }) => unknown).toLocaleString('en-US')],
     ['anomalies', sum(({ anomalies }) => anomalies.length)],
     ['minutes', (sum(({ seconds }) => seconds) / 60).toFixed(0)],
     ['seconds of the auditor', sum(({ auditSeconds }) => auditSeconds).toFixed(0)],

@@ -50,8 +50,10 @@ export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Ru
   try {
     await subscribe(world);
     const faults = startFaults(world, options);
-    const scenes = await runLoad(world, options);
-    const injected = await faults.stop();
+    const load = runLoad(world, options);
+    // Also when the load fails: nothing may be injected into a world that is closed.
+    const injected = await load.then(faults.stop, faults.stop);
+    const scenes = await load;
     const cases: Case[] = [];
     const unread: string[] = [];
     for (const scene of scenes) {
@@ -102,7 +104,7 @@ async function collect(world: World, { tenant, encounters, orders, patients, doc
 
 async function arrivals(world: World, tenant: Tenant, reader: Client, expected: number): Promise<Case['received']> {
   const path = hookOf(tenant.id);
-  const own = () => world.receiver.received.filter((webhook) => webhook.path === path);
+  const own = () => world.accepted.filter((webhook) => webhook.path === path);
   const distinct = (): number => new Set(own().map(({ headers }) => headers['webhook-id'])).size;
   const endpoints = await read(world, reader, 'endpoints', '/webhook-endpoints');
   const id = endpoints.data.find(({ url }: Json) => url.endsWith(path))?.id;

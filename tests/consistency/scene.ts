@@ -2,7 +2,7 @@ import type { Tenant } from './cluster.js';
 import type { Intent, Json } from './history.js';
 import type { Random } from './random.js';
 
-/** What the clients of a tenant know of it, by responses. They share it, so that they meet at the same records. */
+/** The knowledge that clients of a tenant have of it, by responses. They share it, so that they meet at the same records. */
 export interface Scene {
   readonly tenant: Tenant;
   readonly patients: Map<string, { etag: string | null; isLimited: boolean }>;
@@ -20,18 +20,12 @@ export function newScene(tenant: Tenant): Scene {
 }
 
 /** Remembers what a successful response shows. */
-export function learn(
-  scene: Scene,
-  { client, operation, patient, document }: Intent,
-  body: Json,
-  etag: string | null,
-): void {
+export function learn(scene: Scene, { client, operation, patient }: Intent, body: Json, etag: string | null): void {
   const { patients, documents, encounters, orders, endpoints } = scene;
   if (operation === 'createPatient') patients.set(body.user_id, { etag: null, isLimited: client.role === 'limited' });
   const known = patient && patients.get(patient);
   if (known && etag) known.etag = etag;
   if (operation === 'uploadPatientDocument' && patient) documents.set(body.documentId, patient);
-  if (operation === 'withdrawDocument' && document) documents.delete(document);
   if (operation === 'createWebhookEndpoint') endpoints.add(body.id);
   if (operation === 'deleteWebhookEndpoint') endpoints.clear();
   for (const each of body?.encounter_id && body.gfe_no && body.version ? [body] : (body?.data ?? [])) {

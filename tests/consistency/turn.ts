@@ -5,7 +5,7 @@ import { recent, type Scene } from './scene.js';
 /** An intent that a client is about to send. */
 export type Plan = Omit<Intent, 'client' | 'attempts'>;
 
-/** What a client sees when it decides. */
+/** The view of a client that decides. */
 export interface Turn {
   readonly random: Random;
   readonly client: Client;

@@ -7,7 +7,7 @@ import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.j
 import { newToken } from '../support/factories.js';
 import { freePort } from '../support/mock.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
-import { startReceiver, type Receiver } from '../support/receiver.js';
+import { startReceiver, type Received, type Receiver } from '../support/receiver.js';
 import { startBuild, type ServerProcess } from '../support/serverProcess.js';
 import type { Cluster, Tenant } from './cluster.js';
 import { openHistory, type History } from './history.js';
@@ -21,7 +21,13 @@ export interface World {
   readonly database: Proxy;
   /** Between the clients and each server. */
   readonly entrances: readonly Proxy[];
+  /** Between the servers and S3, or undefined. */
+  readonly store: Proxy | undefined;
+  /** Between the servers and Redis, or undefined. */
+  readonly counters: Proxy | undefined;
   readonly receiver: Receiver;
+  /** The webhooks that it did not refuse. */
+  readonly accepted: readonly Received[];
   /** The status that the receiver of webhooks answers. */
   readonly receiving: { status: number };
   readonly fileUrl: string;
@@ -41,17 +47,31 @@ export interface WorldOptions {
   readonly servers: 1 | 2;
 }
 
+/** Counted in Redis, but never reached. */
+const unlimited = Object.fromEntries(
+  ['REQUESTS', 'BURST', 'UPLOADS', 'BULK', 'TOKENS'].map((name) => [`RATE_LIMIT_${name}`, '1000000']),
+);
+
 /** Starts the servers on a new database. */
 export async function openWorld(cluster: Cluster, { root, historyFile, servers: count }: WorldOptions): Promise<World> {
   const name = await cluster.createDatabase();
   const url = Object.assign(new URL(cluster.url), { pathname: `/${name}` }).href;
   const database = await startProxy(url);
+  const { s3, redis } = cluster;
+  const store = s3 && (await startProxy(s3.account.endpoint));
+  const counters = redis && (await startProxy(redis.url));
   const files: FileHost = await startFileHost();
   const receiving = { status: 204 };
-  const receiver = await startReceiver((_webhook, response) => response.writeHead(receiving.status).end());
+  const accepted: Received[] = [];
+  const receiver = await startReceiver((webhook, response) => {
+    if (receiving.status < 300) accepted.push(webhook);
+    response.writeHead(receiving.status).end();
+  });
   const environment = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: cluster.dataDir, RATE_LIMIT: 'off', DRAIN_TIMEOUT: '10' },
+    ...{ DATABASE_URL: database.url, DATA_DIR: cluster.dataDir, DRAIN_TIMEOUT: '10' },
     ...{ DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, WEBHOOK_ALLOWED_HOSTS: receiver.host },
+    ...(store ? { ...s3.environment, S3_ENDPOINT: store.url.replace(/\/$/, '') } : {}),
+    ...(counters ? { ...unlimited, RATE_LIMIT_REDIS_URL: counters.url } : { RATE_LIMIT: 'off' }),
   };
   const ports = await Promise.all(Array.from({ length: count }, freePort));
   // The servers of one deployment accept each other's tokens.
@@ -94,8 +114,11 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
       cluster,
       database,
       entrances,
+      store,
+      counters,
       receiver,
       receiving,
+      accepted,
     },
     fileUrl: files.serve('/scan.pdf', { content: sampleFiles.pdf }),
     replace,
@@ -117,7 +140,7 @@ export async function openWorld(cluster: Cluster, { root, historyFile, servers: 
         child.kill('SIGKILL');
         await ended;
       }
-      for (const each of [...entrances, database, receiver, files]) await each.close();
+      for (const each of [...entrances, database, store, counters, receiver, files]) await each?.close();
       await cluster.dropDatabase(name);
     },
   };

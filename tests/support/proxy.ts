@@ -18,6 +18,8 @@ export interface Proxy {
   divert(onConnection: (socket: Socket) => unknown): void;
   /** Passes each chunk to a function that may reset its connection (RST) at any byte; null stops this. */
   watch(watch: Watch | null): void;
+  /** Passes each chunk this many milliseconds later. */
+  slow(ms: number): void;
   /** Forwards connections again at the same address. */
   mend(): Promise<void>;
   close(): Promise<void>;
@@ -29,6 +31,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let diverted: ((socket: Socket) => unknown) | undefined;
   let watching: Watch | null = null;
+  let latency = 0;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     // The `close` handlers below close the other end, so the error itself is irrelevant.
@@ -43,7 +46,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
       new Transform({
         transform(chunk: Buffer, _encoding, done) {
           const passing = watching?.(chunk, from) ?? null;
-          if (passing === null) return done(null, chunk);
+          if (passing === null) return latency > 0 ? void setTimeout(done, latency, null, chunk) : done(null, chunk);
           (from === 'client' ? outer : inner).write(chunk.subarray(0, passing));
           inner.resetAndDestroy();
           // end() sends the passing bytes before it closes.
@@ -78,6 +81,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     },
     watch(watch) {
       watching = watch;
+    },
+    slow(ms) {
+      latency = ms;
     },
     async mend() {
       diverted = undefined;
