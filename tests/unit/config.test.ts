@@ -41,6 +41,7 @@ it('configures the embedded database and freezes the configuration without any v
     createSigningKeys: true,
     erasureJournal: resolve('.data/erasures.ndjson'),
     backupPassphrase: null,
+    backupS3: { region: 'us-east-1', endpoint: undefined, accessKey: undefined, secretKey: undefined },
     objectStore: { kind: 'file' },
     documentFetchAllowedHosts: [],
     webhookAllowedHosts: [],
@@ -75,6 +76,7 @@ describe('a variable', () => {
     ['DATA_DIR', '/var/lib/ces', inDataDir('/var/lib/ces')],
     ['ERASURE_JOURNAL', '/secure/erasures.ndjson', { erasureJournal: '/secure/erasures.ndjson' }],
     ['BACKUP_PASSPHRASE', 'correct horse', { backupPassphrase: 'correct horse' }],
+    ['BACKUP_S3_REGION', 'eu-central-1', { backupS3: { ...readConfig({}).backupS3, region: 'eu-central-1' } }],
     ['DATA_DIR', 'data', inDataDir(resolve('data'))],
     [
       'DATABASE_URL',

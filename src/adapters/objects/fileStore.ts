@@ -4,7 +4,7 @@ import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Problem } from '../../problem.js';
 import type { FileLinks } from './fileLinks.js';
-import type { ObjectStore } from './objectStore.js';
+import type { ObjectStore, StoredObjects } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
 
 interface FileStoreOptions {
@@ -15,16 +15,33 @@ interface FileStoreOptions {
   readonly baseUrl: () => string;
 }
 
-/** Objects as files, written completely or not at all: under another name, synced, renamed, and the folders synced. */
-export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
-  // Keys never start with a dot, so objects cannot be in here.
-  const incoming = join(folder, '.incoming');
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+/** The subfolder of unfinished files. Keys never start with a dot, so objects cannot be in it. */
+export const incomingOf = (folder: string): string => join(folder, '.incoming');
 
+/** Objects as files of the `documents` folder. */
+export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
+  await mkdir(incomingOf(folder), { recursive: true, mode: 0o700 });
   return {
     provider: 'file',
     container: 'documents',
+    ...filesIn(folder),
 
+    async link(key, _object, now, seconds) {
+      const content = { key, expiresAt: now.getTime() + seconds * 1000 };
+      return `${baseUrl()}/files/${links.sign(content)}`;
+    },
+
+    openLink(text, now) {
+      const content = links.open(text, now);
+      return content && { key: content.key, path: pathOf(folder, content.key) };
+    },
+  };
+}
+
+/** Files, written completely or not at all: under another name, synced, renamed, and the folders synced. */
+export function filesIn(folder: string): StoredObjects {
+  const incoming = incomingOf(folder);
+  return {
     async put(key, body) {
       const target = pathOf(folder, key);
       let written = join(incoming, randomUUID());
@@ -63,17 +80,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
 
     removeUnfinished: (before) => removeFilesOlderThan(incoming, before).catch(unavailable),
 
-    async link(key, _object, now, seconds) {
-      const content = { key, expiresAt: now.getTime() + seconds * 1000 };
-      return `${baseUrl()}/files/${links.sign(content)}`;
-    },
-
     check: () => access(incoming, constants.R_OK | constants.W_OK | constants.X_OK).catch(unavailable),
-
-    openLink(text, now) {
-      const content = links.open(text, now);
-      return content && { key: content.key, path: pathOf(folder, content.key) };
-    },
   };
 }
 

@@ -16,20 +16,58 @@ export interface S3StoreOptions extends S3Config {
   readonly spoolFolder: string;
   /** Milliseconds per request; default 30 000. */
   readonly timeout?: number;
+  /** Bytes of a request; larger objects are sent in parts. */
+  readonly partSize?: number;
+  /** How messages name the prefix of the variables, and the bucket. */
+  readonly names?: StoreNames;
+}
+
+interface StoreNames {
+  readonly prefix: string;
+  readonly bucket: string;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** S3 takes up to 5 GiB in one request. */
+const PART_SIZE = 1024 ** 3;
 
 /**
  * Objects in a bucket of any S3-compatible server. The upload of minio's client would keep 5 MiB per file in memory, hang
  * (and end the process) if the body fails, and leave parts in the bucket. Here a body goes to an unnamed file first, so
- * that one PUT of known size stores all or nothing.
+ * that one PUT of known size stores all or nothing. Only a backup has files for which S3 needs several.
  * @throws Error if the endpoint is not `http(s)://host[:port]`, or the spool folder cannot be created
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
-  const { bucket, spoolFolder, region } = options;
-  const client = clientFor(options);
+  const { bucket, spoolFolder, region, partSize = PART_SIZE, names = { prefix: 'S3_', bucket: 'S3_BUCKET' } } = options;
+  const client = clientFor(options, names);
+  const unavailable = (error: unknown): never => rethrow(error, names);
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
+
+  /** Sends a file from this position, but not more than a part. @returns its ETag */
+  async function send(objectName: string, file: FileHandle, start: number, given: { query?: string; type?: string }) {
+    const length = Math.min((await file.stat()).size - start, partSize);
+    const part = file.createReadStream({ start, end: start + partSize - 1, autoClose: false });
+    const headers = { 'content-length': String(length), ...(given.type && { 'content-type': given.type }) };
+    const target = { method: 'PUT', bucketName: bucket, objectName, query: given.query ?? '', headers };
+    const response = await client.makeRequestStreamAsync(target, part, '', [200], region);
+    response.resume();
+    return response.headers.etag ?? '';
+  }
+
+  async function sendParts(key: string, file: FileHandle, size: number, type: string): Promise<void> {
+    const id = await client.initiateNewMultipartUpload(bucket, key, { 'content-type': type });
+    try {
+      const etags: { part: number; etag: string }[] = [];
+      for (let part = 1; (part - 1) * partSize < size; part += 1) {
+        const query = `partNumber=${part}&uploadId=${encodeURIComponent(id)}`;
+        etags.push({ part, etag: await send(key, file, (part - 1) * partSize, { query }) });
+      }
+      await client.completeMultipartUpload(bucket, key, id, etags);
+    } catch (error) {
+      await client.abortMultipartUpload(bucket, key, id).catch(() => undefined);
+      throw error;
+    }
+  }
 
   return {
     provider: 's3',
@@ -40,11 +78,8 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       try {
         await writeFile(spool, body);
         const { size } = await spool.stat();
-        const file = spool.createReadStream({ start: 0, autoClose: false });
-        const headers = { 'content-length': String(size), 'content-type': contentType };
-        const target = { method: 'PUT', bucketName: bucket, objectName: key, headers };
-        const response = await client.makeRequestStreamAsync(target, file, '', [200], region);
-        response.resume();
+        if (size > partSize) await sendParts(key, spool, size, contentType);
+        else await send(key, spool, 0, { type: contentType });
       } catch (error) {
         unavailable(error);
       } finally {
@@ -67,9 +102,15 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       });
     },
 
-    list: (folder) => listObjects(client, bucket, folder === undefined ? '' : `${folder}/`),
+    async *list(folder) {
+      try {
+        yield* listObjects(client, bucket, folder === undefined ? '' : `${folder}/`);
+      } catch (error) {
+        unavailable(error);
+      }
+    },
 
-    // Only the spool: an upload of one piece leaves no parts in the bucket.
+    // Only the spool: documents are sent in one piece, which leaves no parts in the bucket.
     removeUnfinished: (before) => removeFilesOlderThan(spoolFolder, before).catch(unavailable),
 
     async link(key, { fileName, contentType }, now, seconds) {
@@ -101,7 +142,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 async function* listObjects(client: Client, bucket: string, prefix: string): AsyncGenerator<ListedObject> {
   let token = '';
   for (let more = true; more;) {
-    const page = await client.listObjectsV2Query(bucket, prefix, token, '', 1000, '').catch(unavailable);
+    const page = await client.listObjectsV2Query(bucket, prefix, token, '', 1000, '');
     for (const { name, lastModified } of page.objects) {
       if (name !== undefined) yield { key: name, modifiedAt: lastModified };
     }
@@ -111,10 +152,11 @@ async function* listObjects(client: Client, bucket: string, prefix: string): Asy
   }
 }
 
-function clientFor({ endpoint, region, accessKey, secretKey, timeout = 30_000 }: S3StoreOptions): Client {
+function clientFor(options: S3StoreOptions, { prefix }: StoreNames): Client {
+  const { endpoint, region, accessKey, secretKey, timeout = 30_000 } = options;
   const url = new URL(endpoint);
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
-    throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
+    throw new Error(`${prefix}ENDPOINT must be http(s)://host[:port]`);
   }
   const client = new Client({
     endPoint: url.hostname,
@@ -161,21 +203,21 @@ async function openNameless(folder: string): Promise<FileHandle> {
 }
 
 /** Error codes for which no retry helps, and the wrong settings. */
-const wrongSettings: ReadonlyMap<string, string> = new Map([
-  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
-  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
-  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
-  ['NoSuchBucket', 'S3_BUCKET does not exist'],
-  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
-  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
-  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
+const wrongSettings: ReadonlyMap<string, (names: StoreNames) => string> = new Map([
+  ['InvalidAccessKeyId', ({ prefix }: StoreNames) => `${prefix}ACCESS_KEY is unknown to the object store`],
+  ['SignatureDoesNotMatch', ({ prefix }) => `${prefix}SECRET_KEY is not the secret of ${prefix}ACCESS_KEY`],
+  ['AccessDenied', ({ prefix, bucket }) => `${prefix}ACCESS_KEY lacks a right on ${bucket}`],
+  ['NoSuchBucket', ({ bucket }) => `${bucket} does not exist`],
+  ['AuthorizationHeaderMalformed', ({ prefix, bucket }) => `${prefix}REGION is not the region of ${bucket}`],
+  ['AuthorizationQueryParametersError', ({ prefix, bucket }) => `${prefix}REGION is not the region of ${bucket}`],
+  ['PermanentRedirect', ({ prefix, bucket }) => `${prefix}ENDPOINT is not the endpoint of ${bucket}`],
 ]);
 
 /** Rethrows the body's own Problem; other errors come from the store. */
-function unavailable(error: unknown): never {
+function rethrow(error: unknown, names: StoreNames): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
-  const wrong = wrongSettings.get(String(code));
+  const wrong = wrongSettings.get(String(code))?.(names);
   const reason = typeof code === 'string' ? code : messageOf(error);
   const cause = wrong === undefined ? new Error(reason) : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
-import * as backups from './folder.js';
-import type { BackedUpObject, Manifest } from './folder.js';
+import type { BackupStore } from './backupStore.js';
+import * as backups from './manifest.js';
+import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Source {
@@ -40,25 +39,24 @@ export async function describeDatabase(client: Connection): Promise<{ rows: Reco
 }
 
 /**
- * Makes the folder's backup that of the present state. The dump is first: an object is removed only after its row, so the
+ * Makes the backup there that of the present state. The dump is first: an object is removed only after its row, so the
  * objects of the dump's rows exist, except those whose rows were removed meanwhile.
  * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
  */
-export async function backUp(folder: string, { url, store, pgDump, keys }: Source) {
+export async function backUp(target: BackupStore, { url, store, pgDump, keys }: Source) {
   await store.check();
-  await backups.makeBackupFolder(folder);
   return withClient({ connectionString: url }, async (client) => {
     const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
     if (!lock[0]?.owned) throw new Error('Another backup of this database is running.');
     await assertRestored(url);
     const database = await identityOf(client);
-    await backups.assertFolderOf(folder, database);
-    const { documents, ...dumped } = await dump(client, folder, url, pgDump);
+    await backups.assertBackupOf(target, database);
+    const { documents, ...dumped } = await dump(client, target, url, pgDump);
     const objects: BackedUpObject[] = [];
     const missing: string[] = [];
     let copied = 0;
     await backups.each(documents, async (object) => {
-      const result = await copy(store, folder, object);
+      const result = await copy(store, target, object);
       if (result === 'missing') missing.push(object.key);
       else objects.push(object);
       if (result === 'copied') copied += 1;
@@ -66,9 +64,9 @@ export async function backUp(folder: string, { url, store, pgDump, keys }: Sourc
     const name = `keys-${randomUUID()}.json`;
     const manifest: Manifest = {
       ...{ format: 1, version, database, ...dumped, objects, missing },
-      keys: keys === null ? null : { file: name, sha256: await backups.writeWhole(join(folder, name), [keys]) },
+      keys: keys === null ? null : { file: name, sha256: await target.write(name, backups.bodyOf(keys)) },
     };
-    await backups.writeManifest(folder, manifest);
+    await backups.writeManifest(target, manifest);
     const named = 'SELECT blob_path AS key FROM document WHERE blob_path = ANY ($1)';
     const { rows: lost } = await client.query<{ key: string }>(named, [missing]);
     return { manifest, copied, lost: lost.map(({ key }) => key) };
@@ -83,7 +81,7 @@ async function identityOf(client: Connection): Promise<string> {
 }
 
 /** Dumps and reads one state of the database. */
-async function dump(client: Connection, folder: string, url: string, pgDump: Source['pgDump']) {
+async function dump(client: Connection, target: BackupStore, url: string, pgDump: Source['pgDump']) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
   const { rows: started } = await client.query<{ snapshot: string; at: Date }>(
@@ -98,32 +96,30 @@ async function dump(client: Connection, folder: string, url: string, pgDump: Sou
   );
   const program = await pgDump(server);
   const file = `database-${randomUUID()}.dump`;
-  const path = join(folder, file);
-  // pg_dump keeps the permissions of a file that exists.
-  await writeFile(path, '', { mode: 0o600, flag: 'wx' });
-  await program.runOn(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`, `--file=${path}`);
+  const output = program.output(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`);
+  const sha256 = await target.write(file, output);
   await client.query('COMMIT');
   return {
     takenAt: started[0]?.at.toISOString() ?? '',
     postgres: { server, program: program.major },
     migrations: migrations.map(({ name }) => name),
-    dump: { file, sha256: await backups.digestOfFile(path) },
+    dump: { file, sha256 },
     rows,
     documents,
   };
 }
 
-/** Copies an object unless the folder has its content, undamaged. */
-async function copy(store: ObjectStore, folder: string, { key, sha256 }: BackedUpObject) {
-  const file = backups.objectFile(folder, sha256);
-  if ((await backups.digestOfFile(file).catch(() => null)) === sha256) return 'present';
+/** Copies an object unless the backup has its content, undamaged. */
+async function copy(store: ObjectStore, target: BackupStore, { key, sha256 }: BackedUpObject) {
+  const file = backups.objectFile(sha256);
+  if ((await backups.digestOf(target.read(file)).catch(() => null)) === sha256) return 'present';
   try {
-    await backups.writeWhole(file, store.read(key), (found) => {
+    await target.write(file, store.read(key), (found) => {
       if (found !== sha256) throw new Problem('dependency_unavailable');
     });
     return 'copied';
   } catch (error) {
-    // Other errors are those of the folder.
+    // Other errors are those of the backup.
     if (!(error instanceof Problem)) throw error;
     await store.check();
     return 'missing';

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import type { DomainContext } from '../../context.js';
 import { skipNumbers } from '../../domain/events/skip.js';
@@ -15,12 +14,15 @@ import { openStore, recordedOn, withAnySchema } from '../operator.js';
 import { print } from '../output.js';
 import { erase } from '../patient.js';
 import { backUp } from './backUp.js';
-import { readManifest, verifyFiles, type Manifest } from './folder.js';
+import { openBackupStore, type BackupStore } from './backupStore.js';
 import { openedKeys, passphrase, sealedKeys } from './keys.js';
+import { readManifest, verifyFiles, type Manifest } from './manifest.js';
 import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
 
 const FOLDER = '/secure/backup';
+const BUCKET = 's3://backups/ces';
+const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
 const PG_BIN = [
   '--pg-bin <folder>',
   "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
@@ -30,18 +32,23 @@ const PG_BIN = [
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
-    'copy database and documents to a folder, also while servers run. A backup replaces that of the folder, and copies only ' +
-    'the documents that the folder lacks';
-  addCommand(backup, 'create', creating, [`--to ${FOLDER}`, `--to ${FOLDER} --with-keys`], { isDefault: true })
-    .requiredOption('--to <folder>', 'the folder, which only its owner can read; created if missing')
+    'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, and copies ' +
+    'only the documents that it lacks';
+  const targets = [`--to ${FOLDER} --with-keys`, `--to ${BUCKET}`];
+  addCommand(backup, 'create', creating, targets, { isDefault: true })
+    .requiredOption(
+      '--to <address>',
+      'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
+    )
     .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
     .option(...PG_BIN)
     .action(async ({ to, withKeys, pgBin, json }) => {
       const keys = withKeys ? await sealedKeys(terminal, passphrase(terminal)) : null;
       const store = await openStore(terminal);
+      const target = await openBackupStore(terminal, to, true);
       const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
       const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
-        recordedOn(terminal, url, () => backUp(to, { url, store, pgDump, keys })),
+        recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys })),
       );
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
@@ -50,11 +57,12 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 
   const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';
-  addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`])
-    .requiredOption('--from <folder>', 'the folder of the backup')
+  addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`, `--from ${BUCKET}`])
+    .requiredOption(...FROM)
     .option(...PG_BIN)
     .action(async ({ from, pgBin, json }) => {
-      const manifest = await verified(terminal, from, pgBin);
+      const backup = await openBackupStore(terminal, from);
+      const manifest = await verified(terminal, backup, pgBin);
       const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
     });
@@ -62,19 +70,20 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
   const restoring = 'restore a backup into an empty database and the object store; stop the servers first';
   const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --with-keys --erasures /secure/erasures.ndjson`];
   addCommand(program, 'restore', restoring, examples)
-    .requiredOption('--from <folder>', 'the folder of the backup')
+    .requiredOption(...FROM)
     .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
     .option('--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again')
     .option(...PG_BIN)
     .action(async ({ from, withKeys, erasures: journal, pgBin, json }) => {
-      const manifest = await verified(terminal, from, pgBin);
+      const backup = await openBackupStore(terminal, from);
+      const manifest = await verified(terminal, backup, pgBin);
       const listed = journal === undefined ? [] : await readErasures(journal);
-      if (withKeys) await restoreKeys(terminal, from, manifest);
+      if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
       const pgRestore = (server: number) => restoringProgram(terminal, server, manifest, pgBin);
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
-        const restored = await restoreFiles(from, manifest, { url, store, pgRestore });
+        const restored = await restoreFiles(backup, manifest, { url, store, pgRestore });
         return completed(async () => {
           await migrateDatabase(database, log);
           return recordedOn(terminal, url, async (context) => {
@@ -113,11 +122,11 @@ const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifes
 });
 
 /** @throws Error for a missing or damaged file */
-async function verified(terminal: CliIo, folder: string, pgBin: string | undefined): Promise<Manifest> {
-  const manifest = await readManifest(folder);
-  await verifyFiles(folder, manifest);
+async function verified(terminal: CliIo, backup: BackupStore, pgBin: string | undefined): Promise<Manifest> {
+  const manifest = await readManifest(backup);
+  await verifyFiles(backup, manifest);
   const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
-  await program.run('--list', join(folder, manifest.dump.file));
+  await program.feed(backup.read(manifest.dump.file), null, '--list');
   return manifest;
 }
 
@@ -137,9 +146,9 @@ async function restoringProgram(terminal: CliIo, server: number, { postgres }: M
   );
 }
 
-async function restoreKeys(terminal: CliIo, folder: string, { keys }: Manifest): Promise<void> {
+async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {
   if (keys === null) throw new Error('The backup has no keys: it was made without --with-keys.');
-  const write = await openedKeys(terminal, await readFile(join(folder, keys.file), 'utf8'), passphrase(terminal));
+  const write = await openedKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
   await write();
 }
 

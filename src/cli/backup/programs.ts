@@ -1,14 +1,14 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { messageOf } from '../../failures.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 const run = promisify(execFile);
 const DEBIAN = '/usr/lib/postgresql';
-/** The list of a dump has a line for each object of the database. */
-const MAX_OUTPUT = 64 * 1024 ** 2;
 
 interface Place {
   readonly environment: Environment;
@@ -20,10 +20,10 @@ interface Place {
 export interface PgProgram {
   /** Its major version. */
   readonly major: number;
-  /** Runs it. @throws Error with the first line that it reports */
-  run(...args: readonly string[]): Promise<string>;
-  /** Runs it on a database. The password is in no argument, which other users can read. */
-  runOn(url: string, ...args: readonly string[]): Promise<string>;
+  /** Its output for a database. @throws Error with the first line that it reports, if it fails, also after some output */
+  output(url: string, ...args: readonly string[]): AsyncIterable<Uint8Array>;
+  /** Runs it with this input, on a database if it needs one. @throws as `output`, and errors of the input */
+  feed(input: AsyncIterable<Uint8Array>, url: string | null, ...args: readonly string[]): Promise<void>;
 }
 
 /** Finds the program in its smallest version from `atLeast` on. @throws Error that names the versions that were found */
@@ -47,20 +47,56 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
         `Install PostgreSQL's client programs, or name their folder with --pg-bin.`,
     );
   }
-  const start = async (args: readonly string[], variables: Environment = {}): Promise<string> => {
-    const env = { ...environment, ...variables };
-    const { stdout } = await run(fitting.file, args, { env, maxBuffer: MAX_OUTPUT }).catch((cause: unknown) => {
-      const lines = String((cause as { stderr?: unknown }).stderr).split('\n');
-      const line = lines.find((each) => each.includes('error:')) ?? lines[0];
-      throw new Error(`${name} failed: ${line || messageOf(cause)}`, { cause });
-    });
-    return stdout;
-  };
   return {
     major: fitting.major,
-    run: (...args) => start(args),
-    runOn: (url, ...args) => start([...args, ...withoutPassword(url)], passwordOf(url)),
+
+    async *output(url, ...args) {
+      const { child, ended } = start(fitting.file, url, args, environment);
+      child.stdin.end();
+      try {
+        yield* child.stdout;
+        await ended();
+      } finally {
+        child.kill();
+      }
+    },
+
+    async feed(input, url, ...args) {
+      const { child, ended } = start(fitting.file, url, args, environment);
+      child.stdout.resume();
+      let failure: { readonly error: unknown } | undefined;
+      async function* watched() {
+        try {
+          yield* input;
+        } catch (error) {
+          failure = { error };
+          child.kill();
+        }
+      }
+      // A program that has read enough, or fails, closes its input.
+      await pipeline(watched(), child.stdin).catch(() => undefined);
+      const end = await ended().catch((error: unknown) => ({ error }));
+      const first = failure ?? end;
+      if (first) throw first.error;
+    },
   };
+}
+
+/** Starts a program. The password is in no argument, which other users can read. */
+function start(file: string, url: string | null, args: readonly string[], environment: Environment) {
+  const env = { ...environment, ...(url !== null && passwordOf(url)) };
+  const child = spawn(file, [...args, ...(url === null ? [] : withoutPassword(url))], { env });
+  const end = Promise.all([once(child, 'close'), text(child.stderr)]);
+  // Handled once the output has been read.
+  end.catch(() => undefined);
+  const ended = async (): Promise<void> => {
+    const [, report] = await end;
+    if (child.exitCode === 0) return;
+    const lines = report.split('\n');
+    const line = lines.find((each) => each.includes('error:')) ?? lines[0];
+    throw new Error(`${basename(file)} failed: ${line || (child.exitCode ?? child.signalCode)}`);
+  };
+  return { child, ended };
 }
 
 function withoutPassword(url: string): string[] {

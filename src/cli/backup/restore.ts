@@ -1,11 +1,10 @@
-import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { isMark, markedRows, markRestore, markRows } from '../../adapters/database/restoreMark.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import { describeDatabase } from './backUp.js';
-import * as backups from './folder.js';
-import type { BackedUpObject, Manifest } from './folder.js';
+import type { BackupStore } from './backupStore.js';
+import * as backups from './manifest.js';
+import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Target {
@@ -21,7 +20,7 @@ interface Target {
  * until {@link unmarkRestore}. A repetition leaves the rows that it finds, and completes the rest.
  * @returns the number of objects that the store lacked
  */
-export async function restoreFiles(folder: string, manifest: Manifest, { url, store, pgRestore }: Target) {
+export async function restoreFiles(backup: BackupStore, manifest: Manifest, { url, store, pgRestore }: Target) {
   return withClient({ connectionString: url }, async (client) => {
     const { rows: present, server } = await describeDatabase(client);
     const table = Object.keys(present).find((name) => !isMark(name));
@@ -34,21 +33,21 @@ export async function restoreFiles(folder: string, manifest: Manifest, { url, st
     await markRestore(client);
     let stored = 0;
     await backups.each(manifest.objects, async (object) => {
-      if (await putMissing(store, folder, object)) stored += 1;
+      if (await putMissing(store, backup, object)) stored += 1;
     });
-    if (!isRepeated) await restoreRows(client, folder, manifest, { url, program });
+    if (!isRepeated) await restoreRows(client, backup, manifest, { url, program });
     return { stored };
   });
 }
 
 async function restoreRows(
   client: Connection,
-  folder: string,
+  backup: BackupStore,
   { dump, rows: expected }: Manifest,
   { url, program }: { readonly url: string; readonly program: PgProgram },
 ): Promise<void> {
   const options = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction'];
-  await program.runOn(url, ...options, join(folder, dump.file));
+  await program.feed(backup.read(dump.file), url, ...options);
   const { rows } = await describeDatabase(client);
   const wrong = Object.keys(expected).filter((name) => rows[name] !== expected[name]);
   if (wrong.length > 0)
@@ -59,9 +58,9 @@ async function restoreRows(
 }
 
 /** Stores an object unless the store has it with the same content. */
-async function putMissing(store: ObjectStore, folder: string, { key, sha256, contentType }: BackedUpObject) {
+async function putMissing(store: ObjectStore, backup: BackupStore, { key, sha256, contentType }: BackedUpObject) {
   const present = await backups.digestOf(store.read(key)).catch(() => null);
   if (present === sha256) return false;
-  await store.put(key, createReadStream(backups.objectFile(folder, sha256)), contentType);
+  await store.put(key, backup.read(backups.objectFile(sha256)), contentType);
   return true;
 }

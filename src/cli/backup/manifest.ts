@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import type { BackupStore } from './backupStore.js';
+
+const MANIFEST = 'manifest.json';
+const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+/** The names of this program's files, those of unfinished ones of earlier versions included; others may be there. */
+const OWN = new RegExp(
+  `^(database-${UUID}\\.dump|keys-${UUID}\\.json|[^/]+\\.${UUID}\\.part|objects/[\\da-f]{64}(\\.${UUID}\\.part)?)$`,
+);
+/** Objects that are copied at the same time. */
+const CONCURRENCY = 8;
+
+/** An object of the backup, in `objects/` by its digest. */
+export interface BackedUpObject {
+  readonly key: string;
+  readonly contentType: string;
+  /** SHA-256, hex, as are all digests. */
+  readonly sha256: string;
+}
+
+/** The content of a backup, in `manifest.json`, its last file. */
+export interface Manifest {
+  readonly format: 1;
+  /** By the database's clock. */
+  readonly takenAt: string;
+  /** Of the service. */
+  readonly version: string;
+  /** Major versions. */
+  readonly postgres: { readonly server: number; readonly program: number };
+  /** Identifies the database in its cluster; earlier versions did not note it. */
+  readonly database?: string;
+  readonly migrations: readonly string[];
+  readonly dump: { readonly file: string; readonly sha256: string };
+  /** Numbers of rows, by table. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly objects: readonly BackedUpObject[];
+  /** Keys that the dump names and the object store lacked. */
+  readonly missing: readonly string[];
+  /** The encrypted keys, if they are in the backup. */
+  readonly keys: { readonly file: string; readonly sha256: string } | null;
+}
+
+export const objectFile = (sha256: string): string => `objects/${sha256}`;
+
+/** @returns null if there is no backup @throws Error for a backup of another format */
+async function findManifest(store: BackupStore): Promise<Manifest | null> {
+  const content = await text(store.read(MANIFEST)).catch(async (error: unknown) => {
+    if ((await store.list()).has(MANIFEST)) throw error;
+    return null;
+  });
+  if (content === null) return null;
+  const manifest = JSON.parse(content) as Manifest | { readonly format: unknown };
+  if (manifest.format === 1) return manifest as Manifest;
+  throw new Error(`${store.address} has a backup of another format, by another version.`);
+}
+
+/** @throws Error if there is no backup of this format */
+export async function readManifest(store: BackupStore): Promise<Manifest> {
+  const manifest = await findManifest(store);
+  if (manifest) return manifest;
+  throw new Error(`${store.address} contains no backup.`);
+}
+
+/** @throws Error if the backup there is that of another database */
+export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
+  const { database: other = database, takenAt } = (await findManifest(store)) ?? {};
+  if (other === database) return;
+  throw new Error(
+    `${store.address} has the backup of another database, of ${takenAt}: use another address, or remove it.`,
+  );
+}
+
+/** Completes a backup: replaces the manifest, then removes the files that only earlier ones named. */
+export async function writeManifest(store: BackupStore, manifest: Manifest): Promise<void> {
+  await store.write(MANIFEST, bodyOf(JSON.stringify(manifest, null, 1)));
+  const kept = new Set(filesOf(manifest).map(({ file }) => file));
+  for (const file of await store.list()) {
+    if (OWN.test(file) && !kept.has(file)) await store.remove(file);
+  }
+  await store.removeUnfinished(new Date(manifest.takenAt));
+}
+
+export async function* bodyOf(content: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
+
+/** The digest of a body. */
+export async function digestOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of body) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** All files but the manifest. */
+function filesOf({ dump, keys, objects }: Manifest): { file: string; sha256: string }[] {
+  const digests = [...new Set(objects.map(({ sha256 }) => sha256))];
+  return [dump, ...(keys ? [keys] : []), ...digests.map((sha256) => ({ file: objectFile(sha256), sha256 }))];
+}
+
+/** @throws Error with the files that are missing or damaged */
+export async function verifyFiles(store: BackupStore, manifest: Manifest): Promise<void> {
+  const present = await store.list();
+  const wrong: string[] = [];
+  await each(filesOf(manifest), async ({ file, sha256 }) => {
+    if (!present.has(file)) wrong.push(`${file} is missing.`);
+    else if ((await digestOf(store.read(file))) !== sha256) wrong.push(`${file} is damaged.`);
+  });
+  if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')} Create it again.`);
+}
+
+/** Works on several at a time; after a failure it begins no other. */
+export async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  const rest = [...list].reverse();
+  const worker = async (): Promise<void> => {
+    for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
+      await work(one).catch((error: unknown) => {
+        rest.length = 0;
+        throw error;
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+}
