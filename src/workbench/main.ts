@@ -2,7 +2,7 @@ import { showClock } from './clock.js';
 import { showEncounter } from './encounter.js';
 import { offerEncounter, showEncounters } from './encounters.js';
 import { followEvents } from './events.js';
-import { attempt, notify, part } from './page.js';
+import { attempt, fill, notify, part } from './page.js';
 import { followRequests } from './requests.js';
 import { signIn, type Session } from './session.js';
 import { showWebhooks } from './webhooks.js';
@@ -32,7 +32,12 @@ form.addEventListener('submit', (event) => {
         part('encounter-title').focus();
       },
       async refresh() {
-        await Promise.all([showClock(this), showEncounters(this), showEncounter(this), showWebhooks(this)]);
+        await Promise.all([
+          fill('clock', showClock(this)),
+          fill('encounters', showEncounters(this)),
+          fill('encounter', showEncounter(this)),
+          fill('webhooks', showWebhooks(this)),
+        ]);
       },
     });
   });
@@ -44,18 +49,21 @@ async function start(session: Session): Promise<void> {
   notify('');
   const readEvents = followEvents(session);
   const readRequests = followRequests(session);
-  await Promise.all([session.refresh(), offerEncounter(session), readEvents(), readRequests()]);
-  repeat(EVENTS_MS, async () => {
+  await Promise.all([
+    ...[session.refresh(), fill('new-encounter', offerEncounter(session))],
+    ...[attempt(readEvents), attempt(readRequests)],
+  ]);
+  void repeat(EVENTS_MS, async () => {
     // What changed the sandbox elsewhere is seen by its events.
     if (await readEvents()) await session.refresh();
   });
-  repeat(REQUESTS_MS, readRequests);
+  void repeat(REQUESTS_MS, readRequests);
 }
 
-/** Repeats while the page is visible, never twice at a time. */
-function repeat(ms: number, work: () => Promise<void>): void {
-  setTimeout(async () => {
-    if (!document.hidden) await attempt(work);
-    repeat(ms, work);
-  }, ms);
+/** Repeats while the page is visible, never twice at a time, and less often after a failure. */
+async function repeat(ms: number, work: () => Promise<void>): Promise<void> {
+  for (let wait = ms; ;) {
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = document.hidden || (await attempt(work)) ? ms : 10 * ms;
+  }
 }

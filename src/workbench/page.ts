@@ -55,14 +55,22 @@ export function notify(text: string, isError = false): void {
   notice.textContent = text;
 }
 
-/** Runs what a click asks for, and shows its failure. */
-export async function attempt(work: () => Promise<unknown>): Promise<void> {
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Does the work, and tells the user of its failure. @returns whether it was done */
+export async function attempt(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
+    return true;
   } catch (error) {
-    notify(error instanceof Error ? error.message : String(error), true);
+    notify(textOf(error), true);
+    return false;
   }
 }
+
+/** Fills a part of the page. A failure, such as a missing permission, is shown there and leaves the other parts alone. */
+export const fill = (id: string, work: Promise<unknown>): Promise<unknown> =>
+  work.catch((error: unknown) => show(id, element('p', { class: 'error' }, textOf(error))));
 
 /** A button that cannot be pressed again while it works. */
 export function button(text: string, work: () => Promise<unknown>, attributes: Attributes = {}): HTMLButtonElement {

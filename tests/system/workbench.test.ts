@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { launch, type Browser, type Page } from 'puppeteer-core';
 import { packageRoot } from '../../src/packageRoot.js';
-import { newPartner } from '../support/factories.js';
+import { newClient, newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -88,6 +88,14 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
     await click('Reset the sandbox');
     await shows('#notice', 'as it was at first');
   }, 90_000);
+
+  it('names a missing permission in its panel, and shows the others', async () => {
+    const { tenantId } = await newSandbox(harness);
+    await signIn(await newClient(harness, tenantId, ['sandbox:simulate', 'read:event']));
+    await shows('#webhooks', 'lacks admin:webhook');
+    await shows('#encounters', 'lacks read:encounter');
+    await shows('#events', 'encounter.completed');
+  }, 60_000);
 
   it('refuses the credentials of a live tenant, and keeps no secret', async () => {
     const live = await newPartner(harness);
