@@ -249,7 +249,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
 
       expect(await restore(environment)).toMatchObject({ code: 0, stderr: '' });
       expect(await restoreCheck()).toMatchObject({ level: 'ok' });
-      const documents = await rowsOf(urlOf('owner', 'ces_again'), 'SELECT blob_path AS key FROM document');
+      const documents = await rowsOf(urlOf('owner', 'ces_again'), 'SELECT blob_path AS key FROM document ORDER BY key');
       expect(await s3.keys()).toEqual(documents.map(({ key }) => key));
     } finally {
       await s3.close();
