@@ -110,7 +110,7 @@ execFileSync(
 
 /** Redoc's script routes by a hash that its prerendered links lack. */
 const withHashes = (rendered: string): string =>
-  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json))/g, '$1#');
+  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|workbench"))/g, '$1#');
 
 /** Redoc's search knows the whole guide as one page. These changes of its script make each section one. */
 const SECTIONS_IN_SEARCH = {

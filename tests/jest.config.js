@@ -13,7 +13,7 @@ const slow = [
   'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
-const runsSlow = process.env['SLOW'] === '1';
+const runsSlow = process.env['SLOW'] === '1' && !namesTests;
 
 export default {
   rootDir: '..',

@@ -5,6 +5,8 @@ import { auditRecords, eventsByRecord, ordersOf, type Evidence, type FeedEvent }
 
 /** Everything about one tenant that the auditor judges. */
 export interface Case extends Evidence {
+  /** The feed after the webhooks arrived: leases may have ended meanwhile. */
+  readonly told: readonly FeedEvent[];
   /** Rows of the audit. */
   readonly rows: readonly Json[];
   /** Of every request, those of the auditor included. */
@@ -178,8 +180,8 @@ function feed({ intents, feed: events }: Case): string[] {
 const CREATIONS: Json = { 'patient.created': 'createPatient', 'document.created': 'uploadPatientDocument' };
 
 /** every event arrives, as it is in the feed. */
-function webhooks({ feed: events, received }: Case): string[] {
-  const byId = new Map(events.map((event) => [event.id, event]));
+function webhooks({ feed: events, told, received }: Case): string[] {
+  const byId = new Map(told.map((event) => [event.id, event]));
   const arrived = new Set(received.map(({ id }) => id));
   const missing = events.filter(({ id, type }) => !arrived.has(id) && !type.startsWith('webhook.'));
   const wrong = received.filter(({ id, body }) => {

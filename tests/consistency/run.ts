@@ -96,10 +96,11 @@ async function collect(world: World, { tenant, encounters, orders, patients, doc
   const intents = world.history.intents.filter(({ client }) => client.tenant === tenant.id);
   const feed = await everyPage((after) => get('feed', `/events?limit=100${after}`));
   const received = await arrivals(world, tenant, reader, feed.length);
+  const told = await everyPage((after) => get('feed', `/events?limit=100${after}`));
   await world.verifyAudit();
   const rows = await everyPage((after) => get('audit', `/audit-events?limit=100${after}`));
   const requestIds = new Set(world.history.intents.flatMap(({ attempts }) => attempts.map((each) => each.requestId)));
-  return { tenant, intents, feed, rows, requestIds, received };
+  return { tenant, intents, feed, told, rows, requestIds, received };
 }
 
 async function arrivals(world: World, tenant: Tenant, reader: Client, expected: number): Promise<Case['received']> {
