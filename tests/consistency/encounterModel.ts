@@ -64,6 +64,8 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
     Object.fromEntries(
       Object.entries(items).map(([item, before]) => [item, before === 'pending_review' ? status : before]),
     );
+  const isSame = (state: EncounterState, { treatmentIds }: Json): boolean =>
+    !treatmentIds || treatmentIds.join() === state.treatmentIds.join();
   const unclaimed = { holder: '', reviewerRef: null, isShort: false, isLapsed: false };
   const lapse = (state: EncounterState) => ({
     state: { ...state, ...unclaimed, status: 'pending_review', version: state.version + 1 },
@@ -142,9 +144,8 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       return changed(state, { status, informed, hasQuestion: false }, 'encounter.information_provided');
     },
     updateEncounter(state, _op, { reference, treatmentIds }) {
-      if (treatmentIds && state.status !== 'pending_review') return refused('invalid_state');
-      const isSame = !treatmentIds || treatmentIds.join() === state.treatmentIds.join();
-      if (isSame) return changed(state, { reference }, 'encounter.updated reference');
+      if (treatmentIds && state.status !== 'pending_review' && !state.isLapsed) return refused('invalid_state');
+      if (isSame(state, { treatmentIds })) return changed(state, { reference }, 'encounter.updated reference');
       return changed(state, { reference, ...treated(treatmentIds, facts) }, 'encounter.updated reference,treatmentIds');
     },
     addAddendum(state) {
@@ -184,7 +185,7 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       if (ifMatch !== undefined && ifMatch !== `"${state.version}"`) return refused('version_conflict');
       // Reference and metadata may change in every status, and a denial elsewhere ends approvals: both leave a lapsed claim alone.
       const isElsewhere =
-        op.kind === 'deniedElsewhere' || (op.kind === 'updateEncounter' && !op.intent.input.treatmentIds);
+        op.kind === 'deniedElsewhere' || (op.kind === 'updateEncounter' && isSame(state, op.intent.input));
       if (!state.isLapsed || isElsewhere) return step(state, op, op.intent.input);
       const lapsed = lapse(state);
       const effect = step(lapsed.state, op, op.intent.input);
