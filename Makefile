@@ -7,6 +7,8 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types, the Prisma client and the table of variables are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts $(wildcard src/configVariables.ts) package-lock.json
 
+PAGES := generated/docs/index.html generated/docs/workbench/main.js
+
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
@@ -19,7 +21,7 @@ help: ## list the targets
 start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
 	@exec $$(node -p "require('./package.json').scripts.start")
 
-dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
+dev: install generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
 test: build client ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
@@ -28,7 +30,7 @@ test: build client ## run the tests, except the slow ones (needs nothing but Nod
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
 	TEST_UNIT=1 npm test --silent -- tests/unit --maxWorkers=2 $(ARGS)
 
-test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
+test-quick: install generated/.fresh $(PAGES) ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
 
 test-nodes: build tools ## the unit and contract tests on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
@@ -44,7 +46,7 @@ generate: install ## contract → generated/openapi.json and .d.ts; prisma → c
 	@touch generated/.fresh
 	$(TSX) scripts/cliReference.ts
 
-build: install generated/.fresh generated/docs/index.html generated/build/.made ## compile to generated/build, which `npm start` runs
+build: install generated/.fresh $(PAGES) generated/build/.made ## compile to generated/build, which `npm start` runs
 
 docs: generate ## render the reference to generated/docs/index.html
 	$(TSX) scripts/docs.ts
@@ -167,9 +169,11 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	@echo 'Compiling the service …'
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
-	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=generated/build/workbench \
-	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 	@touch $@
+
+generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* src/client/*.ts)
+	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
+	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 
 generated/client/package/package.json: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
 	@echo 'Packing the client …'

@@ -46,7 +46,7 @@ function answers({ intents, tenant }: Case): string[] {
       /^(order|patient|encounter)_not_found$|^patient_access_denied$/.test(body?.code) &&
       intent.client.role === 'limited';
     // Another client deleted it first.
-    const isDeleted = /^(delete|rotate)Webhook/.test(intent.operation) && status === 404;
+    const isDeleted = /^(delete|rotate|update|ping)Webhook/.test(intent.operation) && status === 404;
     if (isElsewhere || isUnseen || isDeleted) return [];
     const isFormal = status === 400 && !/decisions_incomplete|validation_failed|visit_required/.test(body?.code);
     return isFormal || status === 401 || status === 403 || status === 404 || status === 405

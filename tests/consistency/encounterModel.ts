@@ -2,7 +2,7 @@ import type { Json } from './history.js';
 import type { Effect, Model, Op } from './linearize.js';
 
 /** An encounter, as far as the rules of openapi/rules.md determine it. */
-export interface EncounterState {
+interface EncounterState {
   readonly status: string;
   readonly version: number;
   /** Client and reviewer that hold the claim. */

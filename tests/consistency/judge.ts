@@ -4,7 +4,7 @@
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
 import { openCluster } from './cluster.js';
@@ -49,7 +49,9 @@ for (const fault of chosen) {
       withFaults: seed > 2,
       root: pathToFileURL(`${copy}/`),
     };
-    [anomaly] = (await runSeed(cluster, options)).anomalies;
+    const run = await runSeed(cluster, options);
+    [anomaly] = run.anomalies;
+    rmSync(dirname(run.file), { recursive: true, force: true });
   }
   writeFileSync(outputOf(fault), original);
   if (anomaly !== undefined) found += 1;

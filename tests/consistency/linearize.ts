@@ -30,7 +30,7 @@ export interface Model<S> {
 }
 
 /** The result of a search: null if an order was found. */
-export type Verdict = null | 'undecided' | { readonly explained: number; readonly stuck: string };
+type Verdict = null | 'undecided' | { readonly explained: number; readonly stuck: string };
 
 const MAX_NODES = 100_000;
 

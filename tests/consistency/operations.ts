@@ -121,9 +121,12 @@ const endpoint: Action = (turn) => {
   if (turn.client.role === 'limited') return undefined;
   if (id !== undefined) {
     const path = `/webhook-endpoints/${id}`;
-    return turn.random.chance(0.5)
-      ? { operation: 'deleteWebhookEndpoint', method: 'DELETE', path }
-      : change(turn, 'rotateWebhookSecret', 'POST', `${path}/rotate-secret`, undefined);
+    return turn.random.pick<Plan>([
+      { operation: 'deleteWebhookEndpoint', method: 'DELETE', path },
+      change(turn, 'rotateWebhookSecret', 'POST', `${path}/rotate-secret`, undefined),
+      change(turn, 'updateWebhookEndpoint', 'PATCH', path, { description: turn.random.uuid() }),
+      change(turn, 'pingWebhookEndpoint', 'POST', `${path}/ping`, undefined),
+    ]);
   }
   return change(turn, 'createWebhookEndpoint', 'POST', '/webhook-endpoints', { url: turn.hookUrl });
 };

@@ -154,7 +154,7 @@ export const planted: readonly Planted[] = [
     name: 'stale read',
     file: 'operations/getOrder.ts',
     search: 'return { status: 200, body: orderView(order) };',
-    replacement: `const cache = ((globalThis as any).planted ??= new Map());
+    replacement: `const cache = (Object(globalThis).planted ??= new Map());
       const { body, at } = cache.get(order.orderNo) ?? { body: orderView(order), at: Date.now() };
       if (Date.now() - at < 500) cache.set(order.orderNo, { body, at });
       else cache.delete(order.orderNo);

@@ -1,7 +1,7 @@
 import type { Model } from './linearize.js';
 
 /** A patient: the fields that clients change, and the version in its ETag. */
-export interface PatientState {
+interface PatientState {
   readonly version: number;
   readonly fields: Readonly<Record<string, string | null>>;
 }

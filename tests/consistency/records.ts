@@ -20,7 +20,7 @@ export interface Evidence {
 }
 
 /** Without a key, each attempt may take effect; with one, only one of them does. */
-export function opsOf(intent: Intent, kind = intent.operation): Op[] {
+function opsOf(intent: Intent, kind = intent.operation): Op[] {
   const { attempts, method, key } = intent;
   const done = success(intent);
   const op = { kind, intent };

@@ -40,7 +40,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   /** The copy of the repository whose build runs. */
   readonly root: URL;
   readonly historyFile: string;

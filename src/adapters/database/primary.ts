@@ -5,7 +5,10 @@ import { hostUrls } from './databaseUrl.js';
 /** Milliseconds for each host, which are asked at the same time. Shorter than the timeout of a connection. */
 const SEARCH_MS = 2_000;
 
-/** A class whose connections go to the host that accepts changes, if the URL names several; found anew for each. */
+/**
+ * The class of connections for a URL. If it names several hosts, each new connection asks which of them accepts changes, and
+ * goes there.
+ */
 export function clientOf({ connectionString = '' }: PoolConfig): typeof Client {
   const urls = hostUrls(connectionString);
   if (urls.length < 2) return Client;

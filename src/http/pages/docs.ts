@@ -2,7 +2,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
-import { sendFile } from './sendFile.js';
+import { sendPage } from './sendFile.js';
 
 /** The page is one file with an inline script; it may load nothing else and connect only to this service. */
 const DOCS_POLICY =
@@ -39,7 +39,7 @@ interface Addressed {
 export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
-  router.get('/docs', sendPage);
+  router.get('/docs', sendReference);
   const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
   serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
   for (const [name, type] of Object.entries(DOCUMENTS)) {
@@ -48,17 +48,12 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   return router;
 }
 
-const sendPage: RequestHandler = async (req, res) => {
+const sendReference: RequestHandler = async (req, res) => {
   const encoding = (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
   res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
   res.type('html');
   if (encoding) res.set('Content-Encoding', encoding);
-  const error = await sendFile(res, encoding ? COMPRESSED[encoding] : PAGE);
-  if (!error) return;
-  res.removeHeader('Content-Encoding');
-  // An unmet condition or range is not an error of the service.
-  if (error.status !== 412 && error.status !== 416) throw error;
-  res.status(error.status).end();
+  await sendPage(res, encoding ? COMPRESSED[encoding] : PAGE);
 };
 
 /** Serves a document with the service's own address, for tools on other hosts. All readers share one copy. */

@@ -1,14 +1,14 @@
 import { Router } from 'express';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
-import { sendFile } from './sendFile.js';
+import { sendPage } from './sendFile.js';
 
 /** Its script and style are files of this service, and it connects only to this service. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** The files that `make build` writes, by their paths. */
+/** The files that `make build` writes to generated/docs/workbench, by their paths. */
 const FILES = {
   '/workbench': 'index.html',
   '/workbench/main.js': 'main.js',
@@ -19,14 +19,10 @@ const FILES = {
 export function workbenchRoutes(): Router {
   const router = Router({ caseSensitive: true, strict: true });
   for (const [path, name] of Object.entries(FILES)) {
-    const file = fileURLToPath(new URL(`generated/build/workbench/${name}`, packageRoot));
+    const file = fileURLToPath(new URL(`generated/docs/workbench/${name}`, packageRoot));
     router.get(path, async (_req, res) => {
       res.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' });
-      const error = await sendFile(res, file);
-      if (!error) return;
-      // An unmet condition or range is not an error of the service.
-      if (error.status !== 412 && error.status !== 416) throw error;
-      res.status(error.status).end();
+      await sendPage(res, file);
     });
   }
   return router;

@@ -117,7 +117,7 @@ const facts = {
 };
 const noFacts = { phone: '5550100999', address: '1 Other Street', email: 'Other@example.com', metadata: { key: 'x' } };
 
-/** A name, the steps before the request, and the changes of the request if it has any. */
+/** A name, the steps before the request, and the fields in which the request differs from the usual one. */
 type Case = [name: string, steps: (() => Promise<unknown>)[], request?: () => object];
 
 const cancellations = words('partner_request patient_request patient_no_show duplicate clinically_inappropriate other');
