@@ -17,8 +17,13 @@ export async function collect(world: World, { tenant, encounters, orders, patien
   if (!reader) throw new Error('a tenant has no client');
   const get = (operation: string, path: string, about = {}): Promise<Json> =>
     read(world, reader, operation, path, about);
-  for (const encounter of encounters.keys()) await get('getEncounter', `/encounters/${encounter}`, { encounter });
-  for (const order of orders.keys()) await get('getOrder', `/orders/${order}`, { order });
+  // The review of an encounter may have no response, and no client may have read it since: then only this shows its order.
+  const ordered = new Set(orders.keys());
+  for (const encounter of encounters.keys()) {
+    const { order_no } = await get('getEncounter', `/encounters/${encounter}`, { encounter });
+    if (order_no !== null) ordered.add(order_no);
+  }
+  for (const order of ordered) await get('getOrder', `/orders/${order}`, { order });
   for (const patient of patients.keys()) await get('getPatient', `/clients/${patient}`, { patient });
   for (const document of documents.keys()) await get('getDocument', `/documents/${document}`, { document });
   const intents = world.history.intents.filter(({ client }) => client.tenant === tenant.id);
