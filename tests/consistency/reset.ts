@@ -8,12 +8,15 @@ import type { World } from './world.js';
 
 /** R-76: a reset of the sandbox removes its records, and none of another tenant. @returns the anomalies */
 export async function resetOnlyItself(world: World, scenes: readonly Scene[]): Promise<string[]> {
-  const ordersOf = (some: readonly Scene[]): Promise<Json[]> =>
-    Promise.all(
-      some.flatMap(({ tenant: { clients }, orders }) =>
-        [...orders.keys()].map((order) => clients[0] && read(world, clients[0], 'getOrder', `/orders/${order}`)),
-      ),
-    );
+  const ordersOf = async (some: readonly Scene[]): Promise<Json[]> => {
+    const found: Json[] = [];
+    for (const { tenant, orders } of some) {
+      const [reader] = tenant.clients;
+      for (const order of orders.keys())
+        if (reader) found.push(await read(world, reader, 'getOrder', `/orders/${order}`));
+    }
+    return found;
+  };
   const others = scenes.filter(({ tenant }) => tenant.mode === 'live');
   const sandbox = scenes.find(({ tenant }) => tenant.mode === 'sandbox');
   const [client] = sandbox?.tenant.clients ?? [];
