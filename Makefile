@@ -186,7 +186,7 @@ generated/client/package/package.json: generated/.fresh scripts/client.ts $(wild
 consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
 	$(TSX) tests/consistency/main.ts
 
-consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+consistency-judge: build ## plant 29 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
 	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
