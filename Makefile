@@ -7,7 +7,7 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types, the Prisma client and the table of variables are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts $(wildcard src/configVariables.ts) package-lock.json
 
-PAGES := generated/docs/index.html generated/docs/workbench/main.js
+PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/docs/clinical-encounter-client.tgz
 
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
@@ -57,7 +57,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
 
-client: install generated/client/package/package.json ## pack the TypeScript client to generated/client/package
+client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/client/package
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -178,7 +178,7 @@ generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* sr
 	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
 	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 
-generated/client/package/package.json: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
+generated/docs/clinical-encounter-client.tgz: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
 	@echo 'Packing the client …'
 	$(call quietly,$(TSX) scripts/client.ts)
 
