@@ -68,6 +68,9 @@ export const variables = {
   DATABASE_DIRECT_URL: postgresUrl.optional(
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
+  DATABASE_READ_URL: postgresUrl.optional(
+    'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: no standby reads',
+  ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
@@ -129,6 +132,7 @@ const CONDITIONS = {
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',
   DATABASE_OWNER_URL: 'DATABASE_URL',
   DATABASE_DIRECT_URL: 'DATABASE_URL',
+  DATABASE_READ_URL: 'DATABASE_URL',
   METRICS_HOST: 'METRICS_PORT',
 };
 export const conditionOf = (name: string): string | undefined =>

@@ -8,17 +8,18 @@ import { packageRoot } from '../../src/packageRoot.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(packageRoot);
+const packed = join(root, 'generated/docs/clinical-encounter-client.tgz');
 
-/** Installs the packed client in a folder, as partners do; returns its folder. @throws Error if it is not packed */
-export async function installClient(folder: string): Promise<string> {
-  const packed = join(root, 'generated/client/package');
-  if (!existsSync(join(packed, 'package.json'))) throw new Error(`${packed} is missing: run "make client".`);
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: packed });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+/**
+ * Installs the packed client in a folder, as partners do; returns its folder.
+ * @param archive by default that of `make build`. @throws Error if it is not packed
+ */
+export async function installClient(folder: string, archive = packed): Promise<string> {
+  if (!existsSync(archive)) throw new Error(`${archive} is missing: run "make client".`);
   const modules = join(folder, 'node_modules');
   const installed = join(modules, 'clinical-encounter-client');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
+  await run('tar', ['-xzf', archive, '-C', installed, '--strip-components=1']);
   // Its only dependency, and the types to compile with.
   for (const name of ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types']) {
     await symlink(join(root, 'node_modules', name), join(modules, name));

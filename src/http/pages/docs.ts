@@ -20,6 +20,9 @@ const DOCUMENTS = {
   'postman.json': 'application/json',
 } as const;
 
+/** The packed client that `make build` writes. */
+const CLIENT = 'clinical-encounter-client.tgz';
+
 /** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
@@ -40,6 +43,10 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
   router.get('/docs', sendReference);
+  router.get(`/docs/${CLIENT}`, async (_req, res) => {
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' });
+    await sendPage(res, fileURLToPath(new URL(`generated/docs/${CLIENT}`, packageRoot)));
+  });
   const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
   serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
   for (const [name, type] of Object.entries(DOCUMENTS)) {
