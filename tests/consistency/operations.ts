@@ -153,7 +153,9 @@ const trespass: Action = (turn) => {
   const order = recent(random, foreign.orders.keys());
   const patient = recent(random, foreign.patients.keys());
   const plans: Record<Client['role'], Plan | undefined | 0 | ''> = {
-    partner: patient && read('getPatient', `/clients/${patient}`),
+    partner: random.chance(0.5)
+      ? patient && read('getPatient', `/clients/${patient}`)
+      : encounter && read('getEncounter', `/encounters/${encounter}`),
     limited:
       encounter && change(turn, 'cancelEncounter', 'POST', `/encounters/${encounter}/cancel`, { reason: 'other' }),
     provider:
