@@ -7,7 +7,8 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types, the Prisma client and the table of variables are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts $(wildcard src/configVariables.ts) package-lock.json
 
-PAGES := generated/docs/index.html generated/docs/workbench/main.js
+CLIENT := generated/docs/clinical-encounter-client.tgz
+PAGES := generated/docs/index.html generated/docs/workbench/main.js $(CLIENT)
 
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
@@ -24,7 +25,7 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 dev: install generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
-test: build client ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
+test: build ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
@@ -57,7 +58,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
 
-client: install generated/client/package/package.json ## pack the TypeScript client to generated/client/package
+client: install $(CLIENT) ## pack the TypeScript client: generated/client/package, and its archive that the service offers
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -121,10 +122,10 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
-slow-tests: build client ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
+slow-tests: build ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
-long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
+long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
 
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
@@ -175,8 +176,7 @@ generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* sr
 	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
 	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 
-generated/client/package/package.json: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
-	@echo 'Packing the client …'
+$(CLIENT): generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
 
 .PHONY: consistency consistency-judge

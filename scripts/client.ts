@@ -1,6 +1,6 @@
 /**
  * Packs the TypeScript client of `src/client` with the contract's types into generated/client/package, which needs
- * nothing of the server.
+ * nothing of the server, and into the archive that the service offers.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -51,5 +51,9 @@ const manifest = {
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+await promisify(execFile)('npm', ['pack', '--pack-destination', compiled], { cwd: target });
+// The address that partners install from has no version.
+const archive = join(root, 'generated/docs', `${manifest.name}.tgz`);
+await cp(join(compiled, `${manifest.name}-${manifest.version}.tgz`), archive);
 await rm(compiled, { recursive: true });
-process.stdout.write(`${target}\n`);
+process.stdout.write(`${target}\n${archive}\n`);

@@ -1,7 +1,15 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
+import { temporaryFolder } from '../support/folder.js';
+import { useHarness } from '../support/harness.js';
+import { compile } from '../support/packedClient.js';
+import { newSandbox } from '../support/sandbox.js';
+
+const run = promisify(execFile);
 
 const source = fileURLToPath(new URL('src/client', packageRoot));
 
@@ -14,4 +22,41 @@ it('the source of the client is below 20 kB and imports only the contract and op
   const foreign = imported.filter((from) => !/^\.\/\w+\.js$/.test(from));
   const allowed = ['openapi-fetch', '../../generated/client/contract.js', '../../generated/client/values.js'];
   expect([...new Set(foreign)].sort()).toEqual(allowed.sort());
+});
+
+describe('GET /docs/clinical-encounter-client.tgz', () => {
+  const harness = useHarness();
+  const folder = temporaryFolder();
+  const path = '/docs/clinical-encounter-client.tgz';
+  const program = `
+    import { createClient } from 'clinical-encounter-client';
+    const [, , baseUrl = '', clientId = '', clientSecret = ''] = process.argv;
+    const ces = createClient({ baseUrl, clientId, clientSecret });
+    void ces.get('/clinics').then(({ pagination }) => console.log(pagination.total));
+  `;
+
+  beforeAll(async () => {
+    // The only dependency is in npm's cache, from which this repository's packages came.
+    await run('npm', ['install', '--prefer-offline', `${harness.baseUrl}${path}`], { cwd: folder() });
+    await writeFile(folder('program.mts'), program);
+    await writeFile(folder('program.cts'), program);
+    await compile(folder(), ['program.mts', 'program.cts']);
+  }, 120_000);
+
+  it('sends the packed archive without a token', async () => {
+    const response = await fetch(`${harness.baseUrl}${path}`);
+    const headers = ['Content-Type', 'Cache-Control', 'Content-Encoding'].map((name) => response.headers.get(name));
+    expect([response.status, ...headers]).toEqual([200, 'application/gzip', 'no-cache', null]);
+    const packed = await readFile(new URL(`generated${path}`, packageRoot));
+    expect(packed.equals(Buffer.from(await response.arrayBuffer()))).toBe(true);
+  });
+
+  it.each([
+    ['an ES module', 'program.mjs'],
+    ['a CommonJS module', 'program.cjs'],
+  ])('sends a client that npm installs into an empty folder, and that compiles and runs in %s', async (_kind, file) => {
+    const { clientId, clientSecret } = await newSandbox(harness);
+    const { stdout, stderr } = await run(process.execPath, [folder(file), harness.baseUrl, clientId, clientSecret]);
+    expect([Number(stdout) > 0, stderr]).toEqual([true, '']);
+  });
 });

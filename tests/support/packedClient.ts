@@ -9,18 +9,15 @@ import { packageRoot } from '../../src/packageRoot.js';
 const run = promisify(execFile);
 const root = fileURLToPath(packageRoot);
 
-/** Installs the packed client in a folder, as partners do; returns its folder. @throws Error if it is not packed */
+/** Unpacks the packed client in a folder without the registry; returns its folder. @throws Error if it is not packed */
 export async function installClient(folder: string): Promise<string> {
-  const packed = join(root, 'generated/client/package');
-  if (!existsSync(join(packed, 'package.json'))) throw new Error(`${packed} is missing: run "make client".`);
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: packed });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  const packed = join(root, 'generated/docs/clinical-encounter-client.tgz');
+  if (!existsSync(packed)) throw new Error(`${packed} is missing: run "make client".`);
   const modules = join(folder, 'node_modules');
   const installed = join(modules, 'clinical-encounter-client');
   await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
-  // Its only dependency, and the types to compile with.
-  for (const name of ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types']) {
+  await run('tar', ['-xzf', packed, '-C', installed, '--strip-components=1']);
+  for (const name of ['openapi-fetch', 'openapi-typescript-helpers']) {
     await symlink(join(root, 'node_modules', name), join(modules, name));
   }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
@@ -30,10 +27,9 @@ export async function installClient(folder: string): Promise<string> {
 /** Compiles files of the folder strictly. */
 export async function compile(folder: string, files: readonly string[]): Promise<void> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--target', 'ES2022', '--module', 'NodeNext'];
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules/@types')];
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  await run(process.execPath, [tsc, ...strict, '--types', 'node', ...files], { cwd: folder }).catch(
-    (error: unknown) => {
-      throw new Error((error as { stdout: string }).stdout);
-    },
-  );
+  await run(process.execPath, [tsc, ...strict, ...types, ...files], { cwd: folder }).catch((error: unknown) => {
+    throw new Error((error as { stdout: string }).stdout);
+  });
 }

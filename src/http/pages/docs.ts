@@ -20,6 +20,8 @@ const DOCUMENTS = {
   'postman.json': 'application/json',
 } as const;
 
+const CLIENT = 'docs/clinical-encounter-client.tgz';
+
 /** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
@@ -45,6 +47,7 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   for (const [name, type] of Object.entries(DOCUMENTS)) {
     serve(`/docs/${name}`, type, () => addressed(`docs/${name}`, service.baseUrl));
   }
+  router.get(`/${CLIENT}`, sendClient);
   return router;
 }
 
@@ -54,6 +57,12 @@ const sendReference: RequestHandler = async (req, res) => {
   res.type('html');
   if (encoding) res.set('Content-Encoding', encoding);
   await sendPage(res, encoding ? COMPRESSED[encoding] : PAGE);
+};
+
+/** The TypeScript client, which `npm install` takes from its address. */
+const sendClient: RequestHandler = async (_req, res) => {
+  res.set('Cache-Control', 'no-cache').type('application/gzip');
+  await sendPage(res, fileURLToPath(new URL(`generated/${CLIENT}`, packageRoot)));
 };
 
 /** Serves a document with the service's own address, for tools on other hosts. All readers share one copy. */
