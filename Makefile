@@ -7,8 +7,7 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types, the Prisma client and the table of variables are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts $(wildcard src/configVariables.ts) package-lock.json
 
-CLIENT := generated/docs/clinical-encounter-client.tgz
-PAGES := generated/docs/index.html generated/docs/workbench/main.js $(CLIENT)
+PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/docs/clinical-encounter-client.tgz
 
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
@@ -58,7 +57,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
 
-client: install $(CLIENT) ## pack the TypeScript client: generated/client/package, and its archive that the service offers
+client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/client/package
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -131,6 +130,9 @@ long-tests: build ## random lives, races and kills in numbers that CI has no tim
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
+test-standby: build ## tests/operations with DATABASE_READ_URL
+	TEST_STANDBY=1 npm test --silent -- tests/operations $(ARGS)
+
 lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
 	$(TSX) scripts/production/lab/main.ts $(ARGS)
 
@@ -176,14 +178,14 @@ generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* sr
 	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
 	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 
-$(CLIENT): generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
+generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
 
 .PHONY: consistency consistency-judge
 consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
 	$(TSX) tests/consistency/main.ts
 
-consistency-judge: build ## plant 28 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+consistency-judge: build ## plant 29 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
 	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh

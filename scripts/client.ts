@@ -1,8 +1,8 @@
 /**
  * Packs the TypeScript client of `src/client` with the contract's types into generated/client/package, which needs
- * nothing of the server, and into the archive that the service offers.
+ * nothing of the server, and that folder into the archive that the service offers.
  */
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execFile } from 'node:child_process';
@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 const target = join(root, 'generated/client/package');
+const docs = join(root, 'generated/docs');
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
@@ -51,9 +52,8 @@ const manifest = {
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-await promisify(execFile)('npm', ['pack', '--pack-destination', compiled], { cwd: target });
+await promisify(execFile)('npm', ['pack', target, '--pack-destination', docs, '--silent']);
 // The address that partners install from has no version.
-const archive = join(root, 'generated/docs', `${manifest.name}.tgz`);
-await cp(join(compiled, `${manifest.name}-${manifest.version}.tgz`), archive);
+await rename(join(docs, `${manifest.name}-${manifest.version}.tgz`), join(docs, `${manifest.name}.tgz`));
 await rm(compiled, { recursive: true });
-process.stdout.write(`${target}\n${archive}\n`);
+process.stdout.write(`${target}\n`);

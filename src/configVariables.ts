@@ -68,6 +68,9 @@ export const variables = {
   DATABASE_DIRECT_URL: postgresUrl.optional(
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
+  DATABASE_READ_URL: postgresUrl.optional(
+    'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: no standby reads',
+  ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
@@ -96,7 +99,10 @@ export const variables = {
   RATE_LIMIT_REQUESTS: quota.or(1_200, 'Requests of a client per minute; `client update` sets another limit'),
   RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; proportional to its own limit'),
   RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
-  RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, per client and minute'),
+  RATE_LIMIT_BULK: quota.or(
+    10,
+    'Resets, clock moves and examinations of a sandbox, and replays of webhooks, per client and minute',
+  ),
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
@@ -126,6 +132,7 @@ const CONDITIONS = {
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',
   DATABASE_OWNER_URL: 'DATABASE_URL',
   DATABASE_DIRECT_URL: 'DATABASE_URL',
+  DATABASE_READ_URL: 'DATABASE_URL',
   METRICS_HOST: 'METRICS_PORT',
 };
 export const conditionOf = (name: string): string | undefined =>

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
+import { openDatabase } from '../adapters/database/database.js';
+import { protectedUrl } from '../adapters/database/databaseUrl.js';
+import { readsOfPrimary, readsOfStandby, type Reads } from '../adapters/database/standby.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { targetRule } from '../adapters/download/addressRules.js';
@@ -29,6 +32,9 @@ interface ServiceOptions {
   readonly wakeDeliveries: () => void;
 }
 
+/** A shorter one than the primary's, which serves the read afterwards. */
+const STANDBY_TIMEOUT_MS = 2_000;
+
 /** Opens everything except the database. @throws Error naming the wrong file or variable */
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, domain, databaseUrl, log, baseUrl, isStopping, wakeDeliveries } = options;
@@ -51,6 +57,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const services = {
     ...domain,
     config,
+    reads: openReads(options),
     log,
     keys,
     tokens: openTokens(keys, baseUrl, newId),
@@ -71,4 +78,18 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   };
   // No spread: it would copy the getter's value, and ask for the base URL before it is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });
+}
+
+/** @throws Error as {@link protectedUrl} */
+function openReads({ config, domain: { db }, log }: ServiceOptions): Reads {
+  const { databaseReadUrl, databasePoolSize } = config;
+  if (databaseReadUrl === null) return readsOfPrimary(db);
+  const url = protectedUrl('DATABASE_READ_URL', databaseReadUrl);
+  const standby = openDatabase(url, { poolSize: databasePoolSize, timeoutMs: STANDBY_TIMEOUT_MS, pool: 'reads' });
+  return readsOfStandby(db, standby, (error) => {
+    log.warn(
+      { reason: reasonOf(error) },
+      'the standby at DATABASE_READ_URL does not answer; the primary serves its reads',
+    );
+  });
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAnswer, success, type Attempt, type Intent, type Json } from './history.js';
 import { cents } from './orderModel.js';
-import { auditRecords, eventsByRecord, ordersOf, type Evidence, type FeedEvent } from './records.js';
+import { auditRecords, eventsByRecord, ordersOf, recordEvents, type Evidence, type FeedEvent } from './records.js';
 
 /** Everything about one tenant that the auditor judges. */
 export interface Case extends Evidence {
@@ -46,7 +46,7 @@ function answers({ intents, tenant }: Case): string[] {
       /^(order|patient|encounter)_not_found$|^patient_access_denied$/.test(body?.code) &&
       intent.client.role === 'limited';
     // Another client deleted it first.
-    const isDeleted = /^(delete|rotate|update|ping)Webhook/.test(intent.operation) && status === 404;
+    const isDeleted = /^(delete|rotate|update|ping|replay)Webhook/.test(intent.operation) && status === 404;
     if (isElsewhere || isUnseen || isDeleted) return [];
     const isFormal = status === 400 && !/decisions_incomplete|validation_failed|visit_required/.test(body?.code);
     return isFormal || status === 401 || status === 403 || status === 404 || status === 405
@@ -171,9 +171,7 @@ function feed({ intents, feed: events }: Case): string[] {
         first?.type === 'encounter.created'
           ? references.has(first.data.reference)
           : texts.length === 1 && unknown.some(({ operation }) => CREATIONS[first?.type ?? ''] === operation);
-      return isPossible || /^webhook/.test(first?.type ?? 'webhook')
-        ? []
-        : [`the feed has ${texts.join('; ')} of ${record}, which was not requested`];
+      return isPossible ? [] : [`the feed has ${texts.join('; ')} of ${record}, which was not requested`];
     });
   return [...twice, ...pages, ...invented];
 }
@@ -183,7 +181,7 @@ const CREATIONS: Json = { 'patient.created': 'createPatient', 'document.created'
 function webhooks({ feed: events, told, received }: Case): string[] {
   const byId = new Map(told.map((event) => [event.id, event]));
   const arrived = new Set(received.map(({ id }) => id));
-  const missing = events.filter(({ id, type }) => !arrived.has(id) && !type.startsWith('webhook.'));
+  const missing = recordEvents(events).filter(({ id }) => !arrived.has(id));
   const wrong = received.filter(({ id, body }) => {
     const { id: _id, ...event } = byId.get(id) ?? { id };
     return !isDeepStrictEqual(body, event);

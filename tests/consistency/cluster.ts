@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
@@ -10,6 +11,7 @@ import { prepareCluster } from '../../src/embedded/postgresCluster.js';
 import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
+import { mountDisk, type SmallDisk } from '../support/disk.js';
 import { newCategory, newClinic, newProduct } from '../support/factories.js';
 import type { Harness } from '../support/harness.js';
 import { temporaryDataDir } from '../support/postgres.js';
@@ -45,8 +47,10 @@ export interface Cluster {
   dropDatabase(name: string): Promise<void>;
   /** Sends a signal to all processes of PostgreSQL. */
   signal(name: NodeJS.Signals): Promise<void>;
-  /** Starts it again after it was killed. */
+  /** Starts it again if it has ended. */
   restart(): Promise<void>;
+  /** PostgreSQL's, if this process may mount one. */
+  readonly disk: SmallDisk | undefined;
   /** If this machine has its program. */
   readonly s3: S3Server | undefined;
   /** If this machine has its program. */
@@ -55,6 +59,8 @@ export interface Cluster {
 }
 
 const TEMPLATE = 'consistency';
+/** Enough for PostgreSQL, the databases of a run, and a little more. */
+const DISK_MB = 768;
 const ROLES = [
   'partner',
   'partner',
@@ -69,19 +75,23 @@ const ROLES = [
 
 /** Starts PostgreSQL. It survives the kill of its processes, but not of the machine, so that it need not wait for the disk. */
 export async function openCluster(): Promise<Cluster> {
-  const { dataDir, remove } = await temporaryDataDir();
+  const disk = await mountDisk(DISK_MB);
+  const { dataDir, remove } = await temporaryDataDir(disk?.path);
   const cluster = await prepareCluster(dataDir);
   // Outside the range of outgoing connections, which could take the port while PostgreSQL is down.
   const port = randomInt(20_000, 30_000);
+  const settings = { fsync: 'off', max_connections: '200', max_wal_size: '128MB' };
   const started = async (): Promise<RunningPostgres> => {
     for (const end = Date.now() + 60_000; ;) {
-      const running = await startPostgres(cluster, { fsync: 'off', max_connections: '200' }, port);
+      const running = await startPostgres(cluster, settings, port);
       if (running) return running;
       if (Date.now() > end) throw new Error(`PostgreSQL did not start again: see ${cluster.logFile}`);
       await delay(20);
     }
   };
   let postgres = await started();
+  const hasEnded = (): boolean =>
+    [postgres.process?.exitCode, postgres.process?.signalCode].some((code) => code != null);
   const url = (name: string): string => Object.assign(new URL(postgres.url), { pathname: `/${name}` }).href;
   const run = (sql: string) => withClient({ connectionString: postgres.url }, (client) => client.query(sql));
   await run(`CREATE DATABASE ${TEMPLATE}`);
@@ -98,6 +108,7 @@ export async function openCluster(): Promise<Cluster> {
     url: postgres.url,
     s3,
     redis,
+    disk,
     async createDatabase() {
       const name = `seed_${(databases += 1)}`;
       await run(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY file_copy`);
@@ -110,14 +121,16 @@ export async function openCluster(): Promise<Cluster> {
       const { pid } = postgres;
       const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
       for (const each of [pid, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(each, name);
+      if (name === 'SIGKILL' && postgres.process && !hasEnded()) await once(postgres.process, 'exit');
     },
     async restart() {
-      postgres = await started();
+      if (hasEnded()) postgres = await started();
     },
     async close() {
       await redis?.kill();
       await s3?.close();
       await remove();
+      await disk?.remove();
     },
   };
 }

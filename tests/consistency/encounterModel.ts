@@ -193,6 +193,14 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
     },
     shows(state, { kind, body, etag, intent }) {
       if (kind === 'deniedElsewhere') return true;
+      if (kind === 'getEncounterStatus') {
+        const shown = body.gfe_data.map(({ status }: Json) => status);
+        const hasOrder = body.order_details !== undefined;
+        return (
+          shown.sort().join() === Object.values(state.items).sort().join() &&
+          hasOrder === (state.status === 'completed')
+        );
+      }
       if (kind === 'getChart' && (state.isLapsed || state.holder !== `${intent.client.name} ${intent.note}`))
         return false;
       const items = Object.fromEntries(body.gfe_data.map((item: Json) => [itemOf(item), item.status]));

@@ -71,6 +71,12 @@ export function startFaults(world: World, { seed, withFaults }: Pick<RunOptions,
       await pause(1_500);
       slow(0);
     },
+    async 'disk full'() {
+      await cluster.disk?.fill();
+      await pause(1_500);
+      await cluster.disk?.free();
+      await cluster.restart();
+    },
     'S3 away': () => away(store),
     'Redis away': () => away(counters),
     async 'receivers fail'() {
@@ -90,7 +96,8 @@ export function startFaults(world: World, { seed, withFaults }: Pick<RunOptions,
       await kinds[kind]?.();
     }
   };
-  // Without their programs these cannot fail.
+  // Without their programs or rights these cannot fail.
+  if (!cluster.disk) delete kinds['disk full'];
   if (!store) delete kinds['S3 away'];
   if (!counters) delete kinds['Redis away'];
   const running = run();

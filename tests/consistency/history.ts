@@ -114,6 +114,11 @@ export function isAnswer({ status, body }: Attempt): boolean {
   return status !== null && status < 500 && status !== 408 && body?.code !== 'idempotency_in_progress';
 }
 
+/** A request that changes nothing. */
+export function isRead({ method, operation }: Pick<Intent, 'method' | 'operation'>): boolean {
+  return method === 'GET' || operation === 'getEncounterStatus' || operation === 'previewEncounter';
+}
+
 /** The first response that says that the intent was done. */
 export function success({ attempts }: Intent): Attempt | undefined {
   return attempts.find(({ status }) => status !== null && status < 300);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAnswer, success, type Client, type Intent, type Json } from './history.js';
+import { isAnswer, isRead, success, type Client, type Intent, type Json } from './history.js';
 import { actions } from './operations.js';
 import { randomOf, type Random } from './random.js';
 import { learn, newScene, type Scene } from './scene.js';
@@ -83,12 +83,11 @@ export async function perform(world: World, random: Random, client: Client, plan
   const intent: Intent = { ...plan, client, attempts: [] };
   const attempt = (of = intent) =>
     world.history.attempt(random.pick(world.entrances).url.replace(/\/$/, ''), of, randomUUID());
-  const isRead = plan.method === 'GET';
-  const isRepeatable = isRead || plan.key !== undefined || plan.method !== 'POST';
+  const isRepeatable = isRead(plan) || plan.key !== undefined || plan.method !== 'POST';
   if (plan.key !== undefined && random.chance(0.06)) await Promise.all([attempt(), attempt()]);
   for (let tries = 0; tries < ATTEMPTS && !intent.attempts.some(isAnswer); tries += 1) {
     await attempt();
-    if (intent.attempts.some(isAnswer) || isRead || !isRepeatable) break;
+    if (intent.attempts.some(isAnswer) || isRead(plan) || !isRepeatable) break;
     if (random.chance(0.03)) return intent;
     await delay(50 * (1 + random.int(2 ** Math.min(tries, 4))));
   }

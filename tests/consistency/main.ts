@@ -50,9 +50,9 @@ for (let seed = first; seed < first + count; seed += 1) {
   runs.push(run);
   // After each seed, so that an interrupted run leaves a report.
   if (isWhole) writeFileSync(join(import.meta.dirname, 'REPORT.md'), reportOf(runs));
-  const { requests, unknown, anomalies, seconds, file } = run;
+  const { requests, unknown, anomalies, seconds, auditSeconds, file } = run;
   print(
-    `seed ${seed}: ${requests} requests, ${unknown} without a final response, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s`,
+    `seed ${seed}: ${requests} requests, ${unknown} without a final response, ${anomalies.length} anomalies, ${seconds.toFixed(0)} s (auditor: ${auditSeconds.toFixed(1)} s, ${Math.round(process.resourceUsage().maxRSS / 1_024)} MB)`,
   );
   if (anomalies.length === 0) continue;
   anomalies.slice(0, 10).forEach(print);

@@ -38,19 +38,27 @@ const updatePatient: Action = (turn) => {
 const visiblePatients = ({ scene, client }: Turn) =>
   [...scene.patients].filter(([, { isLimited }]) => client.role !== 'limited' || isLimited);
 
-const createEncounter: Action = (turn) => {
+/** The body of a new encounter. */
+const requested = (turn: Turn): Json => {
   const { random, scene, client } = turn;
   const [patientId] = recent(random, visiblePatients(turn), 4) ?? [];
   if (!patientId) return undefined;
   const { treatments, clinics } = scene.tenant;
   const treatmentIds = treatments.filter(() => random.chance(0.4)).map(({ id }) => id);
-  const input = {
+  return {
     clinicId: client.role === 'limited' ? clinics[0] : random.pick(clinics),
     ...{ patientId, treatmentIds: treatmentIds.length > 0 ? treatmentIds : [random.pick(treatments).id] },
     ...{ reviewType: random.chance(0.7) ? 'asynchronous' : 'synchronous', serviceQueue: 'provider_network' },
     ...{ reference: random.uuid(), ...(random.chance(0.7) ? { shipTo: shipTo('At first') } : {}) },
   };
-  return change(turn, 'createEncounter', 'POST', '/encounters', input);
+};
+const createEncounter: Action = (turn) => {
+  const input = requested(turn);
+  return input && change(turn, 'createEncounter', 'POST', '/encounters', input);
+};
+const previewEncounter: Action = (turn) => {
+  const input = requested(turn);
+  return input && { operation: 'previewEncounter', method: 'POST', path: '/encounters/preview', input };
 };
 const updateEncounter: Action = (turn) => {
   const { random, scene } = turn;
@@ -93,6 +101,12 @@ const getEncounter: Action = ({ random, scene }) => {
   return encounter === undefined ? undefined : read('getEncounter', `/encounters/${encounter}`, { encounter });
 };
 
+const getStatus: Action = ({ random, scene }) => {
+  const encounter = recent(random, scene.encounters.keys());
+  const plan = { operation: 'getEncounterStatus', method: 'POST', path: '/encounters/status' };
+  return encounter === undefined ? undefined : { ...plan, input: { encounter_id: encounter }, encounter };
+};
+
 const revoke: Action = (turn) => {
   const completed = [...turn.scene.encounters.values()].filter(({ status }) => status === 'completed');
   const known = recent(turn.random, completed);
@@ -126,6 +140,7 @@ const endpoint: Action = (turn) => {
       change(turn, 'rotateWebhookSecret', 'POST', `${path}/rotate-secret`, undefined),
       change(turn, 'updateWebhookEndpoint', 'PATCH', path, { description: turn.random.uuid() }),
       change(turn, 'pingWebhookEndpoint', 'POST', `${path}/ping`, undefined),
+      change(turn, 'replayWebhookEvents', 'POST', `${path}/replay`, { after: '2026-01-01T00:00:00Z' }),
     ]);
   }
   return change(turn, 'createWebhookEndpoint', 'POST', '/webhook-endpoints', { url: turn.hookUrl });
@@ -157,6 +172,17 @@ const moveClock: Action = ({ scene, client }) => {
   scene.clock.offset += 600;
   return { operation: 'setClock', method: 'PUT', path: '/sandbox/clock', input: { offsetSeconds: scene.clock.offset } };
 };
+const verify: Action = (turn) => {
+  const [patient] = recent(turn.random, visiblePatients(turn)) ?? [];
+  if (!patient || turn.scene.tenant.mode !== 'sandbox') return undefined;
+  const input = { status: turn.random.pick(['INVITED', 'VERIFIED', 'NOTVERIFIED']) };
+  return change(turn, 'simulateVerification', 'POST', `/sandbox/clients/${patient}/verification`, input, { patient });
+};
+const setInbox: Action = ({ random, scene, client }) => {
+  if (scene.tenant.mode !== 'sandbox' || client.role === 'limited') return undefined;
+  const plan = { operation: 'setWebhookInboxBehavior', method: 'PUT', path: '/sandbox/webhook-inbox/behavior' };
+  return { ...plan, input: { status: random.pick([204, 410, 500]) } };
+};
 const expire = onEncounter('simulateEncounter', '/simulate', ['pending_review', 'awaiting_information'], () => ({
   outcome: 'expire',
 }));
@@ -178,6 +204,8 @@ const partner: readonly (readonly [number, Action])[] = [
   [16, createEncounter],
   [14, updateEncounter],
   [14, getEncounter],
+  [4, getStatus],
+  [3, previewEncounter],
   [
     5,
     onEncounter('rescheduleEncounter', '/reschedule', ['pending_review'], ({ random }) => ({
@@ -204,6 +232,8 @@ const partner: readonly (readonly [number, Action])[] = [
   [2, trespass],
   [1, moveClock],
   [2, simulate],
+  [3, verify],
+  [1, setInbox],
 ];
 
 /** The actions of a role, by weight. */

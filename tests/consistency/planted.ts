@@ -184,4 +184,10 @@ export const planted: readonly Planted[] = [
     search: 'if (earlier.withdrawalReason === reason) return earlier;',
     replacement: 'if (earlier.withdrawalReason !== null) return earlier;',
   },
+  {
+    name: 'verification that fails after it succeeded',
+    file: 'domain/patients/verification.ts',
+    search: 'VERIFIED: [],',
+    replacement: "VERIFIED: ['NOTVERIFIED'],",
+  },
 ];

@@ -1,6 +1,6 @@
 import type { Tenant } from './cluster.js';
 import { createdEncounter, encounterModel } from './encounterModel.js';
-import { isAnswer, success, type Intent, type Json } from './history.js';
+import { isAnswer, isRead, success, type Intent, type Json } from './history.js';
 import { linearize, type Model, type Op } from './linearize.js';
 import { orderModel, type OrderState } from './orderModel.js';
 import { documentModel, newPatientState, patientModel } from './recordModels.js';
@@ -21,22 +21,21 @@ export interface Evidence {
 
 /** Without a key, each attempt may take effect; with one, only one of them does (R-67). */
 function opsOf(intent: Intent, kind = intent.operation): Op[] {
-  const { attempts, method, key } = intent;
+  const { attempts, key } = intent;
   const done = success(intent);
   const op = { kind, intent };
-  const isRead = method === 'GET';
   const refused = attempts.flatMap((attempt): Op[] => {
     const isRefused = isAnswer(attempt) && (attempt.status ?? 0) >= 400 && attempt.status !== 403;
     const { sent: from, got: to, body } = attempt;
     return isRefused ? [{ ...op, outcome: 'refused', from, to, code: body.code }] : [];
   });
   const shown = ({ body, etag }: { body: Json; etag: string | null }) => ({ body, etag });
-  if (isRead || key === undefined) {
+  if (isRead(intent) || key === undefined) {
     const each = attempts.flatMap((attempt): Op[] => {
       const { sent: from, got: to, status } = attempt;
       if (status !== null && status < 300)
-        return [{ ...op, outcome: isRead ? 'seen' : 'done', from, to, ...shown(attempt) }];
-      return isRead || isAnswer(attempt) ? [] : [{ ...op, outcome: 'unknown', from, to: Infinity }];
+        return [{ ...op, outcome: isRead(intent) ? 'seen' : 'done', from, to, ...shown(attempt) }];
+      return isRead(intent) || isAnswer(attempt) ? [] : [{ ...op, outcome: 'unknown', from, to: Infinity }];
     });
     return [...each, ...refused];
   }
@@ -50,7 +49,7 @@ function described({ type, data }: FeedEvent): [record: string, event: string] {
   const [subject = ''] = type.split('.');
   const { status, order_status, balance_amt, fulfilment_status, treatmentIds, reason, changed, approved, denied } =
     data;
-  const { categoryId, subcategoryId, encounter_id, order_no, user_id, documentId } = data;
+  const { categoryId, subcategoryId, isVerified, encounter_id, order_no, user_id, documentId } = data;
   const facts =
     type === 'encounter.created' || subject === 'document' || type === 'patient.created'
       ? []
@@ -65,6 +64,7 @@ function described({ type, data }: FeedEvent): [record: string, event: string] {
             denied,
             categoryId,
             subcategoryId,
+            isVerified,
           ],
           ...[treatmentIds?.join(), changed?.join()],
         ];
@@ -72,10 +72,15 @@ function described({ type, data }: FeedEvent): [record: string, event: string] {
   return [String(record), [type, ...facts.filter((fact) => fact !== undefined)].join(' ')];
 }
 
+/** The events without those about endpoints of webhooks, such as a ping, which other endpoints do not get. */
+export function recordEvents(feed: readonly FeedEvent[]): FeedEvent[] {
+  return feed.filter(({ type }) => !type.startsWith('webhook.'));
+}
+
 /** The events of each record, in the order of the feed. */
 export function eventsByRecord(feed: readonly FeedEvent[]): Map<string, string[]> {
   const events = new Map<string, string[]>();
-  for (const event of feed) {
+  for (const event of recordEvents(feed)) {
     const [record, text] = described(event);
     events.set(record, [...(events.get(record) ?? []), text]);
   }
@@ -165,7 +170,7 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
   for (const intent of plain) {
     const id = success(intent)?.body?.user_id;
     if (intent.operation === 'createPatient' && id) {
-      const ops = about(id).filter(({ kind }) => /etPatient|updatePatient/.test(kind));
+      const ops = about(id).filter(({ kind }) => /etPatient|updatePatient|simulateVerification/.test(kind));
       search(`patient ${id}`, id, patientModel, newPatientState, ops, 'patient.created');
     }
     const document = intent.operation === 'uploadPatientDocument' && success(intent)?.body.documentId;

@@ -228,6 +228,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
+  'examineWebhookEndpoint webhook_endpoint_not_found': withBody({ endpoint_id: nobody }),
   webhook_endpoint_not_found: withQuery({ endpoint_id: nobody }),
   delivery_not_found: withQuery({ delivery_id: nobody }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
@@ -291,10 +292,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
 
 it('answers each failure as its example shows, after recording one row of the audit', async () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
-  await everyCase(
-    failures,
-    ({ title }) => title,
-    (failure) => expectProvoked(failure, provocations),
-  );
+  const titleOf = ({ title }: { readonly title: string }): string => title;
+  await everyCase(failures, titleOf, (failure) => expectProvoked(failure, provocations));
   await audit.expectOneRowEach();
 }, 120_000);

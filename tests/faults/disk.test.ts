@@ -1,9 +1,5 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { mountDisk } from '../support/disk.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
@@ -15,18 +11,16 @@ import { healedAfter, startLoad } from './load.js';
 const DISK_MB = 256;
 const FAILURES = isFull ? 200 : 20;
 
-const disk = mkdtempSync(join(tmpdir(), 'ces-disk-'));
-const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', disk]).status === 0;
-if (!isMounted) process.stderr.write('SKIPPED: tests on a full disk, which needs the right to mount one.\n');
-const data = await temporaryDataDir(disk);
+const disk = await mountDisk(DISK_MB);
+if (!disk) process.stderr.write('SKIPPED: tests on a full disk, which needs the right to mount one.\n');
+const data = await temporaryDataDir(disk?.path);
 afterAll(async () => {
   await killServers();
   await data.remove();
-  if (isMounted) spawnSync('umount', ['--lazy', disk]);
-  await rm(disk, { recursive: true });
+  await disk?.remove();
 });
 
-const itOnDisk = isMounted ? it : it.skip;
+const itOnDisk = disk ? it : it.skip;
 
 itOnDisk(
   'answers 503 to changes and reports the disk in /readyz while it is full, then recovers and keeps acknowledged patients',
@@ -37,12 +31,12 @@ itOnDisk(
     const load = startLoad(baseUrl, token);
     await healedAfter(load, Date.now());
 
-    await fill(join(disk, 'filler'));
+    await disk?.fill();
     const failed = () => load.seen.filter(({ status }) => status >= 300);
     while (failed().length < FAILURES) await delay(20);
     expect(await call({ baseUrl }, 'GET /readyz')).toMatchObject({ body: { checks: { disk: 'failing' } } });
     const filledUntil = Date.now();
-    await rm(join(disk, 'filler'));
+    await disk?.free();
     const healed = await healedAfter(load, filledUntil);
     await healedAfter(load, healed);
     const seen = await load.stop();
@@ -55,16 +49,3 @@ itOnDisk(
   },
   120_000,
 );
-
-/** Fills the disk to its last page. */
-async function fill(path: string): Promise<void> {
-  const page = Buffer.alloc(4_096);
-  const file = await open(path, 'w');
-  const writesPage = (): Promise<boolean> =>
-    file.write(page).then(
-      ({ bytesWritten }) => bytesWritten > 0,
-      () => false,
-    );
-  while (await writesPage());
-  await file.close();
-}

@@ -71,6 +71,7 @@ beforeAll(async () => {
   const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
   const files = [
     'arazzo.yaml',
+    'changelog.atom',
     'changelog.md',
     'clinical-encounter-client.tgz',
     'guide.md',

@@ -8,10 +8,10 @@ import { packageRoot } from '../../src/packageRoot.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(packageRoot);
+const packed = join(root, 'generated/docs/clinical-encounter-client.tgz');
 
 /** Unpacks the packed client in a folder without the registry; returns its folder. @throws Error if it is not packed */
 export async function installClient(folder: string): Promise<string> {
-  const packed = join(root, 'generated/docs/clinical-encounter-client.tgz');
   if (!existsSync(packed)) throw new Error(`${packed} is missing: run "make client".`);
   const modules = join(folder, 'node_modules');
   const installed = join(modules, 'clinical-encounter-client');

@@ -33,6 +33,7 @@ it('configures the embedded database and freezes the configuration without any v
     dataDir: resolve('.data'),
     databaseUrl: null,
     databaseDirectUrl: null,
+    databaseReadUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,

@@ -26,7 +26,7 @@ interface DatabaseOptions {
   /** Whether the URL is a pooler in transaction mode: each transaction may run in another session. */
   readonly isPooled?: boolean;
   /** Name in metrics. */
-  readonly pool?: 'requests' | 'webhooks';
+  readonly pool?: 'requests' | 'reads' | 'webhooks';
 }
 
 /** More texts than the service has; further ones are not prepared: each costs memory per connection. */

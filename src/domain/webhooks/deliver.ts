@@ -1,5 +1,6 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
-import type { Services } from '../../context.js';
+import type { Sent } from '../../adapters/webhooks/sender.js';
+import type { DomainContext, Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import { updateRows } from '../transactions/rows.js';
@@ -9,7 +10,7 @@ import {
   type TransactionContext,
   type BackgroundContext,
 } from '../transactions/transaction.js';
-import { disable } from './endpoints.js';
+import { disable, type Target } from './endpoints.js';
 import { isInbox, receive } from './inbox.js';
 import { nextAttempt, wishOf } from './retries.js';
 import { signedHeaders } from './signature.js';
@@ -18,11 +19,7 @@ import { mayReceive } from './subscriptions.js';
 export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
 /** An endpoint that this process has leased. */
-interface TakenEndpoint extends Pick<
-  WebhookEndpoint,
-  'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
-> {
-  readonly tenantMode: 'live' | 'sandbox';
+interface TakenEndpoint extends Target {
   /** Milliseconds that the tenant's clock is ahead of real time. */
   readonly aheadMs: bigint;
 }
@@ -41,8 +38,15 @@ interface Due {
 interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
   readonly status: 'waiting' | 'delivered' | 'failed';
   readonly nextAttemptAt: Date | null;
-  /** As `attempts` has it. */
-  readonly attempt: { at: Date; http_status: number | null; error: string | null; duration_ms: number };
+  readonly attempt: Attempt;
+}
+
+/** One request to a receiver, as `attempts` has it. */
+export interface Attempt {
+  readonly at: Date;
+  readonly http_status: number | null;
+  readonly error: Extract<Sent, { error: unknown }>['error'] | null;
+  readonly duration_ms: number;
 }
 
 /** Concurrent deliveries to one endpoint. */
@@ -96,27 +100,45 @@ async function attempt(
   endpoint: TakenEndpoint,
   { id, failures, dueAt, eventId, type, timestamp, data }: Due,
 ): Promise<Outcome> {
-  const { now, baseUrl, sendWebhook, randomBytes } = context;
+  const { now, randomBytes } = context;
   const body = JSON.stringify({ type, timestamp: timestamp.toISOString(), data });
   const at = now();
   const sentAt = new Date(at.getTime() - Number(endpoint.aheadMs));
   const headers = signedHeaders(secretsOf(endpoint, at), eventId, sentAt, body);
-  const sent = isInbox(endpoint.url, baseUrl, endpoint.tenantMode)
-    ? await receive(context, endpoint, headers, body)
-    : await sendWebhook(endpoint.url, { ...headers, 'content-type': 'application/json' }, body);
-  const duration_ms = now().getTime() - at.getTime();
-  const status = 'status' in sent ? sent.status : null;
-  const isDone = status !== null && status >= 200 && status < 300;
-  const error = 'error' in sent ? sent.error : null;
+  const { retryAfter, ...attempt } = await post(context, endpoint, headers, body);
+  const { http_status: status, error, duration_ms } = attempt;
+  const isDone = isSuccess(attempt);
   metrics?.webhookAttempts.observe({ outcome: isDone ? 'ok' : (error ?? 'refused') }, duration_ms / 1000);
-  const tried = { id, dueAt, attempt: { at, http_status: status, error, duration_ms } };
+  const tried = { id, dueAt, attempt };
   if (isDone) return { ...tried, status: 'delivered', failures: 0, nextAttemptAt: null };
-  const wish = 'retryAfter' in sent && (status === 429 || status === 503) ? sent.retryAfter : null;
+  const wish = status === 429 || status === 503 ? retryAfter : null;
   const nextAttemptAt = nextAttempt(failures + 1, now(), wishOf(wish, sentAt), randomBytes(4).readUInt32BE() / 2 ** 32);
   return { ...tried, status: nextAttemptAt ? 'waiting' : 'failed', failures: failures + 1, nextAttemptAt };
 }
 
-function secretsOf({ secret, previousSecret, previousSecretUntil }: TakenEndpoint, at: Date): Uint8Array[] {
+/** Sends a body to an endpoint once (R-130). */
+export async function post(
+  context: DomainContext & Pick<Services, 'baseUrl' | 'sendWebhook'>,
+  target: Target,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Attempt & { readonly retryAfter: string | null }> {
+  const { now, baseUrl, sendWebhook } = context;
+  const at = now();
+  const sent = isInbox(target.url, baseUrl, target.tenantMode)
+    ? await receive(context, target, headers, body)
+    : await sendWebhook(target.url, { ...headers, 'content-type': 'application/json' }, body);
+  const duration_ms = now().getTime() - at.getTime();
+  return 'status' in sent
+    ? { at, http_status: sent.status, error: null, duration_ms, retryAfter: sent.retryAfter }
+    : { at, http_status: null, error: sent.error, duration_ms, retryAfter: null };
+}
+
+export const isSuccess = ({ http_status: status }: Attempt): boolean =>
+  status !== null && status >= 200 && status < 300;
+
+/** The secrets that sign at this time of the tenant: during a rotation also the previous one (R-135). */
+export function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
   return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
 }
 

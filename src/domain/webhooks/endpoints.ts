@@ -15,6 +15,14 @@ export interface Endpoint extends Pick<
   readonly disabledReason: Schemas['WebhookEndpoint']['disabledReason'];
 }
 
+/** The parts of an endpoint that sending needs. */
+export interface Target extends Pick<
+  WebhookEndpoint,
+  'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+> {
+  readonly tenantMode: 'live' | 'sandbox';
+}
+
 /** Of a tenant (R-126). */
 const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
@@ -91,6 +99,18 @@ export async function getEndpoint(context: LookupContext, id: string): Promise<E
   return found(
     context.db.of(context.caller.tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`,
   );
+}
+
+/** An endpoint with its secrets. @throws Problem webhook_endpoint_not_found */
+export async function getTarget(context: LookupContext, id: string): Promise<Target & Pick<Endpoint, 'types'>> {
+  const { tenantId, tenantMode } = context.caller;
+  const endpoint = await found<Omit<Target, 'tenantMode'> & Pick<Endpoint, 'types'>>(
+    context.db.of(tenantId).rows`
+      SELECT tenant_id AS "tenantId", id, url, types::text[] AS types, secret, previous_secret AS "previousSecret",
+        previous_secret_until AS "previousSecretUntil"
+      FROM webhook_endpoint WHERE ${one(context, id)}`,
+  );
+  return { ...endpoint, tenantMode };
 }
 
 /** A reactivated endpoint gets the events from now on (R-128). @throws Problem webhook_endpoint_not_found */

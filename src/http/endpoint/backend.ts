@@ -89,9 +89,10 @@ export function createBackend(
       return endpoint.run(request, operationContext);
     };
     const running = authenticated
-      ? limiter.run(authenticated.caller, (withoutSlot) =>
-          begin(securedContext(context, authenticated, { idempotency, withoutSlot })),
-        )
+      ? limiter.run(authenticated.caller, (withoutSlot) => {
+          const secured = securedContext(context, authenticated, { idempotency, withoutSlot });
+          return endpoint.method === 'get' ? services.reads.run((db) => begin({ ...secured, db })) : begin(secured);
+        })
       : begin(context);
     const result = await running
       .catch((error: unknown) => {

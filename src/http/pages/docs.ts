@@ -14,13 +14,15 @@ const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
 /** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
   'arazzo.yaml': 'application/yaml',
+  'changelog.atom': 'application/atom+xml',
   'changelog.md': 'text/markdown',
   'guide.md': 'text/markdown',
   'llms.txt': 'text/plain',
   'postman.json': 'application/json',
 } as const;
 
-const CLIENT = 'docs/clinical-encounter-client.tgz';
+/** The packed client that `make build` writes. */
+const CLIENT = 'clinical-encounter-client.tgz';
 
 /** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
@@ -42,12 +44,15 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
   router.get('/docs', sendReference);
+  router.get(`/docs/${CLIENT}`, async (_req, res) => {
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type('application/gzip');
+    await sendPage(res, fileURLToPath(new URL(`generated/docs/${CLIENT}`, packageRoot)));
+  });
   const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
   serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
   for (const [name, type] of Object.entries(DOCUMENTS)) {
     serve(`/docs/${name}`, type, () => addressed(`docs/${name}`, service.baseUrl));
   }
-  router.get(`/${CLIENT}`, sendClient);
   return router;
 }
 
@@ -57,12 +62,6 @@ const sendReference: RequestHandler = async (req, res) => {
   res.type('html');
   if (encoding) res.set('Content-Encoding', encoding);
   await sendPage(res, encoding ? COMPRESSED[encoding] : PAGE);
-};
-
-/** The TypeScript client, which `npm install` takes from its address. */
-const sendClient: RequestHandler = async (_req, res) => {
-  res.set('Cache-Control', 'no-cache').type('application/gzip');
-  await sendPage(res, fileURLToPath(new URL(`generated/${CLIENT}`, packageRoot)));
 };
 
 /** Serves a document with the service's own address, for tools on other hosts. All readers share one copy. */

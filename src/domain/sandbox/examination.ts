@@ -1,0 +1,297 @@
+import type { Context } from '../../context.js';
+import type { EventDataOf, EventType, Schemas } from '../../contract.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
+import { isSuccess, post, secretsOf, type Attempt } from '../webhooks/deliver.js';
+import { getTarget } from '../webhooks/endpoints.js';
+import { signedHeaders } from '../webhooks/signature.js';
+
+/** How a receiver met one expectation. */
+export interface CheckResult extends Omit<Schemas['ExaminationCheck'], 'seen'> {
+  readonly seen: readonly Attempt[];
+}
+
+interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Envelope {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: object;
+}
+
+type EndpointTarget = Awaited<ReturnType<typeof getTarget>>;
+
+/** Makes messages to the examined endpoint. */
+interface Maker {
+  /** The first event. */
+  readonly valid: Message;
+  readonly ping: (ageMs?: number) => Envelope;
+  readonly sample: (type: SampleType, ageMs?: number) => Envelope;
+  /** Whether the endpoint receives events of a type. */
+  readonly isWanted: (type: SampleType) => boolean;
+  /** Signs as a delivery, except for the secrets and the age of the timestamp. */
+  readonly signed: (event: Envelope, secrets?: readonly Uint8Array[], ageMs?: number) => Message;
+  /** The secrets that sign now. */
+  readonly secrets: readonly Uint8Array[];
+  readonly foreignSecret: () => Uint8Array;
+}
+
+interface Check {
+  readonly name: CheckResult['name'];
+  readonly remedy: string;
+  /** Empty if the endpoint receives too few types. */
+  readonly messages: (maker: Maker) => readonly Message[];
+}
+
+type SampleType = keyof typeof samples;
+
+/** No request begins later, so the response follows within another timeout of an attempt. */
+const LAST_REQUEST_MS = 30_000;
+const MINUTE = 60_000;
+
+const encounter = { encounter_id: 100126, gfe_no: 'GFE-100126' };
+const order_no = 'ORD-100045';
+const patientId = '01a10caf-a4c0-7000-8000-00000000d001';
+
+/** Events about the fixtures, so that a receiver can retrieve their records. */
+const samples = {
+  'encounter.created': {
+    ...encounter,
+    status: 'pending_review',
+    reviewType: 'asynchronous',
+    clinicId: '01a05c32-5e80-7000-8000-00000000c101',
+    patientId,
+  },
+  'encounter.completed': { ...encounter, approved: 2, denied: 0, order_no },
+  'order.created': {
+    order_no,
+    encounter_id: encounter.encounter_id,
+    order_status: 'pending',
+    grand_total: '554.00',
+    balance_amt: '554.00',
+  },
+  'order.paid': {
+    order_no: 'ORD-100051',
+    encounter_id: 100131,
+    order_status: 'paid',
+    grand_total: '299.00',
+    balance_amt: '0.00',
+  },
+  'encounter.denied': { encounter_id: 100124, gfe_no: 'GFE-100124', denied: 1 },
+  'gfe.revoked': {
+    ...encounter,
+    patientId,
+    categoryId: '01a05c32-5e80-7000-8000-00000000ca01',
+    subcategoryId: '01a05c32-5e80-7000-8000-0000005ca101',
+    by_encounter_id: encounter.encounter_id,
+    order_no,
+  },
+} satisfies { readonly [Type in EventType]?: EventDataOf<Type> };
+
+/** The latest first. */
+const reordered = ['order.created', 'encounter.completed', 'encounter.created'] as const;
+const needs = (maker: Maker, type: SampleType): readonly Message[] =>
+  maker.isWanted(type) ? [maker.signed(maker.sample(type))] : [];
+
+/** The checks after the first event. Forgeries are pings, which every endpoint receives and which name no record. */
+const checks: readonly Check[] = [
+  {
+    name: 'accepts_duplicate',
+    remedy: 'Respond with a 2xx to an event whose `webhook-id` you have handled already: a lost response repeats it.',
+    messages: ({ valid }) => [valid],
+  },
+  {
+    name: 'rejects_wrong_signature',
+    remedy: 'Verify `webhook-signature` with the secret of the endpoint, and respond 400 if no signature matches.',
+    messages: ({ ping, signed, foreignSecret }) => [signed(ping(), [foreignSecret()])],
+  },
+  {
+    name: 'rejects_partial_signature',
+    remedy: 'Compare the whole signature, in constant time, not only its beginning.',
+    messages: ({ ping, signed }) => [altered(signed(ping())), truncated(signed(ping()))],
+  },
+  {
+    name: 'rejects_missing_signature',
+    remedy: 'Respond 400 to a request without `webhook-signature`: anyone can send to your URL.',
+    messages: ({ ping, signed }) => {
+      const { headers, body } = signed(ping());
+      const { 'webhook-signature': _omitted, ...others } = headers;
+      return [{ headers: others, body }];
+    },
+  },
+  {
+    name: 'rejects_old_timestamp',
+    remedy:
+      'Reject a `webhook-timestamp` that differs by more than 5 minutes from your clock, so that a recorded request cannot be repeated.',
+    messages: ({ ping, signed, secrets }) => [signed(ping(), secrets, 60 * MINUTE)],
+  },
+  {
+    name: 'rejects_changed_body',
+    remedy: 'Verify the signature of `webhook-id`, `webhook-timestamp` and the body, joined by dots.',
+    messages: ({ ping, signed }) => [{ ...signed(ping()), body: JSON.stringify(ping(MINUTE)) }],
+  },
+  {
+    name: 'rejects_reformatted_body',
+    remedy:
+      'Verify the bytes of the body as they arrived, before you parse it; do not serialize the parsed body again.',
+    messages: ({ ping, signed }) => {
+      const event = ping();
+      return [{ ...signed(event), body: JSON.stringify(event, null, 2) }];
+    },
+  },
+  {
+    name: 'accepts_second_signature',
+    remedy:
+      'Accept the request if any signature of the list matches: during a rotation there are two, separated by a space.',
+    messages: ({ ping, signed, secrets, foreignSecret }) => [
+      signed(ping(), [foreignSecret(), ...secrets]),
+      signed(ping(), [...secrets, foreignSecret()]),
+    ],
+  },
+  {
+    name: 'accepts_unknown_type',
+    remedy: 'Respond with a 2xx to types that you do not know, and ignore them: more will be added.',
+    messages: ({ ping, signed }) => [signed({ ...ping(), type: 'example.added_later' })],
+  },
+  {
+    name: 'accepts_unknown_fields',
+    remedy: 'Ignore fields that you do not know: more will be added.',
+    messages: ({ ping, sample, isWanted, signed }) => {
+      const event = isWanted('order.paid') ? sample('order.paid') : ping();
+      const added = { added_later: 'example' };
+      return [signed({ ...event, data: { ...event.data, ...added }, ...added })];
+    },
+  },
+  {
+    name: 'accepts_reordered_events',
+    remedy: 'Accept events in every order: keep the one with the latest `timestamp`, or retrieve the record.',
+    messages: ({ sample, isWanted, signed }) => {
+      const types = reordered.filter(isWanted);
+      return types.length < 2 ? [] : types.map((type, index) => signed(sample(type, index * MINUTE)));
+    },
+  },
+  {
+    name: 'accepts_late_denial',
+    remedy:
+      'Accept `encounter.denied` after another encounter of the patient was completed, and do not treat by the earlier approval.',
+    messages: (maker) => needs(maker, 'encounter.denied'),
+  },
+  {
+    name: 'accepts_revoked_approval',
+    remedy: 'Accept `gfe.revoked` after `encounter.completed`, and stop what the approval allowed.',
+    messages: (maker) => needs(maker, 'gfe.revoked'),
+  },
+];
+
+/** Why checks are not judged. */
+const reasons = {
+  notAccepted: 'Not judged, because the receiver does not accept a valid event.',
+  tooSlow: 'Not judged, because earlier responses took too long: respond before you process the event.',
+  tooFewTypes: 'Not judged, because the endpoint does not receive these events: add their types.',
+  noResponse: 'Not judged, because a request had no response: examine the receiver again.',
+};
+
+/**
+ * Plays against the receiver of an endpoint, one request after the other, and judges its responses (R-143).
+ * @throws Problem sandbox_only, webhook_endpoint_not_found
+ */
+export async function examineEndpoint(context: Context, endpointId: string): Promise<readonly CheckResult[]> {
+  requireSandbox(context);
+  const target = await getTarget(context, endpointId);
+  return context.withoutSlot(() => examine(context, target));
+}
+
+async function examine(context: Context, target: EndpointTarget): Promise<readonly CheckResult[]> {
+  const { realNow } = context;
+  const end = realNow().getTime() + LAST_REQUEST_MS;
+  const maker = makerOf(context, target);
+  const send = async ({ headers, body }: Message): Promise<Attempt> => {
+    const { at, http_status, error, duration_ms } = await post(context, target, headers, body);
+    return { at, http_status, error, duration_ms };
+  };
+  const first = await send(maker.valid);
+  const results = [...judgeFirst(first)];
+  for (const { name, remedy, messages } of checks) {
+    const wanted = isSuccess(first) ? messages(maker) : [];
+    const seen: Attempt[] = [];
+    for (const message of wanted) if (realNow().getTime() < end) seen.push(await send(message));
+    const notJudged = (reason: string): CheckResult => ({ name, outcome: 'not_judged', seen, remedy: reason });
+    if (!isSuccess(first)) results.push(notJudged(reasons.notAccepted));
+    else if (wanted.length === 0) results.push(notJudged(reasons.tooFewTypes));
+    else if (seen.length < wanted.length) results.push(notJudged(reasons.tooSlow));
+    else if (isRejection(name) && seen.some(isLost)) results.push(notJudged(reasons.noResponse));
+    else results.push(judged(name, seen, remedy, isRejection(name) ? isRejected : isSuccess));
+  }
+  return results;
+}
+
+function makerOf({ now, realNow, newId, randomBytes }: Context, target: EndpointTarget): Maker {
+  const secrets = secretsOf(target, now());
+  const event = (type: string, data: object, ageMs = 0): Envelope => ({
+    type,
+    timestamp: new Date(now().getTime() - ageMs).toISOString(),
+    data,
+  });
+  const ping = (ageMs?: number): Envelope => event('webhook.ping', { endpoint_id: target.id }, ageMs);
+  const signed: Maker['signed'] = (envelope, by = secrets, ageMs = 0) => {
+    const body = JSON.stringify(envelope);
+    return { headers: signedHeaders(by, newId(), new Date(realNow().getTime() - ageMs), body), body };
+  };
+  return {
+    ping,
+    sample: (type, ageMs) => event(type, samples[type], ageMs),
+    isWanted: (type) => target.types.length === 0 || target.types.includes(type),
+    signed,
+    valid: signed(ping()),
+    secrets,
+    foreignSecret: () => randomBytes(target.secret.length),
+  };
+}
+
+const isLost = ({ http_status: status }: Attempt): boolean => status === null;
+const isRedirect = ({ http_status: status }: Attempt): boolean => status !== null && status >= 300 && status < 400;
+const isRejected = ({ http_status: status }: Attempt): boolean => status !== null && status >= 400;
+const isRejection = (name: CheckResult['name']): boolean => name.startsWith('rejects_');
+
+function judged(
+  name: CheckResult['name'],
+  seen: readonly Attempt[],
+  remedy: string,
+  isMet: (attempt: Attempt) => boolean,
+): CheckResult {
+  const isPassed = seen.every(isMet);
+  return { name, outcome: isPassed ? 'passed' : 'failed', seen, remedy: isPassed ? null : remedy };
+}
+
+/** Three expectations of the first request. */
+function judgeFirst(first: Attempt): readonly CheckResult[] {
+  const seen = [first];
+  const unjudged = { outcome: 'not_judged', seen, remedy: reasons.noResponse } as const;
+  const reachable =
+    'Make the URL reachable at a public address with a trusted certificate, and respond within 15 seconds.';
+  const direct = 'Register the final URL: redirects are not followed.';
+  const accepted =
+    'Respond with a 2xx to a correctly signed event, also to `webhook.ping`. Check the secret, your clock, and that you verify the bytes of the body as they arrived.';
+  const answered = judged('responds_in_time', seen, reachable, (attempt) => !isLost(attempt));
+  if (isLost(first)) {
+    return [answered, { name: 'does_not_redirect', ...unjudged }, { name: 'accepts_valid_event', ...unjudged }];
+  }
+  return [
+    answered,
+    judged('does_not_redirect', seen, direct, (attempt) => !isRedirect(attempt)),
+    judged('accepts_valid_event', seen, accepted, isSuccess),
+  ];
+}
+
+const withSignatures = ({ headers, body }: Message, change: (signature: string) => string): Message => {
+  const signatures = headers['webhook-signature']?.split(' ') ?? [];
+  return { headers: { ...headers, 'webhook-signature': signatures.map(change).join(' ') }, body };
+};
+
+/** With another last letter before the padding; the very last letter has bits that some decoders ignore. */
+const altered = (message: Message): Message =>
+  withSignatures(message, (one) => `${one.slice(0, -3)}${one.at(-3) === 'A' ? 'B' : 'A'}${one.slice(-2)}`);
+
+const truncated = (message: Message): Message => withSignatures(message, (one) => one.slice(0, one.length / 2));

@@ -1,0 +1,280 @@
+import { createHmac } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { createWebhookSender } from '../../src/adapters/webhooks/httpSender.js';
+import { verifyWebhook } from '../../src/client/webhooks.js';
+import { feedPage } from '../support/events.js';
+import { newClient, newPartner, type Partner } from '../support/factories.js';
+import { openHarness } from '../support/openHarness.js';
+import { call, type Answer } from '../support/http.js';
+import { whileKeyIsUsed } from '../support/keys.js';
+import { startReceiver, type Received } from '../support/receiver.js';
+import { expectProblem } from '../support/refusals.js';
+import { newSandbox } from '../support/sandbox.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+type Respond = (webhook: Received, response: ServerResponse) => unknown;
+
+let respond: Respond;
+const receiver = await startReceiver((webhook, response) => respond(webhook, response));
+const { host: allowed } = receiver;
+const harness = await openHarness({
+  environment: { WEBHOOK_ALLOWED_HOSTS: allowed },
+  // A receiver that is too slow need not cost 15 seconds.
+  change: (services) =>
+    Object.assign(services, { sendWebhook: createWebhookSender({ allowedHosts: [allowed], timeout: 1_000 }) }),
+});
+// verifyWebhook reads the real time.
+harness.clock.now = new Date();
+const partner = await newSandbox(harness);
+const { id, secret } = await newEndpoint(harness, partner, { url: receiver.url('/') });
+afterAll(() => receiver.close());
+
+const examine = (
+  endpoint_id: unknown = id,
+  { token }: Pick<Partner, 'token'> = partner,
+  headers = {},
+): Promise<Answer> => call(harness, 'POST /sandbox/examinations', { token, json: { endpoint_id }, headers });
+const patch = (json: object): Promise<Answer> =>
+  call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
+/** The names of the checks with an outcome. */
+const named = ({ body }: Answer, outcome: string): string[] =>
+  body.checks.filter((check: Answer['body']) => check.outcome === outcome).map(({ name }: { name: string }) => name);
+
+interface Event {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: object;
+}
+
+/** The signature of a webhook by a partner's own code. */
+function rightSignature({ headers, body }: Received, text = body): string {
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${text}`;
+  return `v1,${createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+    .update(signed)
+    .digest('base64')}`;
+}
+const signaturesOf = ({ headers }: Received): string[] => String(headers['webhook-signature'] ?? '').split(' ');
+const isSigned = (webhook: Received): boolean => signaturesOf(webhook).includes(rightSignature(webhook));
+const isRecent = ({ headers }: Received): boolean =>
+  Math.abs(harness.clock.now.getTime() / 1000 - Number(headers['webhook-timestamp'])) < 300;
+const eventOf = ({ body }: Received): Event => JSON.parse(body) as Event;
+
+/** Responds 400 to a webhook that fails a test. */
+const accepting =
+  (...tests: readonly ((webhook: Received) => boolean)[]): Respond =>
+  (webhook, response) =>
+    response.writeHead(tests.every((test) => test(webhook)) ? 204 : 400).end();
+/** A receiver that verifies webhooks, and refuses those that fail another test. */
+const verifying = (test: (webhook: Received) => boolean): Respond => accepting(isSigned, isRecent, test);
+
+const correct: Readonly<Record<string, Respond>> = {
+  'a plain one': accepting(isSigned, isRecent),
+  'one with verifyWebhook of the client': (webhook, response) =>
+    verifyWebhook(secret, webhook.headers, webhook.body).then(
+      () => response.writeHead(204).end(),
+      () => response.writeHead(400).end(),
+    ),
+  'a slow one': (webhook, response) => setTimeout(() => correct['a plain one']?.(webhook, response), 50),
+};
+
+const forgeries = ['wrong_signature', 'partial_signature', 'missing_signature'].map((name) => `rejects_${name}`);
+const otherBodies = ['rejects_changed_body', 'rejects_reformatted_body'];
+const broken: readonly (readonly [string, () => Respond, ...string[]])[] = [
+  ['checks no signature', () => accepting(isRecent), ...forgeries, ...otherBodies],
+  ['checks no timestamp', () => accepting(isSigned), 'rejects_old_timestamp'],
+  [
+    'compares the beginning of a signature',
+    () =>
+      accepting(isRecent, (webhook) =>
+        signaturesOf(webhook).some((one) => one.slice(0, 12) === rightSignature(webhook).slice(0, 12)),
+      ),
+    'rejects_partial_signature',
+  ],
+  [
+    'verifies the parsed body',
+    () =>
+      accepting(isRecent, (webhook) =>
+        signaturesOf(webhook).includes(rightSignature(webhook, JSON.stringify(eventOf(webhook)))),
+      ),
+    'rejects_reformatted_body',
+  ],
+  ['responds 204 to everything', () => accepting(), ...forgeries, 'rejects_old_timestamp', ...otherBodies],
+  [
+    'accepts a request without signature',
+    () => accepting(isRecent, (webhook) => !('webhook-signature' in webhook.headers) || isSigned(webhook)),
+    'rejects_missing_signature',
+  ],
+  [
+    'compares only the first signature',
+    () => accepting(isRecent, (webhook) => signaturesOf(webhook)[0] === rightSignature(webhook)),
+    'accepts_second_signature',
+  ],
+  [
+    'refuses duplicates',
+    () => {
+      const done = new Set<unknown>();
+      return verifying(({ headers }) => !done.has(headers['webhook-id']) && done.add(headers['webhook-id']).size > 0);
+    },
+    'accepts_duplicate',
+  ],
+  [
+    'refuses unknown types',
+    () => verifying((webhook) => /^(encounter|gfe|order|webhook)\./.test(eventOf(webhook).type)),
+    'accepts_unknown_type',
+  ],
+  [
+    'refuses unknown fields',
+    () => verifying((webhook) => Object.keys(eventOf(webhook)).length === 3),
+    'accepts_unknown_fields',
+  ],
+  [
+    'redirects',
+    () => (_webhook, response) => response.writeHead(307, { location: '/hooks' }).end(),
+    'does_not_redirect',
+    'accepts_valid_event',
+  ],
+  [
+    'fails on reordered events',
+    () => {
+      let latest = '';
+      return (webhook, response) => {
+        if (!isSigned(webhook) || !isRecent(webhook)) return response.writeHead(400).end();
+        const { timestamp } = eventOf(webhook);
+        const status = timestamp < latest ? 500 : 204;
+        if (status === 204) latest = timestamp;
+        return response.writeHead(status).end();
+      };
+    },
+    'accepts_reordered_events',
+  ],
+  [
+    'refuses denials',
+    () => verifying((webhook) => eventOf(webhook).type !== 'encounter.denied'),
+    'accepts_late_denial',
+  ],
+  [
+    'refuses revocations',
+    () => verifying((webhook) => eventOf(webhook).type !== 'gfe.revoked'),
+    'accepts_revoked_approval',
+  ],
+  ['is too slow', () => () => undefined, 'responds_in_time'],
+];
+
+describe('200', () => {
+  it.each(Object.entries(correct))('finds no fault with a correct receiver: %s', async (_name, receive) => {
+    respond = receive;
+    const { status, body } = await examine();
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ endpoint_id: id, passed: 16, failed: 0, not_judged: 0 });
+    expect(body.checks.every(({ remedy }: { remedy: unknown }) => remedy === null)).toBe(true);
+  });
+
+  it.each(broken)('names the fault of a receiver that %s', async (_name, receive, ...faults) => {
+    respond = receive();
+    const answer = await examine();
+    expect(named(answer, 'failed')).toEqual(faults);
+    expect(answer.body.failed).toBe(faults.length);
+    const remedies = answer.body.checks.map((check: Answer['body']) => [
+      check.outcome === 'passed',
+      check.remedy === null,
+    ]);
+    expect(remedies.every(([isPassed, isNull]: boolean[]) => isPassed === isNull)).toBe(true);
+  });
+
+  it('accepts a receiver with the previous secret during a rotation', async () => {
+    respond = accepting(isSigned, isRecent);
+    await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
+    expect((await examine()).body).toMatchObject({ passed: 16, failed: 0 });
+  });
+
+  it('leaves feed, deliveries and endpoint alone, even after a 410, and examines a disabled endpoint', async () => {
+    const read = async (): Promise<unknown[]> => [
+      await feedPage(harness, partner),
+      (await call(harness, `GET /webhook-endpoints/${id}`, partner)).body,
+      (await call(harness, `GET /webhook-endpoints/${id}/deliveries`, partner)).body,
+    ];
+    await patch({ status: 'disabled' });
+    const before = await read();
+    respond = (_webhook, response) => response.writeHead(410).end();
+    const { body } = await examine();
+    expect(body.checks[2]).toMatchObject({
+      name: 'accepts_valid_event',
+      outcome: 'failed',
+      seen: [{ http_status: 410 }],
+    });
+    expect(body).toMatchObject({ passed: 2, failed: 1, not_judged: 13 });
+    expect(await read()).toEqual(before);
+    await patch({ status: 'active' });
+  });
+
+  it('sends no event of a type that the endpoint does not receive, and does not judge its checks', async () => {
+    await patch({ types: ['order.created'] });
+    const count = receiver.received.length;
+    respond = accepting(isSigned, isRecent);
+    const reorderings = ['accepts_reordered_events', 'accepts_late_denial', 'accepts_revoked_approval'];
+    expect(named(await examine(), 'not_judged')).toEqual(reorderings);
+    const types = new Set(receiver.received.slice(count).map((webhook) => eventOf(webhook).type));
+    expect([...types]).toEqual(['webhook.ping', 'example.added_later']);
+    await patch({ types: [] });
+  });
+
+  it('sends no request after 30 seconds, and does not judge the other checks', async () => {
+    const count = receiver.received.length;
+    respond = (webhook, response) => {
+      harness.clock.advance(9);
+      return accepting(isSigned, isRecent)(webhook, response);
+    };
+    const answer = await examine();
+    expect(receiver.received.length - count).toBe(4);
+    expect(named(answer, 'passed')).toHaveLength(5);
+    expect(answer.body.not_judged).toBe(11);
+    expect(answer.body.checks[0].seen[0].duration_ms).toBe(9_000);
+  });
+
+  it('replays the report for its Idempotency-Key without a request to the receiver', async () => {
+    respond = accepting();
+    const key = { 'Idempotency-Key': 'examination' };
+    const first = await examine(id, partner, key);
+    const count = receiver.received.length;
+    const second = await examine(id, partner, key);
+    expect([second.body, second.headers.get('Idempotent-Replayed')]).toEqual([first.body, 'true']);
+    expect(receiver.received).toHaveLength(count);
+  });
+});
+
+describe('400', () => {
+  it('refuses an id that is not a UUID', async () => {
+    expectProblem(await examine('1'), 400, 'validation_failed', [{ pointer: '#/endpoint_id' }]);
+  });
+});
+
+describe('403', () => {
+  it('answers sandbox_only to a live tenant, and sends no request', async () => {
+    const live = await newPartner(harness);
+    const endpoint = await newEndpoint(harness, live, { url: receiver.url('/live') });
+    expectProblem(await examine(endpoint.id, live), 403, 'sandbox_only');
+    expect(receiver.received.filter(({ path }) => path === '/live')).toEqual([]);
+  });
+});
+
+describe('404', () => {
+  it('answers webhook_endpoint_not_found for endpoints that the caller does not manage', async () => {
+    const { id: clinicId } = await harness.domain.db.prisma.clinic.findFirstOrThrow({
+      where: { tenantId: partner.tenantId },
+    });
+    const limited = await newClient(harness, partner.tenantId, ['sandbox:simulate'], [clinicId]);
+    for (const caller of [limited, await newSandbox(harness)]) {
+      expectProblem(await examine(id, caller), 404, 'webhook_endpoint_not_found');
+    }
+  });
+});
+
+describe('409', () => {
+  it('answers idempotency_in_progress while an examination with its key is recorded', async () => {
+    respond = accepting();
+    const send = (): Promise<Answer> => examine(id, partner, { 'Idempotency-Key': 'slow' });
+    const answer = await whileKeyIsUsed(harness, partner, 'examineWebhookEndpoint', 'slow', send);
+    expectProblem(answer, 409, 'idempotency_in_progress');
+    expect((await send()).status).toBe(200);
+  });
+});
