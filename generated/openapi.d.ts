@@ -1001,7 +1001,7 @@ export interface paths {
          *     how its receiver responded: valid events, duplicates, forgeries, unknown types and fields, and events in an
          *     unexpected order. The events look like real ones, of types that the endpoint receives, but are not in the feed; neither they
          *     nor their outcome change the endpoint or its deliveries. The response takes as long as the receiver's responses, up
-         *     to 45 seconds: after 30 seconds no further request is sent. A report with failed checks is also a 200.
+         *     to 27 seconds: after 12 seconds no further request is sent. A report with failed checks is also a 200.
          */
         post: operations["examineWebhookEndpoint"];
         delete?: never;

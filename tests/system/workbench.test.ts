@@ -7,6 +7,7 @@ import { newClient, newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
 import { newSandbox } from '../support/sandbox.js';
+import { newEndpoint } from '../support/webhooks.js';
 
 const harness = useHarness();
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
@@ -24,6 +25,7 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
   afterAll(() => browser.close());
 
   beforeEach(async () => {
+    complaints.length = 0;
     page = await browser.newPage();
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(String(error)));
@@ -48,6 +50,13 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
         (one) => one.textContent.startsWith('${text}') && !one.disabled && (one.click(), true))`,
     );
 
+  /** The violations that axe sees on the page. */
+  async function violations(): Promise<unknown[]> {
+    await page.evaluate(await readFile(axeFile, 'utf8'));
+    const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+    return found.violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
+  }
+
   it('plays an encounter from creation to refund by clicks, and shows each event', async () => {
     await signIn(await newSandbox(harness));
     await click('Create an encounter');
@@ -68,10 +77,7 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
     await click('Refund ');
     await shows('#events', 'order.refunded');
     await shows('#encounter', ': refunded');
-    const { violations } = (await page
-      .evaluate(await readFile(axeFile, 'utf8'))
-      .then(() => page.evaluate('axe.run()'))) as { violations: { id: string; nodes: { html: string }[] }[] };
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await violations()).toEqual([]);
     expect(complaints).toEqual([]);
   }, 90_000);
 
@@ -88,6 +94,22 @@ const axeFile = fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packag
     await click('Reset the sandbox');
     await shows('#notice', 'as it was at first');
   }, 90_000);
+
+  it('examines the receiver of an endpoint, and shows the checks as a list', async () => {
+    const sandbox = await newSandbox(harness);
+    await newEndpoint(harness, sandbox, { url: `${harness.baseUrl}/sandbox/webhook-inbox` });
+    await signIn(sandbox);
+    await shows('#webhooks', '/sandbox/webhook-inbox (active)');
+    // The first endpoint is that of the examples.
+    await page.click('[aria-label$="/sandbox/webhook-inbox"]');
+    await shows('#webhooks', 'Examination: 10 passed, 6 failed, 0 not judged.');
+    await shows('#webhooks li.error', 'failed: rejects wrong signature (204 in ');
+    await shows('#notice', 'has been examined');
+    await page.setViewport({ width: 390, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await violations()).toEqual([]);
+    expect(complaints).toEqual([]);
+  }, 60_000);
 
   it('names a missing permission in its panel, and shows the others', async () => {
     const { tenantId } = await newSandbox(harness);
