@@ -24,7 +24,7 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 dev: install generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
-test: build client ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
+test: build ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
@@ -121,10 +121,10 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
-slow-tests: build client ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
+slow-tests: build ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
-long-tests: build client ## random lives, races and kills in numbers that CI has no time for (about an hour)
+long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
 
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
@@ -178,8 +178,7 @@ generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* sr
 	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
 	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
 
-generated/docs/clinical-encounter-client.tgz: generated/.fresh scripts/client.ts $(wildcard src/client/* src/client/bin/*)
-	@echo 'Packing the client …'
+generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
 
 .PHONY: consistency consistency-judge

@@ -52,8 +52,8 @@ const manifest = {
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-await mkdir(docs, { recursive: true });
 await promisify(execFile)('npm', ['pack', target, '--pack-destination', docs, '--silent']);
+// The address that partners install from has no version.
 await rename(join(docs, `${manifest.name}-${manifest.version}.tgz`), join(docs, `${manifest.name}.tgz`));
 await rm(compiled, { recursive: true });
 process.stdout.write(`${target}\n`);

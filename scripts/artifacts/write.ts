@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { changelogFeed } from './feed.js';
 import { postmanCollection } from './postman.js';
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { output, readContract, readWorkflows, root } from './sources.js';
@@ -12,6 +13,7 @@ export async function writeArtifacts(): Promise<void> {
   const source = (name: string): Promise<string> => readFile(join(root, 'openapi', name), 'utf8');
   const files = {
     'arazzo.yaml': (await source('arazzo.yaml')).replace('./openapi.yaml', `${ADDRESS}/openapi.json`),
+    'changelog.atom': changelogFeed(contract, await source('CHANGELOG.md')),
     'changelog.md': await source('CHANGELOG.md'),
     'guide.md': guideText(contract, await source('info.md')),
     'llms.txt': llmsText(contract),

@@ -5,10 +5,11 @@ import { promisify } from 'node:util';
 import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
-import { contract, operationOf, operations } from '../support/contract.js';
+import { contract, operationOf, operations, responseExamples } from '../support/contract.js';
 import { dereferenced } from '../support/dereferenced.js';
 import { useHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { startPrism } from '../support/mock.js';
 import { rawCall } from '../support/rawHttp.js';
 
 const run = promisify(execFile);
@@ -62,7 +63,10 @@ describe('GET /docs', () => {
     // Drop the text of its scripts; referencePage.test.ts runs them in a browser.
     const markup = text.replaceAll(/(<script\b[^>]*>)[\s\S]*?<\/script>/g, '$1');
     expect(markup.match(/<(?:script|img|iframe|source)\b[^>]*\bsrc=(?!"data:)[^>]*>/g)).toBeNull();
-    expect(markup.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toBeNull();
+    // Browsers do not load an alternate.
+    expect(markup.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toEqual([
+      '<link rel="alternate" type="application/atom+xml" title="Changes of the contract" href="/docs/changelog.atom">',
+    ]);
     expect(markup.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
   });
 });
@@ -92,6 +96,17 @@ describe('GET /openapi.json', () => {
     const { paths, webhooks } = contract;
     expect(dereferenced(body)).toMatchObject({ paths, webhooks });
   });
+
+  it('is served as a mock by the command of the guide, with the version of Prism in package.json', async () => {
+    const { devDependencies } = JSON.parse(await readFile(pathOf('package.json'), 'utf8'));
+    const program = `npx @stoplight/prism-cli@${devDependencies['@stoplight/prism-cli']}`;
+    const guide = await call(harness, 'GET /docs/guide.md');
+    expect(guide.text).toContain(`${program} mock ${harness.baseUrl}/openapi.json`);
+    const mock = await startPrism(`${harness.baseUrl}/openapi.json`);
+    const { body } = await call(mock, 'GET /clinics', { token: 'anything' });
+    await mock.stop();
+    expect(body).toEqual(responseExamples.find(({ operationId }) => operationId === 'listClinics')?.value);
+  }, 60_000);
 
   it('is valid OpenAPI', async () => {
     const redocly = pathOf('node_modules/.bin/redocly');

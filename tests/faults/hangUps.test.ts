@@ -69,9 +69,16 @@ beforeAll(async () => {
   token = await newToken({ baseUrl }, client);
   const upload = operationOf('uploadPatientDocument');
   const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
-  const documents = ['arazzo.yaml', 'changelog.md', 'guide.md', 'llms.txt', 'postman.json'].map(
-    (name) => `/docs/${name}`,
-  );
+  const files = [
+    'arazzo.yaml',
+    'changelog.atom',
+    'changelog.md',
+    'clinical-encounter-client.tgz',
+    'guide.md',
+    'llms.txt',
+    'postman.json',
+  ];
+  const documents = files.map((name) => `/docs/${name}`);
   const link = new URL(body.userDocument.fileUrl).pathname;
   requests = [
     ...operations.map(exampleRequest),

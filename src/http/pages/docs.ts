@@ -14,6 +14,7 @@ const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
 /** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
   'arazzo.yaml': 'application/yaml',
+  'changelog.atom': 'application/atom+xml',
   'changelog.md': 'text/markdown',
   'guide.md': 'text/markdown',
   'llms.txt': 'text/plain',
@@ -44,7 +45,7 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   router.get('/', (_req, res) => res.redirect('/docs'));
   router.get('/docs', sendReference);
   router.get(`/docs/${CLIENT}`, async (_req, res) => {
-    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' });
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type('application/gzip');
     await sendPage(res, fileURLToPath(new URL(`generated/docs/${CLIENT}`, packageRoot)));
   });
   const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
