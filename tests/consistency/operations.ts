@@ -124,7 +124,7 @@ const upload: Action = (turn) => {
   return patient ? change(turn, 'uploadPatientDocument', 'POST', path, { url: turn.fileUrl }, { patient }) : undefined;
 };
 const withdraw: Action = (turn) => {
-  const [document, patient] = recent(turn.random, turn.scene.documents) ?? [];
+  const [document, patient] = recent(turn.random, turn.scene.documents, 2) ?? [];
   if (!document || (turn.client.role === 'limited' && !turn.scene.patients.get(patient ?? '')?.isLimited))
     return undefined;
   const input = { reason: turn.random.pick(['wrong_patient', 'illegible']) };
@@ -229,7 +229,7 @@ const partner: readonly (readonly [number, Action])[] = [
   [4, () => read('listEncounters', '/encounters?limit=10')],
   [6, ({ cursor }) => read('listEvents', `/events?limit=50${cursor === undefined ? '' : `&after=${cursor}`}`)],
   [3, upload],
-  [2, withdraw],
+  [4, withdraw],
   [2, endpoint],
   [2, trespass],
   [1, moveClock],
