@@ -57,7 +57,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
 
-client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/client/package
+client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -185,7 +185,7 @@ generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard script
 consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
 	$(TSX) tests/consistency/main.ts
 
-consistency-judge: build ## plant 29 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
+consistency-judge: build ## plant 30 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
 	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh

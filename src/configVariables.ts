@@ -69,7 +69,7 @@ export const variables = {
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
   DATABASE_READ_URL: postgresUrl.optional(
-    'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: no standby reads',
+    'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: the primary serves them',
   ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),

@@ -175,7 +175,9 @@ const moveClock: Action = ({ scene, client }) => {
   return { operation: 'setClock', method: 'PUT', path: '/sandbox/clock', input: { offsetSeconds: scene.clock.offset } };
 };
 const verify: Action = (turn) => {
-  const [patient] = recent(turn.random, visiblePatients(turn)) ?? [];
+  const all = visiblePatients(turn);
+  const begun = all.filter(([, { isVerified }]) => isVerified !== 'NOTVERIFIED');
+  const [patient] = recent(turn.random, begun.length > 0 && turn.random.chance(0.7) ? begun : all) ?? [];
   if (!patient || turn.scene.tenant.mode !== 'sandbox') return undefined;
   const input = { status: turn.random.pick(['INVITED', 'VERIFIED', 'NOTVERIFIED']) };
   return change(turn, 'simulateVerification', 'POST', `/sandbox/clients/${patient}/verification`, input, { patient });
@@ -234,7 +236,7 @@ const partner: readonly (readonly [number, Action])[] = [
   [2, trespass],
   [1, moveClock],
   [2, simulate],
-  [3, verify],
+  [8, verify],
   [1, setInbox],
 ];
 

@@ -190,4 +190,11 @@ export const planted: readonly Planted[] = [
     search: 'VERIFIED: [],',
     replacement: "VERIFIED: ['NOTVERIFIED'],",
   },
+  {
+    name: 'reset that reaches other tenants',
+    file: 'domain/sandbox/reset.ts',
+    search: 'transaction.audited.push(row);',
+    replacement:
+      'transaction.audited.push(row); await db.everyTenant.run`DELETE FROM refund`; await db.everyTenant.run`DELETE FROM payment`;',
+  },
 ];

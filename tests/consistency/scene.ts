@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 /** The knowledge that clients of a tenant have of it, by responses. They share it, so that they meet at the same records. */
 export interface Scene {
   readonly tenant: Tenant;
-  readonly patients: Map<string, { etag: string | null; isLimited: boolean }>;
+  readonly patients: Map<string, { etag: string | null; isLimited: boolean; isVerified: string }>;
   readonly documents: Map<string, string>;
   readonly encounters: Map<number, Json>;
   readonly orders: Map<string, Json>;
@@ -22,9 +22,11 @@ export function newScene(tenant: Tenant): Scene {
 /** Remembers what a successful response shows. */
 export function learn(scene: Scene, { client, operation, patient }: Intent, body: Json, etag: string | null): void {
   const { patients, documents, encounters, orders, endpoints } = scene;
-  if (operation === 'createPatient') patients.set(body.user_id, { etag: null, isLimited: client.role === 'limited' });
+  if (operation === 'createPatient')
+    patients.set(body.user_id, { etag: null, isLimited: client.role === 'limited', isVerified: body.isVerified });
   const known = patient && patients.get(patient);
   if (known && etag) known.etag = etag;
+  if (known && body?.isVerified) known.isVerified = body.isVerified;
   if (operation === 'uploadPatientDocument' && patient) documents.set(body.documentId, patient);
   if (operation === 'createWebhookEndpoint') endpoints.add(body.id);
   if (operation === 'deleteWebhookEndpoint') endpoints.clear();
