@@ -39,7 +39,11 @@ async function minimised(failed: RunOptions): Promise<RunOptions> {
   for (const shrink of smaller) {
     const options = shrink(least);
     if (options.only?.length === 0) continue;
-    if ((await runSeed(cluster, options)).anomalies.length > 0) least = options;
+    const { requests, anomalies } = await runSeed(cluster, options);
+    print(
+      `  ${requests} requests of ${options.only?.length ?? names.flat().length} clients: ${anomalies.length} anomalies`,
+    );
+    if (anomalies.length > 0) least = options;
   }
   return least;
 }
