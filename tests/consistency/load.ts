@@ -17,7 +17,7 @@ export interface LoadOptions {
 
 /** Attempts at one intent before its client gives up, and its outcome stays unknown. */
 const ATTEMPTS = 12;
-/** Turns without something to do, until a client ends. */
+/** Turns in a row without something to do, until a client ends. */
 const MAX_IDLE = 200;
 
 /** The path at the receiver that gets every event of a tenant. */
@@ -69,7 +69,7 @@ async function runClient(
     const plan = await random.weighted(actions[client.role])(turn);
     if (plan) {
       await send(plan);
-      sent += 1;
+      [sent, idle] = [sent + 1, 0];
     } else {
       // The records that it acts on are not there yet.
       await delay(25);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { read } from './collect.js';
-import type { Json } from './history.js';
+import { success, type Json } from './history.js';
 import { perform } from './load.js';
 import { randomOf } from './random.js';
 import type { Scene } from './scene.js';
@@ -25,14 +25,13 @@ export async function resetOnlyItself(world: World, scenes: readonly Scene[]): P
   const send = (operation: string, method: string, path: string) =>
     perform(world, randomOf(1), client, { operation, method, path });
   const { attempts } = await send('resetSandbox', 'POST', '/sandbox/reset');
-  const isLeft = async (order: string): Promise<boolean> => {
-    const seen = await send('getOrder', 'GET', `/orders/${order}`);
-    return seen.attempts[0]?.body?.code !== 'order_not_found';
-  };
-  const left = await Promise.all([...sandbox.orders.keys()].map(isLeft));
+  const left: string[] = [];
+  for (const order of sandbox.orders.keys()) {
+    if (success(await send('getOrder', 'GET', `/orders/${order}`))) left.push(order);
+  }
   return [
     ...(attempts[0]?.status === 204 ? [] : [`the reset of the sandbox: ${attempts[0]?.status}`]),
-    ...(left.includes(true) ? ['a reset of the sandbox left orders'] : []),
+    ...left.map((order) => `the reset of the sandbox left ${order}`),
     ...(isDeepStrictEqual(await ordersOf(others), before) ? [] : ['a reset of the sandbox changed another tenant']),
   ];
 }
