@@ -8,7 +8,7 @@ const slow = [
   'tests/client/(generators|releasedContracts)',
   'tests/consistency/',
   'tests/consumer/dynamicMock',
-  'tests/contract/(migratedData|referencePage)',
+  'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
   'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
 ];
