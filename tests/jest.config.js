@@ -6,7 +6,6 @@ import process from 'node:process';
  */
 const slow = [
   'tests/client/(generators|releasedContracts)',
-  'tests/consistency/',
   'tests/consumer/dynamicMock',
   'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
