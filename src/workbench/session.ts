@@ -26,9 +26,7 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Cl
   const client = createClient({ baseUrl: location.origin, clientId, clientSecret, fetch: send, retries: 0 });
   await client.get('/sandbox/clock').catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    throw new Error(
-      'These are not the credentials of a sandbox with sandbox:simulate. The workbench refuses live tenants.',
-    );
+    throw new Error('Sign in with an API client of a sandbox tenant that has the permission sandbox:simulate.');
   });
   return client;
 }
