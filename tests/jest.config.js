@@ -7,7 +7,7 @@ import process from 'node:process';
 const slow = [
   'tests/client/(generators|releasedContracts)',
   'tests/consumer/dynamicMock',
-  'tests/contract/(migratedData|referencePage)',
+  'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
   'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
 ];

@@ -52,6 +52,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
   // A partner's page, made of the public API.
   workbench: ['client', 'generated/client/contract.d.ts'],
+  // The script of the rendered reference.
+  reference: ['workbench', 'client'],
 };
 
 /** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
