@@ -54,8 +54,8 @@ docs: generate ## render the reference to generated/docs/index.html
 migrate: install generated/.fresh ## the operator's command "migrate", run from the sources
 	$(TSX) src/cli/main.ts migrate
 
-migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
-	$(TSX) scripts/migrationSql.ts
+migration-sql: install generated/.fresh ## print the SQL from the committed prisma/schema.prisma to the present one, to begin a migration with
+	@older=$$(mktemp) && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older; rm -f $$older
 
 client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
