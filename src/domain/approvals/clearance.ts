@@ -94,7 +94,7 @@ const endOf = ({ validUntil }: Fact): number => validUntil?.getTime() ?? Infinit
 const isDeclined = ({ declinedTreatmentIds }: Fact, { id }: ClearedTreatment): boolean =>
   declinedTreatmentIds.includes(id);
 
-/** Requests that ended without a review are no facts. */
+/** Requests that ended without a review are not facts. */
 const reasons = {
   pending_review: 'pending',
   approved: 'approved',

@@ -36,7 +36,7 @@ export function takeKey(
       FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) FROM start) AS impatient
       ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-        WHERE idempotency_key.created_at < now() - interval '24 hours'
+        WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'
       RETURNING true)
     SELECT "aheadMs", EXISTS (TABLE taken) AS "isFirst" FROM start`.catch(throwInProgress);
 }

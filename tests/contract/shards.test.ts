@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { database, dropDatabases, rowsOf } from '../support/migrations.js';
+import { createTestDatabase } from '../support/postgres.js';
+
+const layout = readFileSync('scripts/production/citus/layout.sql', 'utf8');
+const namesIn = (text: string, pattern: RegExp): string[] =>
+  Array.from(text.matchAll(pattern), ([, name = '']) => name.replaceAll('"', ''));
+const distributed = [
+  ...namesIn(layout, /create_distributed_table\('(.+?)'/g),
+  ...namesIn(/ARRAY\[([^\]]*)\]/.exec(layout)?.[1] ?? '', /'(.+?)'/g),
+];
+const others = namesIn(layout, /(?:create_reference_table|citus_add_local_table_to_metadata)\('(.+?)'\); -- /g);
+const droppedIndexes = namesIn(layout, /DROP INDEX (\w+)/g);
+
+afterAll(dropDatabases);
+
+describe('the layout for Citus', () => {
+  it('places every table once, and gives a reason for each that is not distributed by tenant', async () => {
+    const url = await database(createTestDatabase);
+    const tables = await rowsOf(
+      url,
+      `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace`,
+    );
+    expect([...distributed, ...others].sort()).toEqual(tables.map(({ relname }) => relname).sort());
+  });
+
+  it('fits the schema: distributed tables have the tenant in the primary key, unique indexes and foreign keys', async () => {
+    const url = await database(createTestDatabase);
+    const rows = await rowsOf(
+      url,
+      `SELECT relname AS table, indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+         WHERE indisunique AND relnamespace = 'public'::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = indrelid AND attname = 'tenant_id' AND attnum = ANY (indkey))
+       UNION ALL SELECT relname, format('%I has no primary key', relname) FROM pg_class
+         WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)
+       UNION ALL SELECT relname, conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
+         WHERE contype = 'f' AND relnamespace = 'public'::regnamespace
+           AND pg_get_constraintdef(pg_constraint.oid) NOT LIKE 'FOREIGN KEY (tenant_id%'`,
+    );
+    const faults = rows.filter(({ table }) => !others.includes(String(table))).map(({ name }) => name);
+    expect(faults.sort()).toEqual(droppedIndexes.sort());
+  });
+
+  it('fits the statements: none uses ctid, or now() in ON CONFLICT', () => {
+    const clock = /ON CONFLICT[^`]*?(?<![.{])\bnow\(\)/;
+    const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+    const strays = files.filter((file) => {
+      const text = readFileSync(`src/${file}`, 'utf8');
+      return /\bctid\b/.test(text) || clock.test(text);
+    });
+    expect(strays).toEqual([]);
+  });
+});
