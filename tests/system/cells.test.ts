@@ -63,6 +63,8 @@ suite('two cells', () => {
   it('moves a tenant under writes without losing one, while another tenant goes on, and feeds continue', async () => {
     const [moving, staying] = [await newPartner(a), await newPartner(a)];
     const { encounter_id: before } = await newEncounter(a, moving);
+    // The first number of each cell.
+    expect((await newEncounter(b, await newPartner(b))).encounter_id).toBe(before);
     const { next_cursor: after } = await feedPage(a, moving);
     const acknowledged: string[] = [];
     const seen = { moving: new Set<number>(), staying: new Set<number>() };
