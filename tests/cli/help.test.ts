@@ -26,6 +26,7 @@ const commands = [
     'upgrade-embedded',
     'doctor',
     'config check',
+    'capacity',
     'completion',
   ],
 ];

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemContext } from '../../../src/runtime/systemContext.js';
-import { openScene, reads, steps, type Life } from '../../bench/life.js';
+import { live, openScene, reads, steps } from '../../bench/life.js';
 import type { Lab } from './parts.js';
 
 /** The name of the scenario. */
@@ -25,12 +25,12 @@ interface Sample {
 /** Whole encounters, from the patient to delivery, besides the load of the lab. Prints a sample each minute, then the trend of the memory. */
 export async function soak(lab: Lab, minutes: number, print: (text: string) => unknown): Promise<void> {
   const scene = await openScene(lab.baseUrl, systemContext(lab.db), lab.fileUrl);
-  const failures: unknown[] = [];
-  const live = async (): Promise<void> => {
-    const life: Life = {};
-    for (const step of [...Object.values(steps), ...Object.values(reads)]) await step(life, scene);
-  };
-  const timer = setInterval(() => void live().catch((error: unknown) => failures.push(error)), LIFE_MS);
+  const failures: string[] = [];
+  const all = { ...steps, ...reads };
+  const timer = setInterval(
+    () => void live(scene, all).catch((error: unknown) => failures.push(String(error))),
+    LIFE_MS,
+  );
   const samples: Sample[] = [];
   for (let minute = 0; minute <= minutes; minute += 1) {
     if (minute > 0) await delay(60_000);
@@ -45,7 +45,7 @@ export async function soak(lab: Lab, minutes: number, print: (text: string) => u
       .map(({ minute, memory }) => [minute, memory[index] ?? NaN] as const);
     print(`memory of server ${index + 1} after minute ${WARM_UP}: ${(slopeOf(points) * 60).toFixed(1)} MiB per hour`);
   });
-  print(`encounters that failed: ${failures.length} ${String(failures[0] ?? '')}`);
+  print(`encounters that failed: ${failures.length} ${failures[0] ?? ''}`);
 }
 
 async function sampleOf({ servers, db }: Lab, minute: number): Promise<Sample> {
