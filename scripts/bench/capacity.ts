@@ -14,6 +14,7 @@ import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { sampleFiles, startFileHost } from '../../tests/support/fileHost.js';
+import { rowsOf } from '../../tests/support/migrations.js';
 import { startReceiver } from '../../tests/support/receiver.js';
 import { newEndpoint } from '../../tests/support/webhooks.js';
 import { writeReport, type Compared } from './capacityReport.js';
@@ -85,17 +86,17 @@ const read = combined(sum(ofReads), encounter, (all) => all / ofReads.length);
 const idle = await costOf(SECONDS / 4, () => delay(SECONDS * 250));
 
 // Without the space that the steps of all left, and their pages that are still to be written.
-await db.everyTenant.run`VACUUM FULL`;
-const empty = await sizesOf(db);
-await db.everyTenant.run`CHECKPOINT`;
+await rowsOf(database.url, 'VACUUM FULL');
+const empty = await sizesOf(db, database.url);
+await rowsOf(database.url, 'CHECKPOINT');
 const whole = await costOf(LIVES, async () => {
   await inParallel(LIVES, () => live(scene));
   // The pages that the encounters changed are written, too.
-  await db.everyTenant.run`CHECKPOINT`;
+  await rowsOf(database.url, 'CHECKPOINT');
 });
 // The checkpoint of the audit comes each minute.
 await delay(60_000);
-const sizes = (await sizesOf(db)).map(({ name, ...size }, index) => {
+const sizes = (await sizesOf(db, database.url)).map(({ name, ...size }, index) => {
   const of = (key: 'rows' | 'table' | 'indexes'): number => (size[key] - (empty[index]?.[key] ?? 0)) / LIVES;
   return { name, rows: of('rows'), table: of('table'), indexes: of('indexes') };
 });
