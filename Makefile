@@ -99,9 +99,11 @@ breaking: install generated/.fresh ## fail when the contract breaks partners of 
 	  $(REDOCLY) diff --config openapi/redocly.yaml "$$released" generated/openapi.json || exit 1; done
 
 release: VERSION = $(shell node -p "require('./package.json').version")
-release: breaking ## keep the contract as a released one, which later changes may not break
+release: breaking ## keep the contract and the partner's flow as released ones, which later changes may not break
 	@[[ '$(VERSION)' =~ ^[0-9.]+$$ ]] || { echo '$(VERSION) is a candidate: set the version of the release first.' >&2; exit 1; }
 	cp generated/openapi.json generated/released/$(VERSION).json
+	node_modules/.bin/esbuild tests/consumer/partnerFlow.ts --bundle --format=esm --platform=node --define:expect=openExpect \
+	  --outfile=generated/flows/$(VERSION).js
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)

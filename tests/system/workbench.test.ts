@@ -87,7 +87,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#webhooks', '/sandbox/webhook-inbox (active)');
     // The first endpoint is that of the examples.
     await page.click('[aria-label$="/sandbox/webhook-inbox"]');
-    await shows('#webhooks', 'Examination: 10 passed, 6 failed, 0 not judged.');
+    await shows('#webhooks', 'Examination: 11 passed, 6 failed, 0 not judged.');
     await shows('#webhooks li.error', 'failed: rejects wrong signature (204 in ');
     await shows('#notice', 'has been examined');
     await page.setViewport({ width: 390, height: 800 });
