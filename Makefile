@@ -54,8 +54,8 @@ docs: generate ## render the reference to generated/docs/index.html
 migrate: install generated/.fresh ## the operator's command "migrate", run from the sources
 	$(TSX) src/cli/main.ts migrate
 
-migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
-	$(TSX) scripts/migrationSql.ts
+migration-sql: install generated/.fresh ## print the SQL from the committed prisma/schema.prisma to the present one, to begin a migration with
+	@older=$$(mktemp) && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older; rm -f $$older
 
 client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
@@ -99,9 +99,11 @@ breaking: install generated/.fresh ## fail when the contract breaks partners of 
 	  $(REDOCLY) diff --config openapi/redocly.yaml "$$released" generated/openapi.json || exit 1; done
 
 release: VERSION = $(shell node -p "require('./package.json').version")
-release: breaking ## keep the contract as a released one, which later changes may not break
+release: breaking ## keep the contract and the partner's flow as released ones, which later changes may not break
 	@[[ '$(VERSION)' =~ ^[0-9.]+$$ ]] || { echo '$(VERSION) is a candidate: set the version of the release first.' >&2; exit 1; }
 	cp generated/openapi.json generated/released/$(VERSION).json
+	node_modules/.bin/esbuild tests/consumer/partnerFlow.ts --bundle --format=esm --platform=node --define:expect=openExpect \
+	  --outfile=generated/flows/$(VERSION).js
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
@@ -170,7 +172,7 @@ generated/.fresh: node_modules/.installed $(CONTRACT)
 	@touch $@
 
 # Types are what `make check` looks at.
-generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*' ! -path 'src/workbench/*')
+generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*' ! -path 'src/workbench/*' ! -path 'src/reference/*')
 generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	@echo 'Compiling the service …'
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
@@ -194,5 +196,5 @@ consistency-judge: build ## plant 30 faults, one at a time: the auditor must see
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call quietly,$(TSX) scripts/docs.ts)

@@ -1,15 +1,17 @@
 /**
- * Renders the contract as one page, generated/docs/index.html, which loads nothing from other hosts (see its template),
- * and writes it next to its compressed form and the other documents that the service offers.
+ * Renders the contract as a page, generated/docs/index.html, with its scripts, and writes them next to their compressed
+ * forms and the other documents that the service offers.
  */
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
+import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { operationsOf, readContract } from './artifacts/sources.js';
-import { codeSamples } from './samples.js';
+import { separated } from './redoc.js';
+import { codeSamples, sampleRequest, type SampleRequest } from './samples.js';
 import { markSince, type Versioned } from './since.js';
 
 const root = join(import.meta.dirname, '..');
@@ -77,8 +79,11 @@ const released = (await readdir(join(root, 'generated/released'))).sort(
 const releases = await Promise.all(released.map((file) => read(`generated/released/${file}`)));
 markSince(contract, releases as Versioned[]);
 
+/** The requests of the samples, by the sections of their operations. */
+const requests: Record<string, SampleRequest> = {};
 for (const operation of operationsOf(await readContract())) {
   const [method, path] = [operation.method.toLowerCase(), operation.path];
+  requests[`/${operation.tags[0]}/${operation.operationId}`.toLowerCase()] = sampleRequest(method, path, operation);
   const samples = await codeSamples(method, path, operation);
   // At narrow widths the panel with method and path is far below.
   const description = `\`${operation.method} ${path}\`\n\n${operation.description}`;
@@ -108,30 +113,17 @@ execFileSync(
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 
-/** Redoc's script routes by a hash that its prerendered links lack. */
-const withHashes = (rendered: string): string =>
-  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|workbench"))/g, '$1#');
-
-/** Redoc's search knows the whole guide as one page. These changes of its script make each section one. */
-const SECTIONS_IN_SEARCH = {
-  'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
-  'addItem(e,t=[]){':
-    'addItem(e,t=[]){e.ast&&this.#e.push({id:e.link,url:e.link,title:e.label,text:this.#i(e.ast.slice(1)),path:t});',
-};
-
-const withSectionsInSearch = (script: string): string =>
-  Object.entries(SECTIONS_IN_SEARCH).reduce((text, [from, to]) => {
-    if (text.split(from).length !== 2)
-      throw new Error(`Redoc's script does not have ${from} once: adapt scripts/docs.ts.`);
-    return text.replace(from, to);
-  }, script);
-
-// The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
-const built = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,');
-const scripts = built.indexOf('<script type="module">');
-const html = withHashes(built.slice(0, scripts)) + withSectionsInSearch(built.slice(scripts));
-// Brotli's two highest levels take seconds for a few percent.
-await writeFile(`${page}.br`, brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
-await writeFile(`${page}.gz`, gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));
-await writeFile(page, html);
-await writeArtifacts();
+const { html, scripts } = separated(await readFile(page, 'utf8'));
+const [own] = buildSync({
+  entryPoints: [join(root, 'src/reference/main.ts')],
+  ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2022' },
+}).outputFiles;
+const files = { 'index.html': html, ...scripts, 'reference.js': own?.text ?? '' };
+for (const [name, text] of Object.entries(files)) {
+  const file = join(root, 'generated/docs', name);
+  await writeFile(file, text);
+  // Brotli's two highest levels take seconds for a few percent.
+  await writeFile(`${file}.br`, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
+  await writeFile(`${file}.gz`, gzipSync(text, { level: constants.Z_BEST_COMPRESSION }));
+}
+await writeArtifacts(requests);

@@ -36,6 +36,28 @@ export async function codeSamples(method: string, path: string, operation: Sampl
   ];
 }
 
+/** The request of the samples, for the page that sends it. */
+export interface SampleRequest {
+  readonly isPublic: boolean;
+  /** The request line, headers and body. */
+  readonly text: string;
+}
+
+export function sampleRequest(method: string, path: string, operation: SampledOperation): SampleRequest {
+  const { isPublic, params, form, json } = sampled(method, path, operation);
+  const fields = Object.entries(form ?? {}).map(([name, value]) =>
+    secrets[name] ? `${name}=$${secrets[name]}` : new URLSearchParams({ [name]: String(value) }).toString(),
+  );
+  const type = form ? FORM : json ? 'application/json' : undefined;
+  const headers: Record<string, unknown> = { ...params.header, ...(type ? { 'Content-Type': type } : {}) };
+  // A repetition would return the response of the first time.
+  if ('Idempotency-Key' in headers) headers['Idempotency-Key'] = '{uuid}';
+  const lines = Object.entries(headers).map(([name, value]) => `\n${name}: ${String(value)}`);
+  const body = form ? fields.join('&') : json ? literal(json) : undefined;
+  const text = `${method.toUpperCase()} ${targetOf(path, params)}${lines.join('')}`;
+  return { isPublic, text: body === undefined ? text : `${text}\n\n${body}` };
+}
+
 /** Cursors come from the previous response, and requesting failures is not a first step. */
 const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
@@ -63,14 +85,18 @@ function sampled(method: string, path: string, operation: SampledOperation): Sam
 
 const exampleOf = (content?: Content): unknown => Object.values(content?.examples ?? {})[0]?.value;
 
+function targetOf(path: string, params: Sampled['params']): string {
+  const query = new URLSearchParams(
+    Object.entries(params.query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return `${filled(path, params.path)}${query.size > 0 ? `?${query.toString()}` : ''}`;
+}
+
 /** Placeholders for secrets, by body member. */
 const secrets: Readonly<Record<string, string>> = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
 
 function curl({ method, path, isPublic, params, form, json, file }: Sampled): string {
-  const query = new URLSearchParams(
-    Object.entries(params.query).map(([name, value]): [string, string] => [name, String(value)]),
-  );
-  const url = `"$BASE_URL${filled(path, params.path)}${query.size > 0 ? `?${query.toString()}` : ''}"`;
+  const url = `"$BASE_URL${targetOf(path, params)}"`;
   const implied = form || json ? 'post' : 'get';
   const fields = Object.entries(form ?? {}).map(([name, value]) =>
     secrets[name] ? `-d "${name}=$${secrets[name]}"` : `-d '${name}=${String(value)}'`,

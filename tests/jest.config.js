@@ -6,9 +6,8 @@ import process from 'node:process';
  */
 const slow = [
   'tests/client/(generators|releasedContracts)',
-  'tests/consistency/',
   'tests/consumer/dynamicMock',
-  'tests/contract/(migratedData|referencePage)',
+  'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
   'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
 ];

@@ -7,7 +7,7 @@ import { output, readContract, readWorkflows, root } from './sources.js';
 import { guideText, llmsText } from './texts.js';
 
 /** Writes the files that the service offers under /docs in addition to the reference. */
-export async function writeArtifacts(): Promise<void> {
+export async function writeArtifacts(requests: object): Promise<void> {
   const contract = await readContract();
   const { workflows } = await readWorkflows();
   const source = (name: string): Promise<string> => readFile(join(root, 'openapi', name), 'utf8');
@@ -17,6 +17,7 @@ export async function writeArtifacts(): Promise<void> {
     'changelog.md': await source('CHANGELOG.md'),
     'guide.md': guideText(contract, await source('info.md')),
     'llms.txt': llmsText(contract),
+    'samples.json': JSON.stringify(requests),
     'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(output, name), text);

@@ -7,36 +7,28 @@ import type { paths } from '../../generated/client/contract.js';
 import { keyedOperations } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
 import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
+import type { Arguments, Methods, ResultOf } from './requests.js';
+import { named, type Resources } from './resources.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
-type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /** Without `parseAs`, because the response's Content-Type decides. */
 type Init<Path extends keyof paths, Method extends Methods> = Omit<
   NonNullable<MaybeOptionalInit<paths[Path], Method>>,
   'parseAs'
 >;
-type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
 
 /** The body of a successful response: JSON, or the bytes of a file; undefined if there is none. */
 export type Result<Path extends keyof paths, Method extends Methods> =
-  paths[Path] extends Record<Method, { responses: infer Responses }>
-    ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
-    : never;
-// Not openapi-fetch's type, in which the text of an open vocabulary would be no string.
-type BodyOf<Success> = Success extends { content: infer Content }
-  ? Content extends { 'application/json': infer Json }
-    ? Json
-    : Uint8Array<ArrayBuffer>
-  : undefined;
+  paths[Path] extends Record<Method, infer Operation> ? ResultOf<Operation> : never;
 
 /** Calls an operation by its path. @throws ApiError if the service rejects it; the error of `fetch` */
 interface Call<Method extends Methods> {
   <Path extends PathOf<Method>>(path: Path, ...init: Arguments<Init<Path, Method>>): Promise<Result<Path, Method>>;
 }
 
-/** A client of the Clinical Encounter Service, typed by its contract. */
-export interface Client {
+/** A client of the Clinical Encounter Service, typed by its contract: operations by resource and name, or by path. */
+export interface Client extends Resources {
   readonly get: Call<'get'>;
   /** Sends a new Idempotency-Key if the operation accepts one and you give none. */
   readonly post: Call<'post'>;
@@ -95,9 +87,8 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     return result;
   };
   const get = call('get');
+  const calls = { get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') };
   const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);
-  return {
-    ...{ get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') },
-    ...{ pages, list: (path: string, given?: object) => itemsOf(pages(path, given)) },
-  } as Client;
+  const list = (path: string, given?: object) => itemsOf(pages(path, given));
+  return { ...calls, pages, list, ...named(calls, list) } as Client;
 }

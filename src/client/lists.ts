@@ -1,24 +1,21 @@
 import type { paths } from '../../generated/client/contract.js';
+import { placed, type ParametersOf } from './requests.js';
 
-type Responding<Body> = { get: { responses: { 200: { content: { 'application/json': Body } } } } };
+type Responding<Body> = { responses: { 200: { content: { 'application/json': Body } } } };
 
 export type ListPath = {
-  [Path in keyof paths]: paths[Path] extends Responding<{ data: readonly unknown[] }> ? Path : never;
+  [Path in keyof paths]: paths[Path] extends { get: Responding<{ data: readonly unknown[] }> } ? Path : never;
 }[keyof paths];
 
 /** A page of a list, as the service sends it. */
-export type PageOf<Path extends ListPath> = paths[Path] extends Responding<infer Page> ? Page : never;
+export type PageOf<Path extends ListPath> = paths[Path]['get'] extends Responding<infer Page> ? Page : never;
 
 /** An element of a list. */
-export type ItemOf<Path extends ListPath> = PageOf<Path> extends { data: readonly (infer Item)[] } ? Item : never;
+export type ItemOf<Path extends ListPath> = ElementOf<paths[Path]['get']>;
+export type ElementOf<Operation> = Operation extends Responding<{ data: readonly (infer Element)[] }> ? Element : never;
 
-/** The parameters of a list by name, in path and query. */
-export type ListParameters<Path extends ListPath> = paths[Path] extends {
-  get: { parameters: { query?: infer Query; path?: infer InPath } };
-}
-  ? Named<Query> & Named<InPath>
-  : never;
-type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
+/** The parameters of a list by name, in path, query and header. */
+export type ListParameters<Path extends ListPath> = ParametersOf<paths[Path]['get']>;
 
 /** The members that name the next page, over all lists. */
 interface AnyPage {
@@ -34,14 +31,14 @@ const feeds = ['/events', '/audit-events'];
 
 /** The pages of a list; the last one names no next page. */
 export async function* pagesOf(
-  read: (params: { path: object; query: object }) => Promise<unknown>,
+  read: (params: object) => Promise<unknown>,
   path: string,
   parameters: object = {},
 ): AsyncGenerator<AnyPage> {
-  const query = Object.fromEntries(Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`)));
+  const params = placed(path, parameters);
   let next: object | null = {};
   while (next) {
-    const page = (await read({ path: parameters, query: { ...query, ...next } })) as AnyPage;
+    const page = (await read({ ...params, query: { ...params.query, ...next } })) as AnyPage;
     yield page;
     next = nextOf(page, feeds.includes(path) ? 'after' : 'cursor');
   }

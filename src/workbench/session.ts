@@ -24,11 +24,14 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Cl
     return fetch(request);
   };
   const client = createClient({ baseUrl: location.origin, clientId, clientSecret, fetch: send, retries: 0 });
-  await client.get('/sandbox/clock').catch((error: unknown) => {
-    if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    throw new Error(
-      'These are not the credentials of a sandbox with sandbox:simulate. The workbench refuses live tenants.',
-    );
-  });
+  await refuseLive(client.get('/sandbox/clock'));
   return client;
+}
+
+/** Waits for the clock, which only a sandbox has. @throws Error for a live tenant */
+export async function refuseLive(clock: Promise<unknown>): Promise<void> {
+  await clock.catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    throw new Error('Sign in with an API client of a sandbox tenant that has the permission sandbox:simulate.');
+  });
 }

@@ -40,6 +40,8 @@ export interface Tenant {
 /** A PostgreSQL of this process with a template database, which has the tenants. */
 export interface Cluster {
   readonly dataDir: string;
+  /** A folder for histories, which any end of this process removes. */
+  readonly histories: string;
   readonly tenants: readonly Tenant[];
   readonly url: string;
   /** Copies the template. @returns its name */
@@ -77,6 +79,7 @@ const ROLES = [
 export async function openCluster(): Promise<Cluster> {
   const disk = await mountDisk(DISK_MB);
   const { dataDir, remove } = await temporaryDataDir(disk?.path);
+  const histories = await temporaryDataDir();
   const cluster = await prepareCluster(dataDir);
   // Outside the range of outgoing connections, which could take the port while PostgreSQL is down.
   const port = randomInt(20_000, 30_000);
@@ -104,6 +107,7 @@ export async function openCluster(): Promise<Cluster> {
   let databases = 0;
   return {
     dataDir,
+    histories: histories.dataDir,
     tenants,
     url: postgres.url,
     s3,
@@ -130,6 +134,7 @@ export async function openCluster(): Promise<Cluster> {
       await redis?.kill();
       await s3?.close();
       await remove();
+      await histories.remove();
       await disk?.remove();
     },
   };

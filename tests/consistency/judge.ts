@@ -4,7 +4,7 @@
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { transformSync } from 'esbuild';
 import { openCluster } from './cluster.js';
@@ -51,7 +51,7 @@ for (const fault of chosen) {
     };
     const run = await runSeed(cluster, options);
     [anomaly] = run.anomalies;
-    rmSync(dirname(run.file), { recursive: true, force: true });
+    rmSync(run.file, { force: true });
   }
   writeFileSync(outputOf(fault), original);
   if (anomaly !== undefined) found += 1;

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/packageRoot.js';
@@ -26,6 +26,7 @@ export interface Run {
   /** How often each kind of fault was injected. */
   readonly faults: Readonly<Record<string, number>>;
   readonly anomalies: readonly string[];
+  /** Its history, which is kept if there are anomalies. */
   readonly file: string;
   readonly seconds: number;
   readonly auditSeconds: number;
@@ -34,11 +35,11 @@ export interface Run {
 /** Plays one seed on a new database, and judges it. */
 export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Run> {
   const begun = Date.now();
-  const folder = await mkdtemp(join(tmpdir(), 'ces-consistency-'));
-  const file = join(folder, `seed-${options.seed}.ndjson`);
+  const playing = join(cluster.histories, `seed-${options.seed}.ndjson`);
+  const file = join(tmpdir(), `ces-consistency-${options.seed}-${begun}.ndjson`);
   const world = await openWorld(cluster, {
     root: options.root ?? packageRoot,
-    historyFile: file,
+    historyFile: playing,
     servers: options.servers,
   });
   let isKept = true;
@@ -77,6 +78,7 @@ export async function runSeed(cluster: Cluster, options: RunOptions): Promise<Ru
   } finally {
     await world.history.close();
     await world.close();
-    if (!isKept) await rm(folder, { recursive: true });
+    if (isKept) await copyFile(playing, file);
+    await rm(playing);
   }
 }

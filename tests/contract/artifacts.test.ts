@@ -31,6 +31,7 @@ describe('GET /docs/…', () => {
       'guide.md': 'text/markdown; charset=utf-8',
       'llms.txt': 'text/plain; charset=utf-8',
       'postman.json': 'application/json; charset=utf-8',
+      'samples.json': 'application/json; charset=utf-8',
     };
     for (const [name, type] of Object.entries(types)) {
       const { status, headers, text } = await call(harness, `GET /docs/${name}`);

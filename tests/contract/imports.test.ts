@@ -52,6 +52,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
   // A partner's page, made of the public API.
   workbench: ['client', 'generated/client/contract.d.ts'],
+  // The script of the rendered reference.
+  reference: ['workbench', 'client'],
 };
 
 /** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
@@ -280,7 +282,7 @@ describe('the outside world', () => {
     expect(readers.sort()).toEqual(environmentReaders);
   });
 
-  it('gives time, ids and randomness to domain, operations and views through the context', () => {
+  it('domain, operations and views take time, ids and randomness only from the context', () => {
     const own = /^(new Date\(\)|Date\.now|Math\.random|(crypto\.)?randomUUID\()/;
     const strays = sources
       .filter(({ path }) => within(['domain', 'operations', 'views'], path))

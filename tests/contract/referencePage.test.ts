@@ -1,12 +1,8 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { launch, type Browser, type Page } from 'puppeteer-core';
-import { packageRoot } from '../../src/packageRoot.js';
+import type { Browser, Page } from 'puppeteer-core';
+import { inBrowser, startBrowser, violations } from '../support/browser.js';
 import { contract, operations } from '../support/contract.js';
 import { useHarness } from '../support/harness.js';
-import { isThere } from '../support/optional.js';
 import { call } from '../support/http.js';
 
 /** The parts of an operation that the reference shows. */
@@ -15,13 +11,6 @@ interface Shown {
   readonly summary: string;
 }
 
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
-}
-
-const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
 const anOperation = '#/encounters/createencounter';
 
 /** Code that is cut off, parts wider than the page, and diagrams that are scaled down. */
@@ -36,22 +25,11 @@ const wideParts = `[
 
 const harness = useHarness();
 
-const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const advice = `${chromium} is not there; CHROMIUM may name one.`;
-const hasChromium = isThere(existsSync(chromium), 'the reference in a browser', advice);
-const inBrowser = hasChromium ? describe : describe.skip;
-
-inBrowser('the reference in a browser', () => {
+inBrowser('the reference in a browser')('the reference in a browser', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await launch({
-      executablePath: chromium,
-      args: [
-        ...['--no-sandbox', '--no-first-run', '--disable-gpu', '--disable-quic', '--disable-sync'],
-        ...['--disable-background-networking', '--disable-component-update'],
-      ],
-    });
+    browser = await startBrowser();
   }, 60_000);
 
   afterAll(() => browser.close());
@@ -88,13 +66,11 @@ inBrowser('the reference in a browser', () => {
   }, 60_000);
 
   it('has no serious accessibility fault in light or dark mode', async () => {
-    const axe = await readFile(pathOf('node_modules/axe-core/axe.min.js'), 'utf8');
     for (const scheme of ['light', 'dark']) {
       for (const hash of ['', anOperation]) {
         const page = await open(hash, { scheme });
-        await page.evaluate(axe);
-        const { violations } = (await page.evaluate('axe.run()')) as { violations: readonly Violation[] };
-        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+        const found = await violations(page);
+        const serious = found.filter(({ impact }) => impact === 'serious' || impact === 'critical');
         const faults = serious.flatMap(({ id, nodes }) =>
           nodes.map(({ target, html }) => `${id} ${target.join(' ')} ${html}`),
         );

@@ -56,6 +56,7 @@ interface Response {
 interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
+  readonly summary: string;
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];

@@ -49,7 +49,10 @@ function credentials(request: Request, basic: string | null): { clientId: string
     if (!sent) throw new OAuthProblem('invalid_client', 'The Basic credentials are malformed.', true);
     const differs = (value: string | undefined, other: string): boolean => value !== undefined && value !== other;
     if (differs(clientId, sent.clientId) || differs(clientSecret, sent.clientSecret)) {
-      throw new OAuthProblem('invalid_request', 'The Basic credentials differ from those in the body; send one.');
+      throw new OAuthProblem(
+        'invalid_request',
+        'The Basic credentials differ from those in the body; send only one of them.',
+      );
     }
     return sent;
   }

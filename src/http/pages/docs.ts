@@ -1,15 +1,25 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
 import { sendPage } from './sendFile.js';
 
-/** The page is one file with an inline script; it may load nothing else and connect only to this service. */
-const DOCS_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; font-src data:; " +
-  "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+/** Redoc's inline script sets the color scheme before the page is painted. `make docs` verifies its hash. */
+export const INLINE_SCRIPT = "'sha256-jwomWTwW+cbYvvb/uqmFRuOGL0FhXkaW0iynbO3M6Oc='";
 
-const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
+/** Its scripts are files of this service, and it connects only to this service. Redoc adds styles as it renders. */
+const DOCS_POLICY =
+  `default-src 'none'; script-src 'self' ${INLINE_SCRIPT}; style-src 'unsafe-inline'; img-src data:; font-src data:; ` +
+  "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** The page and its scripts, which `make docs` also writes compressed, by their paths. */
+const PAGE = {
+  '/docs': 'index.html',
+  '/docs/contract.js': 'contract.js',
+  '/docs/redoc.js': 'redoc.js',
+  '/docs/reference.js': 'reference.js',
+} as const;
 
 /** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
@@ -19,6 +29,7 @@ const DOCUMENTS = {
   'guide.md': 'text/markdown',
   'llms.txt': 'text/plain',
   'postman.json': 'application/json',
+  'samples.json': 'application/json',
 } as const;
 
 /** The packed client that `make build` writes. */
@@ -27,8 +38,8 @@ const CLIENT = 'clinical-encounter-client.tgz';
 /** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
-/** The compressed pages that `make docs` writes, smallest first. */
-const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
+/** The endings of compressed files, smallest first. */
+const COMPRESSED = { br: '.br', gzip: '.gz' } as const;
 
 /** The members of the bundled contract that depend on where the service runs. */
 interface Addressed {
@@ -43,10 +54,10 @@ interface Addressed {
 export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
-  router.get('/docs', sendReference);
+  for (const [path, name] of Object.entries(PAGE)) router.get(path, sendCompressed(name));
   router.get(`/docs/${CLIENT}`, async (_req, res) => {
     res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type('application/gzip');
-    await sendPage(res, fileURLToPath(new URL(`generated/docs/${CLIENT}`, packageRoot)));
+    await sendPage(res, built(CLIENT));
   });
   const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
   serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
@@ -56,13 +67,18 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   return router;
 }
 
-const sendReference: RequestHandler = async (req, res) => {
-  const encoding = (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
-  res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
-  res.type('html');
-  if (encoding) res.set('Content-Encoding', encoding);
-  await sendPage(res, encoding ? COMPRESSED[encoding] : PAGE);
-};
+/** A file that `make build` wrote. */
+const built = (name: string): string => fileURLToPath(new URL(`generated/docs/${name}`, packageRoot));
+
+const sendCompressed =
+  (name: string): RequestHandler =>
+  async (req, res) => {
+    const encoding = (['br', 'gzip'] as const).find((one) => req.acceptsEncodings(one));
+    res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
+    res.type(extname(name));
+    if (encoding) res.set('Content-Encoding', encoding);
+    await sendPage(res, built(encoding ? `${name}${COMPRESSED[encoding]}` : name));
+  };
 
 /** Serves a document with the service's own address, for tools on other hosts. All readers share one copy. */
 function sender(type: string, make: () => string): RequestHandler {

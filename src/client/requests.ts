@@ -1,0 +1,34 @@
+import { headerParameters } from '../../generated/client/values.js';
+
+export type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
+
+/** The body of a response of an operation. */
+export type ResultOf<Operation> = Operation extends { responses: infer Responses }
+  ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
+  : never;
+// Not openapi-fetch's type, in which the text of an open vocabulary would not be a string.
+type BodyOf<Success> = Success extends { content: infer Content }
+  ? Content extends { 'application/json': infer Json }
+    ? Json
+    : Uint8Array<ArrayBuffer>
+  : undefined;
+
+/** The parameters of an operation by name, in path, query and header. */
+export type ParametersOf<Operation> = Operation extends {
+  parameters: { query?: infer Query; path?: infer InPath; header?: infer Header };
+}
+  ? Named<Query> & Named<InPath> & Named<Header>
+  : never;
+type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
+
+/** Parameters by their place. */
+export function placed(path: string, parameters: object): { path: object; query: object; header: object } {
+  const those = (belong: (name: string) => boolean): object =>
+    Object.fromEntries(Object.entries(parameters).filter(([name]) => belong(name)));
+  const isInHeader = (name: string): boolean => headerParameters.some((one) => one === name);
+  const isInPath = (name: string): boolean => path.includes(`{${name}}`);
+  const query = those((name) => !isInPath(name) && !isInHeader(name));
+  return { path: those(isInPath), query, header: those(isInHeader) };
+}

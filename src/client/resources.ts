@@ -1,0 +1,34 @@
+import type { RequestBodyOption } from 'openapi-fetch';
+import type { resources } from '../../generated/client/contract.js';
+import { requests } from '../../generated/client/values.js';
+import type { ElementOf } from './lists.js';
+import { placed, type Arguments, type Methods, type ParametersOf, type ResultOf } from './requests.js';
+
+/** The operations by resource and name, such as `encounters.create`. */
+export type Resources = { readonly [Resource in keyof resources]: Named<resources[Resource]> };
+
+// Mapped by nothing but its keys, so that editors show the operations' texts.
+type Named<Operations> = {
+  readonly [Name in keyof Operations]: Name extends `list${string}` | 'find'
+    ? (...given: Arguments<ParametersOf<Operations[Name]>>) => AsyncGenerator<ElementOf<Operations[Name]>>
+    : (
+        ...given: Arguments<ParametersOf<Operations[Name]> & RequestBodyOption<Operations[Name]>>
+      ) => Promise<ResultOf<Operations[Name]>>;
+};
+
+type List = (path: string, given?: object) => AsyncGenerator;
+type Call = (path: string, init: object) => Promise<unknown>;
+
+/** Calls by name: `find` and names that begin with `list` read elements, the others one response. */
+export function named(calls: Readonly<Record<Methods, Call>>, list: List): object {
+  const called = ([name, request]: [name: string, request: string]) => {
+    const [method = '', path = ''] = request.split(' ');
+    const call = calls[method.toLowerCase() as Methods];
+    const one = ({ body, ...parameters }: { readonly body?: unknown } = {}) =>
+      call(path, { body, params: placed(path, parameters) });
+    return [name, /^(list|find$)/.test(name) ? (given?: object) => list(path, given) : one];
+  };
+  const resource = (operations: Readonly<Record<string, string>>): object =>
+    Object.fromEntries(Object.entries(operations).map(called)) as object;
+  return Object.fromEntries(Object.entries(requests).map(([name, operations]) => [name, resource(operations)]));
+}

@@ -1,0 +1,55 @@
+import { runButton } from './run.js';
+
+/** What Redoc leaves out: tables that scroll by keyboard, the service's address, colors and buttons in the guide's code. */
+const KINDS = ['comment', 'string', 'keyword'] as const;
+const TOKENS = new RegExp(
+  String.raw`((?<![\w&$"':])(?:#|//).*|/\*[^]*?\*/)|("(?:\\.|[^"\\])*"|'[^']*'|\`[^\`]*\`)|` +
+    String.raw`\b(async|await|case|catch|class|const|curl|def|defer|else|except|export|for|func|from|if|import|interface|jq|let|new|not|package|return|throw|try|var|while)\b`,
+  'g',
+);
+
+function highlight(text: Text): void {
+  for (const { index, 0: token, ...groups } of text.data.matchAll(TOKENS)) {
+    const kind = KINDS.find((_, place) => groups[place + 1] !== undefined);
+    const [startOffset, endOffset] = [index, index + token.length];
+    const range = new StaticRange({ startContainer: text, startOffset, endContainer: text, endOffset });
+    if (!kind) continue;
+    if (!CSS.highlights.has(kind)) CSS.highlights.set(kind, new Highlight());
+    CSS.highlights.get(kind)?.add(range);
+  }
+}
+
+function copyButton(text: Text): HTMLButtonElement {
+  const button = Object.assign(document.createElement('button'), { className: 'copy', textContent: 'Copy' });
+  button.onclick = () => navigator.clipboard.writeText(text.data).then(() => (button.textContent = 'Copied'));
+  return button;
+}
+
+/** Redoc would discard its prerendered page if it found other content there than its own. */
+const isHydrated = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith('__reactFiber'));
+
+/** The parts of this kind that have not been completed. */
+function* fresh(selector: string): Generator<HTMLElement> {
+  for (const found of document.querySelectorAll<HTMLElement>(`${selector}:not([data-shown])`)) {
+    if (!isHydrated(found)) continue;
+    found.dataset['shown'] = '';
+    yield found;
+  }
+}
+
+new MutationObserver(() => {
+  for (const table of fresh('.md-table-wrapper')) table.tabIndex = 0;
+  // A button has the name that it shows.
+  for (const button of fresh('button[aria-label="Example"]')) button.removeAttribute('aria-label');
+  for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
+    const text = pre.firstChild as Text;
+    text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);
+    highlight(text);
+    // Browsers offer the clipboard to pages by https and on localhost only.
+    if (isSecureContext) pre.prepend(copyButton(text));
+  }
+  for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
+    const section = header.closest<HTMLElement>('[data-section-id]')?.dataset['sectionId'];
+    if (section) header.append(runButton(section));
+  }
+}).observe(document.body, { childList: true, subtree: true });

@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { requests } from '../../generated/client/values.js';
+import type { Client } from '../../src/client/index.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { operations } from '../support/contract.js';
+
+/** Names of calls, which a change to a tag would rename. */
+const known = {
+  createEncounter: 'encounters.create',
+  listEncounters: 'encounters.list',
+  getEncounterStatus: 'encounters.getStatus',
+  getReviewOptions: 'encounters.getReviewOptions',
+  uploadPatientDocument: 'documents.uploadPatientDocument',
+  retryWebhookDelivery: 'webhooks.retryDelivery',
+  submitReview: 'reviews.submit',
+  resetSandbox: 'sandbox.reset',
+};
+
+const file = fileURLToPath(new URL('src/client/client.ts', packageRoot));
+
+/** The texts that an editor shows at each call of the client by name. */
+function shownTexts(): Record<string, string> {
+  const nodeNext = { module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext };
+  const program = ts.createProgram([file], { ...nodeNext, strict: true, target: ts.ScriptTarget.ES2022, types: [] });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  const symbol = source && checker.getSymbolAtLocation(source);
+  const client = symbol && checker.getExportsOfModule(symbol).find(({ name }) => name === 'Client');
+  const resources = client ? checker.getDeclaredTypeOfSymbol(client).getProperties() : [];
+  const texts = resources.flatMap((resource) =>
+    checker
+      .getTypeOfSymbol(resource)
+      .getProperties()
+      .map((call) => [`${resource.name}.${call.name}`, ts.displayPartsToString(call.getDocumentationComment(checker))]),
+  );
+  return Object.fromEntries(texts) as Record<string, string>;
+}
+
+it('each operation has one name in one resource, at which editors show its summary and description', () => {
+  const names = Object.entries(requests).flatMap(([resource, named]) =>
+    Object.entries(named).map(([name, request]): [string, string] => [request, `${resource}.${name}`]),
+  );
+  const nameOf = new Map(names);
+  const named = operations.map(({ method, path, ...operation }) => ({
+    ...operation,
+    name: nameOf.get(`${method} ${path}`) ?? 'none',
+  }));
+  expect(names).toHaveLength(operations.length);
+  expect(Object.fromEntries(named.map(({ operationId, name }) => [operationId, name]))).toMatchObject(known);
+  const texts = named.map(({ name, summary, description }) => [name, `${summary}\n\n${description}`]);
+  expect(shownTexts()).toEqual(Object.fromEntries(texts));
+});
+
+it('calls by name reject wrong names, parameters and bodies at compile time', () => {
+  const check = async (ces: Client): Promise<void> => {
+    // @ts-expect-error there is no such operation
+    await ces.encounters.remove();
+    // @ts-expect-error the number is missing
+    await ces.encounters.get();
+    // @ts-expect-error there is no such parameter
+    await ces.encounters.get({ encounter_id: 1, gfe: 1 });
+    // @ts-expect-error the body lacks required members
+    await ces.encounters.create({ body: { reviewType: 'asynchronous' } });
+    // @ts-expect-error a record is not a list
+    await ces.encounters.get({ encounter_id: 1 }).next();
+    for await (const { status } of ces.encounters.list()) status satisfies string;
+    (await ces.encounters.getCertificate({ encounter_id: 1 })) satisfies Uint8Array;
+  };
+  expect(check).toBeInstanceOf(Function);
+});

@@ -1,0 +1,70 @@
+import type { Browser, Page } from 'puppeteer-core';
+import { inBrowser, startBrowser, violations } from '../support/browser.js';
+import { newPartner } from '../support/factories.js';
+import { useHarness } from '../support/harness.js';
+import { newSandbox } from '../support/sandbox.js';
+
+const harness = useHarness();
+
+inBrowser('the samples of the reference')('the samples of the reference in a browser', () => {
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+  }, 60_000);
+  afterAll(() => browser.close());
+
+  /** Opens the sample of an operation with a click. */
+  async function open(section: string, width = 1440): Promise<void> {
+    page = await browser.newPage();
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.setViewport({ width, height: 900 });
+    await page.goto(`${harness.baseUrl}/docs#${section}`, { waitUntil: 'networkidle0' });
+    const button = `[data-section-id="${section}"] button.run`;
+    await page.waitForSelector(button);
+    await page.click(button);
+    await page.waitForSelector('dialog.run input');
+  }
+
+  /** Types like a user: the dialog has the focus. */
+  async function signIn({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Promise<void> {
+    await page.keyboard.type(clientId);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(clientSecret);
+    await page.keyboard.press('Enter');
+  }
+
+  const shows = (text: string) =>
+    page.waitForFunction(`document.querySelector('dialog.run').innerText.includes('${text}')`);
+
+  it('runs a sample in a sandbox by keyboard, and shows status, request id, headers and body', async () => {
+    await open('/encounters/createencounter');
+    expect(await violations(page)).toEqual([]);
+    await signIn(await newSandbox(harness));
+    await page.waitForSelector('#run-text');
+    for (const key of ['Tab', 'Enter'] as const) await page.keyboard.press(key);
+    await shows('201 Created in ');
+    await shows('Request id: ');
+    await shows('"status": "pending_review"');
+    await page.click('dialog.run summary');
+    await shows('location');
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await page.$('dialog[open]')).toBeNull();
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).not.toMatch(
+      /cess?_/,
+    );
+    expect(complaints).toEqual([]);
+  }, 60_000);
+
+  it('refuses the credentials of a live tenant, on a phone too', async () => {
+    await open('/clinics/listclinics', 390);
+    await signIn(await newPartner(harness));
+    await shows('API client of a sandbox tenant');
+    expect(await page.$('#run-text')).toBeNull();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  }, 60_000);
+});

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { launch, type Browser, type Page } from 'puppeteer-core';
+import { packageRoot } from '../../src/packageRoot.js';
+import { isThere } from './optional.js';
+
+const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** `describe` if there is a browser. @param what the tests that are skipped without it */
+export const inBrowser = (what: string): typeof describe.skip =>
+  isThere(existsSync(chromium), what, `${chromium} is not there; CHROMIUM may name one.`) ? describe : describe.skip;
+
+/** Starts Chromium, which sends no request of its own. */
+export const startBrowser = (): Promise<Browser> =>
+  launch({
+    executablePath: chromium,
+    args: [
+      ...['--no-sandbox', '--no-first-run', '--disable-gpu', '--disable-quic', '--disable-sync'],
+      ...['--disable-background-networking', '--disable-component-update'],
+    ],
+  });
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
+}
+
+/** The violations that axe sees on the page. */
+export async function violations(page: Page): Promise<readonly Violation[]> {
+  await page.evaluate(await readFile(fileURLToPath(new URL('node_modules/axe-core/axe.min.js', packageRoot)), 'utf8'));
+  return ((await page.evaluate('axe.run()')) as { violations: readonly Violation[] }).violations;
+}
