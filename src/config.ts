@@ -71,7 +71,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     erasureJournal: resolve(values.ERASURE_JOURNAL ?? join(values.DATA_DIR, 'erasures.ndjson')),
     backupPassphrase: values.BACKUP_PASSPHRASE ?? null,
-    /** Of backups in a bucket. */
+    /** The bucket of backups, and how to reach it. */
     backupS3: backupS3Of(values),
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS,

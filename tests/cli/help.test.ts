@@ -28,6 +28,7 @@ const commands = [
     'upgrade-embedded',
     'doctor',
     'config check',
+    'capacity',
     'completion',
   ],
 ];

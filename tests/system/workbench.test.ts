@@ -107,7 +107,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
   it('refuses the credentials of a live tenant, and keeps no secret', async () => {
     const live = await newPartner(harness);
     await signIn(live);
-    await shows('#notice', 'refuses live tenants');
+    await shows('#notice', 'API client of a sandbox tenant');
     expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
     expect(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
   }, 60_000);
