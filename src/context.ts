@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { Permission } from './contract.js';
+import type { RequestToken } from './adapters/cells/otherCell.js';
 import type { Database } from './adapters/database/database.js';
 import type { Reads } from './adapters/database/standby.js';
 import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
@@ -38,6 +39,7 @@ export interface Services extends DomainContext {
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
   readonly sendWebhook: WebhookSender;
+  readonly requestToken: RequestToken;
   /** Whether webhooks may be sent to a URL, checked without DNS. */
   readonly isWebhookTarget: (url: string) => boolean;
   readonly renderPdf: PdfRenderer;
@@ -129,6 +131,8 @@ export interface PublicContext extends Services {
   readonly requestLimits: RequestLimits;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
+  /** The cells that have passed the request on (D-324). */
+  readonly cellsAsked?: string | undefined;
 }
 
 /** The context of a secured operation. `now` is the tenant's time, which a sandbox can move. */

@@ -141,6 +141,11 @@ suite('two cells', () => {
     expect(await rowsOf(cells.to, `SELECT FROM client WHERE tenant_id = '${tenantId}'`)).toEqual([]);
     expect(await leftovers()).toEqual([]);
 
+    const iat = Math.floor(a.clock.now.getTime() / 1000);
+    const claims = { client_id: partner.clientId, tenant_id: tenantId, scope: '', cell: 'b', iat, exp: iat + 60 };
+    const foreign = await call(a, 'GET /clients', { token: await a.services.tokens.sign('access', claims) });
+    expect([foreign.status, foreign.body.detail]).toEqual([401, expect.stringContaining('obtain a new one')]);
+
     await moveTenant(cells, tenantId, options);
     // The command died after it had activated the target.
     await rowsOf(cells.from, `UPDATE tenant_cell SET place = 'closed' WHERE tenant_id = '${tenantId}'`);
@@ -149,6 +154,10 @@ suite('two cells', () => {
     await moveTenant(cells, tenantId, options);
     a.clock.advance(31);
     expect(await create()).toMatchObject({ status: 401, body: { code: 'token_invalid' } });
+    // The old cell asks the new one for a token.
+    expect((await create(b, await newToken(a, partner))).status).toBe(201);
+    const wrong = { ...credentials(partner), client_secret: 'cs_live_wrong' };
+    expect((await call(a, 'POST /oauth/token', { json: wrong })).body.error).toBe('invalid_client');
     expect((await create(b, (await atB(partner)).token)).status).toBe(201);
   }, 30_000);
 

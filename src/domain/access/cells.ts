@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
-import { Problem } from '../../problem.js';
+import type { Bodies, Schemas } from '../../contract.js';
+import { OAuthProblem, oauthStatuses, Problem } from '../../problem.js';
 
 /** Whether a tenant is served and changed in this cell, as a condition on its id (D-324). */
 export const isHere = (tenantId: Prisma.Sql): Prisma.Sql => Prisma.sql`
@@ -36,3 +37,29 @@ export function requireOwnCell(cell: string | undefined, own: string | null): vo
 }
 
 const NEW_TOKEN = 'The token was issued for another location of your data; obtain a new one at /oauth/token.';
+
+/**
+ * The tokens that another cell grants, so that partners need not know where their tenant lives (D-324); null if no cell has the
+ * client. @throws OAuthProblem of the cell that has it; Problem dependency_unavailable if a cell does not answer
+ */
+export async function tokensOfOtherCells(
+  { db, config: { cell }, requestToken, authorization, cellsAsked }: PublicContext,
+  request: Bodies['TokenRequest'],
+): Promise<Schemas['TokenResponse'] | null> {
+  const asked = [...(cellsAsked?.split(',') ?? []), cell ?? ''];
+  const others = await db.everyTenant.rows<{ url: string }>`
+    SELECT url FROM cell WHERE NOT is_own AND name <> ALL (${asked}) ORDER BY name`;
+  let isSilent = false;
+  for (const { url } of others) {
+    const answer = await requestToken(url, { body: request, authorization, asked });
+    if (answer?.status === 200) return answer.body as Schemas['TokenResponse'];
+    const { error, error_description: description } = Object(answer?.body) as Readonly<Record<string, unknown>>;
+    if (!isCode(error)) isSilent = true;
+    else if (error !== 'invalid_client') throw new OAuthProblem(error, String(description));
+  }
+  if (isSilent) throw new Problem('dependency_unavailable');
+  return null;
+}
+
+const isCode = (error: unknown): error is keyof typeof oauthStatuses =>
+  typeof error === 'string' && Object.hasOwn(oauthStatuses, error);

@@ -29,18 +29,19 @@ const LAST_USED_STEP_MS = 3_600_000;
 /** Compared for an unknown client, so that the response takes as long as for a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/** Null unless client, tenant and secret are valid. An unknown client takes as long as a wrong secret (R-05). */
+/** Null unless client, tenant and secret are valid; `elsewhere` if another cell may have the client. An unknown client takes as long as a wrong secret (R-05). */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,
   clientSecret: string,
-): Promise<AuthenticatedClient | null> {
+): Promise<AuthenticatedClient | 'elsewhere' | null> {
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
   const found = isClientId(clientId) ? await secretsOf(context, clientId, now) : [];
   const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
-  if (known && (await placeOf(context, known.tenantId)) === 'away') return null;
+  const place = known && (await placeOf(context, known.tenantId));
+  if (context.config.cell !== null && isClientId(clientId) && (place ?? 'away') === 'away') return 'elsewhere';
   const rows = found.filter(({ isLive }) => isLive);
   const used = (rows.length > 0 ? rows : [null]).find((row) => timingSafeEqual(row?.secretHash ?? NO_HASH, presented));
   if (!used) return null;

@@ -2,6 +2,7 @@ import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { PublicContext } from '../../context.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { OAuthProblem } from '../../problem.js';
+import { tokensOfOtherCells } from './cells.js';
 import { authenticateClient, basicCredentials, isClientId, type AuthenticatedClient } from './clientAuthentication.js';
 
 type Request = Bodies['TokenRequest'];
@@ -9,6 +10,7 @@ type Request = Bodies['TokenRequest'];
 /** Issues tokens, which are not stored. @throws OAuthProblem; Problem rate_limited */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
+  if ('access_token' in client) return client;
   const granted =
     request.grant_type === 'client_credentials'
       ? client.permissions
@@ -21,7 +23,11 @@ export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: D
   return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
 
-async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
+/** @returns the client, or the tokens that the cell of its tenant grants */
+async function authenticate(
+  context: PublicContext,
+  request: Request,
+): Promise<AuthenticatedClient | Schemas['TokenResponse']> {
   const { requestLimits, authorization = '' } = context;
   const basic = /^basic\b/i.test(authorization);
   const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
@@ -31,7 +37,8 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
   // Check the limit before the credentials: a rejected request must not cost more than a served one.
   await requestLimits.check('token-failures', counted);
   await requestLimits.check('token', counted);
-  const client = await authenticateClient(context, clientId, clientSecret);
+  const found = await authenticateClient(context, clientId, clientSecret);
+  const client = found === 'elsewhere' ? await tokensOfOtherCells(context, request) : found;
   if (!client) {
     await requestLimits.count('token-failures', counted);
     throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);

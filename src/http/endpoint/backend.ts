@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ASKED_HEADER } from '../../adapters/cells/otherCell.js';
 import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
 import type { LimitName } from '../../adapters/limits/limits.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
@@ -140,9 +141,10 @@ export function createBackend(
 
 function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
   const { requestId } = locals;
-  const { authorization } = req.headers;
+  const { authorization, [ASKED_HEADER]: asked } = req.headers;
+  const cellsAsked = asked === undefined ? undefined : String(asked);
   const requestLimits = limitsOf(services.limits, locals, () => callerAddress(req, services.config.trustedProxies));
-  return { ...services, requestId, authorization, audit, requestLimits };
+  return { ...services, requestId, authorization, cellsAsked, audit, requestLimits };
 }
 
 /** @throws Problem rate_limited */

@@ -1,0 +1,33 @@
+/** Milliseconds; a caller waits for it. */
+const TIMEOUT_MS = 4_000;
+/** Names the cells that have been asked, so that a request goes through no cell twice. */
+export const ASKED_HEADER = 'x-cells-asked';
+
+interface TokenRequest {
+  readonly body: unknown;
+  readonly authorization: string | undefined;
+  readonly asked: readonly string[];
+}
+
+/** Sends a token request to another cell. @returns null if it does not answer, or is not available */
+export const requestToken = async (url: string, { body, authorization, asked }: TokenRequest) => {
+  try {
+    const response = await fetch(`${url}/oauth/token`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        [ASKED_HEADER]: asked.join(','),
+        ...(authorization !== undefined && { authorization }),
+      },
+      body: JSON.stringify(body),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    if (response.status >= 500) return null;
+    return { status: response.status, body: (await response.json()) as unknown };
+  } catch {
+    return null;
+  }
+};
+
+export type RequestToken = typeof requestToken;
