@@ -24,7 +24,7 @@ export const requestToken = async (url: string, { body, authorization, asked }: 
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     if (response.status >= 500) return null;
-    return { status: response.status, body: (await response.json()) as unknown };
+    return { status: response.status, body: await response.json() };
   } catch {
     return null;
   }
