@@ -58,6 +58,10 @@ function configOf(values: CleanedEnv<typeof variables>) {
     /** Null = every request uses `databaseUrl`. */
     databaseReadUrl: values.DATABASE_READ_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
+    /** Null = there is one cell. */
+    cell: values.CELL ?? null,
+    /** Null = the base URL. */
+    cellUrl: values.CELL_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */

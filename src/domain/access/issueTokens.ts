@@ -96,11 +96,11 @@ async function issue(
   scopes: readonly string[],
   narrowed: boolean,
 ): Promise<Schemas['TokenResponse']> {
-  const { accessTokenTtl, refreshTokenTtl } = context.config;
+  const { accessTokenTtl, refreshTokenTtl, cell } = context.config;
   const iat = Math.floor(context.now().getTime() / 1000);
   const scope = scopes.join(' ');
   const revocation = tokensValidAfter && { issued_after: tokensValidAfter.getTime() };
-  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...revocation };
+  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...(cell !== null && { cell }), ...revocation };
   const [access, refresh] = await Promise.all([
     context.tokens.sign('access', { ...base, exp: iat + accessTokenTtl }),
     context.tokens.sign('refresh', { ...base, secret_id: secretId, exp: iat + refreshTokenTtl }),
