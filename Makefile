@@ -12,7 +12,7 @@ PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/do
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-capacity bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -54,8 +54,8 @@ docs: generate ## render the reference to generated/docs/index.html
 migrate: install generated/.fresh ## the operator's command "migrate", run from the sources
 	$(TSX) src/cli/main.ts migrate
 
-migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
-	$(TSX) scripts/migrationSql.ts
+migration-sql: install generated/.fresh ## print the SQL from the committed prisma/schema.prisma to the present one, to begin a migration with
+	@older=$$(mktemp) && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older; rm -f $$older
 
 client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
@@ -99,15 +99,20 @@ breaking: install generated/.fresh ## fail when the contract breaks partners of 
 	  $(REDOCLY) diff --config openapi/redocly.yaml "$$released" generated/openapi.json || exit 1; done
 
 release: VERSION = $(shell node -p "require('./package.json').version")
-release: breaking ## keep the contract as a released one, which later changes may not break
+release: breaking ## keep the contract and the partner's flow as released ones, which later changes may not break
 	@[[ '$(VERSION)' =~ ^[0-9.]+$$ ]] || { echo '$(VERSION) is a candidate: set the version of the release first.' >&2; exit 1; }
 	cp generated/openapi.json generated/released/$(VERSION).json
+	node_modules/.bin/esbuild tests/consumer/partnerFlow.ts --bundle --format=esm --platform=node --define:expect=openExpect \
+	  --outfile=generated/flows/$(VERSION).js
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
 
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
+
+bench-capacity: build ## what an encounter costs from the patient to delivery, and whether `ces capacity` is right → scripts/bench/RESULTS-capacity.md (8 minutes)
+	$(TSX) scripts/bench/capacity.ts
 
 bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
 	$(TSX) scripts/bench/restore.ts

@@ -6761,7 +6761,7 @@ export interface components {
              * @description The expectation. A receiver accepts an event by a 2xx status, and rejects a request by a status of 400 or above.
              * @example rejects_old_timestamp
              */
-            name: "responds_in_time" | "does_not_redirect" | "accepts_valid_event" | "accepts_duplicate" | "rejects_wrong_signature" | "rejects_partial_signature" | "rejects_missing_signature" | "rejects_old_timestamp" | "rejects_changed_body" | "rejects_reformatted_body" | "accepts_second_signature" | "accepts_unknown_type" | "accepts_unknown_fields" | "accepts_reordered_events" | "accepts_late_denial" | "accepts_revoked_approval";
+            name: "responds_in_time" | "does_not_redirect" | "accepts_valid_event" | "accepts_duplicate" | "rejects_wrong_signature" | "rejects_partial_signature" | "rejects_missing_signature" | "rejects_old_timestamp" | "rejects_changed_body" | "rejects_reformatted_body" | "accepts_second_signature" | "accepts_unknown_type" | "accepts_unknown_fields" | "accepts_delayed_event" | "accepts_reordered_events" | "accepts_late_denial" | "accepts_revoked_approval";
             /**
              * @description Whether the receiver met the expectation.
              * @example failed

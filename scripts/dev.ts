@@ -1,5 +1,5 @@
 /**
- * `make dev`: serves from the sources, and restarts the server after each change of code, contract or schema. The
+ * `make dev`: serves from the sources, and restarts the server after each change to code, contract or schema. The
  * embedded PostgreSQL keeps running, because its start would take most of a restart.
  */
 import { spawn, type ChildProcess } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * `make test-titles`: counts the titles of tests that are no sentence. A title is a sentence when it has more verbs
+ * `make test-titles`: counts the titles of tests that are not sentences. A title is a sentence when it has more verbs
  * than subordinate clauses: "answers 503 while the table is locked" is one, "a table that is locked" is not. Prints the others, and
  * fails when they are 2 % or more.
  */
@@ -74,6 +74,6 @@ const fragments = titles.filter(({ title }) => {
 for (const { file, title } of fragments) process.stdout.write(`tests/${file}: ${title}\n`);
 const share = fragments.length / titles.length;
 process.stdout.write(
-  `${fragments.length} of ${titles.length} titles are no sentences (${(share * 100).toFixed(1)} %)\n`,
+  `${fragments.length} of ${titles.length} titles are not sentences (${(share * 100).toFixed(1)} %)\n`,
 );
 if (share >= MAX_SHARE) process.exitCode = 1;

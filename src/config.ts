@@ -58,6 +58,10 @@ function configOf(values: CleanedEnv<typeof variables>) {
     /** Null = every request uses `databaseUrl`. */
     databaseReadUrl: values.DATABASE_READ_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
+    /** Null = there is one cell. */
+    cell: values.CELL ?? null,
+    /** Null = the base URL. */
+    cellUrl: values.CELL_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */
@@ -67,7 +71,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     erasureJournal: resolve(values.ERASURE_JOURNAL ?? join(values.DATA_DIR, 'erasures.ndjson')),
     backupPassphrase: values.BACKUP_PASSPHRASE ?? null,
-    /** Of backups in a bucket. */
+    /** The bucket of backups, and how to reach it. */
     backupS3: backupS3Of(values),
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS,

@@ -35,6 +35,7 @@ const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
 /** At least a month: deletion is final, and a typing error must not delete recent data. */
 const retentionDays = integer(30, 36_500);
+const cellName = matching('1 to 40 lower-case letters, digits and hyphens', /^[a-z0-9-]{1,40}$/);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
 const origin = kind('an absolute http(s) URL without a path', (value) =>
   /^https?:\/\/[^/?#@\s]+$/.test(value) && URL.canParse(value) ? value : undefined,
@@ -72,6 +73,8 @@ export const variables = {
     'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: the primary serves them',
   ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
+  CELL: cellName.optional('Name of this database and its servers among several cells ([scale](scale.md#cells))'),
+  CELL_URL: origin.optional('Where servers of other cells reach these; default: `BASE_URL`'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
   ACCESS_TOKEN_TTL: seconds.or(25_200, 'Seconds that an access token is valid'),
@@ -133,6 +136,7 @@ const CONDITIONS = {
   DATABASE_OWNER_URL: 'DATABASE_URL',
   DATABASE_DIRECT_URL: 'DATABASE_URL',
   DATABASE_READ_URL: 'DATABASE_URL',
+  CELL_URL: 'CELL',
   METRICS_HOST: 'METRICS_PORT',
 };
 export const conditionOf = (name: string): string | undefined =>

@@ -164,7 +164,7 @@ export const problems = {
   treatment_inactive: conflict('Treatment is inactive', 'Choose products whose isActive is true.'),
   treatment_unavailable_at_clinic: conflict(
     'Treatment not available at this clinic',
-    'See clinicAvailability of the product.',
+    'A product is not offered at this clinic; its clinicAvailability names the clinics.',
   ),
   treatment_not_permitted: conflict(
     'Treatment not permitted',
@@ -196,7 +196,7 @@ export const problems = {
   ),
   too_many_records: conflict(
     'Too many records',
-    'An encounter has at most 100 addenda and 20 rounds of information, an order 200 payments and refunds.',
+    'An encounter can have 100 addenda and 20 requests for information; an order can have 200 payments and refunds.',
   ),
   sandbox_full: conflict(
     'Sandbox is full',

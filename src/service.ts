@@ -20,6 +20,7 @@ import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
 import { assertRestored } from './adapters/database/restoreMark.js';
+import { registerCell } from './runtime/ownCell.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
@@ -76,6 +77,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= localUrl(config);
+    if (cluster.isPrimary) await registerCell(domain.db, config, baseUrl);
     // Before listening, so that a ready service has its credentials.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const poolSize = String(Math.ceil(databasePoolSize / workers));

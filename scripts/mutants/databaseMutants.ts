@@ -52,14 +52,14 @@ export const databaseMutants: readonly Mutant[] = [
     guarantee: 'A document whose COMMIT has no answer keeps its object.',
     search: 'if (!(error instanceof UnknownOutcome)) await remove();',
     replacement: 'await remove();',
-    tests: ['/commits.test'],
+    tests: ['tests/faults/commits.test'],
   },
   {
     name: 'unknown-commit-in-audit',
     guarantee: 'The audit says that the outcome of a COMMIT without an answer is unknown.',
     search: "outcome: isUnknown ? 'unknown' :",
     replacement: 'outcome:',
-    tests: ['/commits.test'],
+    tests: ['tests/faults/commits.test'],
   },
   {
     name: 'addenda-cap',

@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'idempotency-replay',
     guarantee: 'A request repeated with its key is not executed again.',
-    search: "WHERE idempotency_key.created_at < now() - interval '24 hours'",
+    search: "WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'",
     replacement: 'WHERE true',
     tests: ['contract/idempotency.test'],
   },

@@ -11,6 +11,7 @@ import {
   setTenantActive,
   slugOf,
 } from '../domain/access/tenants.js';
+import { addCellCommands } from './cells/commands.js';
 import { addCommand, addGroup } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inDryTransaction, openStore, withDatabase } from './operator.js';
@@ -57,6 +58,7 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
 
   addConfigure(tenant, terminal);
   addActivity(tenant, terminal);
+  addCellCommands(tenant, terminal);
 
   addCommand(tenant, 'list', 'list the tenants').action(async ({ json }) => {
     const tenants = await withDatabase(terminal, listTenants);

@@ -8,7 +8,7 @@ export type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [
 export type ResultOf<Operation> = Operation extends { responses: infer Responses }
   ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
   : never;
-// Not openapi-fetch's type, in which the text of an open vocabulary would be no string.
+// Not openapi-fetch's type, in which the text of an open vocabulary would not be a string.
 type BodyOf<Success> = Success extends { content: infer Content }
   ? Content extends { 'application/json': infer Json }
     ? Json

@@ -4,10 +4,12 @@ import { examineEndpoint } from '../domain/sandbox/examination.js';
 import { examinationView } from '../views/webhookView.js';
 import { earlierResponse, withIdempotency } from './withIdempotency.js';
 
-/** POST /sandbox/examinations: responds after the last request to the receiver. */
+/** POST /sandbox/examinations: responds after the last request to the receiver. It ends when the caller hangs up. */
 export const examineWebhookEndpoint: Operation<'examineWebhookEndpoint'> = async ({ body }, context) => {
   const earlier = await earlierResponse<Output<'examineWebhookEndpoint'>>(context);
   if (earlier) return earlier;
   const report = examinationView(body.endpoint_id, await examineEndpoint(context, body.endpoint_id));
-  return withIdempotency(context, () => Promise.resolve({ status: 200, body: report }));
+  const respond = () => Promise.resolve({ status: 200 as const, body: report });
+  // A retry must not get the report of an examination that ended early.
+  return context.hasGone() ? respond() : withIdempotency(context, respond);
 };

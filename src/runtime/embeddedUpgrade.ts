@@ -14,7 +14,7 @@ interface EmbeddedUpgrade {
 
 /**
  * Moves the data of the embedded PostgreSQL to this build's major version (D-314).
- * @returns as `upgradeCluster`. @throws Error while a server uses the data, or if their schema is of a later build
+ * @returns the result of `upgradeCluster`. @throws Error while a server uses the data, or if its schema comes from a later build
  */
 export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {
   // Servers with DATABASE_URL never load the embedded database.
@@ -24,7 +24,8 @@ export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {
     async fill(previous, next, file) {
       for (const { url: ownerUrl, serviceUrl: url } of [previous, next]) await migrateDatabase({ ownerUrl, url });
       // Migrating leaves a newer schema as it is.
-      if ((await checkSchema(previous.url)).state !== 'current') throw new Error('The schema is of a later build.');
+      if ((await checkSchema(previous.url)).state !== 'current')
+        throw new Error('The schema comes from a later build.');
       const rows = await copyRows(previous.url, next.url, file);
       await record(next.url);
       await withClient({ connectionString: next.url }, async (client) => {

@@ -32,8 +32,6 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Cl
 export async function refuseLive(clock: Promise<unknown>): Promise<void> {
   await clock.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    throw new Error(
-      'These are not the credentials of a sandbox with sandbox:simulate. This page refuses live tenants.',
-    );
+    throw new Error('Sign in with an API client of a sandbox tenant that has the permission sandbox:simulate.');
   });
 }

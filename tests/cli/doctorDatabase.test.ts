@@ -234,7 +234,7 @@ const broken: Broken[] = [
     'rows of the audit without checkpoint',
     'audit',
     'warning',
-    /no checkpoint, and rows of the audit wait for 36\d\d s/,
+    /no checkpoint, and rows of the audit have waited for one for 36\d\d s/,
     /Start a server/,
     {
       prepare: () =>

@@ -3,7 +3,9 @@ import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
 const commands = [
-  ...['create', 'configure', 'deactivate', 'activate', 'list', 'show'].map((name) => `tenant ${name}`),
+  ...['create', 'configure', 'deactivate', 'activate', 'list', 'show', 'move', 'forget'].map(
+    (name) => `tenant ${name}`,
+  ),
   ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
   ...['rotate-secret', 'retire-secret'].map((name) => `client ${name}`),
   ...['import', 'export', 'schema'].map((name) => `catalog ${name}`),
@@ -26,6 +28,7 @@ const commands = [
     'upgrade-embedded',
     'doctor',
     'config check',
+    'capacity',
     'completion',
   ],
 ];

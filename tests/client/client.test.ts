@@ -208,7 +208,7 @@ it('rejects paths, methods, bodies and codes at compile time that the contract d
     await ces.post('/encounters', { body: { reviewType: 'asynchronous' } });
     // @ts-expect-error there is no such code
     if (new ApiError(new Response(), null).code === 'patient_email_take') return;
-    // @ts-expect-error JSON is no file
+    // @ts-expect-error JSON is not a file
     (await ces.get('/clinics')) satisfies Uint8Array;
     const { event } = await verifyWebhook('', {}, '');
     // @ts-expect-error the data of another type

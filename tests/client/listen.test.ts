@@ -126,7 +126,7 @@ it('a listener continues behind the event that ended it, and ends with code 1 af
   await ended(start(partner, '--until', 'order.held'));
   const seen = received.length;
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
-  expect([code, errors]).toEqual([1, 'order.held did not come in 2 s.\n']);
+  expect([code, errors]).toEqual([1, 'There was no order.held within 2 s.\n']);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);
 });

@@ -98,7 +98,7 @@ it('the types of lists name their parameters, elements and pages', () => {
     ces.list('/clinics', { serch: 'north' });
     // @ts-expect-error a list of something is read with its parameters
     ces.list('/webhook-endpoints/{endpoint_id}/deliveries');
-    // @ts-expect-error a single record is no list
+    // @ts-expect-error a single record is not a list
     ces.list('/clients/{id}');
   };
   expect(check).toBeInstanceOf(Function);

@@ -5,7 +5,7 @@ import type { Client } from '../../src/client/index.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { operations } from '../support/contract.js';
 
-/** Names of calls, which a change of a tag would rename. */
+/** Names of calls, which a change to a tag would rename. */
 const known = {
   createEncounter: 'encounters.create',
   listEncounters: 'encounters.list',
@@ -62,7 +62,7 @@ it('calls by name reject wrong names, parameters and bodies at compile time', ()
     await ces.encounters.get({ encounter_id: 1, gfe: 1 });
     // @ts-expect-error the body lacks required members
     await ces.encounters.create({ body: { reviewType: 'asynchronous' } });
-    // @ts-expect-error a record is no list
+    // @ts-expect-error a record is not a list
     await ces.encounters.get({ encounter_id: 1 }).next();
     for await (const { status } of ces.encounters.list()) status satisfies string;
     (await ces.encounters.getCertificate({ encounter_id: 1 })) satisfies Uint8Array;

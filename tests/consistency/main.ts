@@ -17,7 +17,7 @@ const operations = number('OPERATIONS', OPERATIONS);
 const only = process.env['CLIENTS']?.split(',');
 const count = number('SEEDS', 3);
 const withFaults = process.env['FAULTS'] !== 'off';
-/** A part of the seeds, of the clients or of the faults is no report. */
+/** A part of the seeds, of the clients or of the faults is not a report. */
 const isWhole = only === undefined && first === 1 && count > 1 && operations === OPERATIONS && withFaults;
 const cluster = await openCluster();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -104,7 +104,7 @@ const whileChanged =
     return provoke(operation).finally(restore);
   };
 
-/** Provokes after a change of the records, and resets them afterwards. */
+/** Provokes after a change to the records, and resets them afterwards. */
 const after = (change: Change, provoke: Provocation): Provocation =>
   whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
 

@@ -282,7 +282,7 @@ describe('the outside world', () => {
     expect(readers.sort()).toEqual(environmentReaders);
   });
 
-  it('gives time, ids and randomness to domain, operations and views through the context', () => {
+  it('domain, operations and views take time, ids and randomness only from the context', () => {
     const own = /^(new Date\(\)|Date\.now|Math\.random|(crypto\.)?randomUUID\()/;
     const strays = sources
       .filter(({ path }) => within(['domain', 'operations', 'views'], path))

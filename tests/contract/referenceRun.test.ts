@@ -63,7 +63,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   it('refuses the credentials of a live tenant, on a phone too', async () => {
     await open('/clinics/listclinics', 390);
     await signIn(await newPartner(harness));
-    await shows('This page refuses live tenants.');
+    await shows('API client of a sandbox tenant');
     expect(await page.$('#run-text')).toBeNull();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   }, 60_000);

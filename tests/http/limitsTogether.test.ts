@@ -9,7 +9,7 @@ import { loginBody } from '../support/tokens.js';
 
 const describeIfRedis = hasRedis() ? describe : describe.skip;
 const LIMIT = 100;
-const DOWN = 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
+const DOWN = 'Redis at RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
 const UP = 'RATE_LIMIT_REDIS_URL answers again; limits are those of all servers';
 
 describeIfRedis('servers with one Redis', () => {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createWebhookSender } from '../../src/adapters/webhooks/httpSender.js';
 import { verifyWebhook } from '../../src/client/webhooks.js';
 import { feedPage } from '../support/events.js';
@@ -145,7 +146,13 @@ const broken: readonly (readonly [string, () => Respond, ...string[]])[] = [
         return response.writeHead(status).end();
       };
     },
+    'accepts_delayed_event',
     'accepts_reordered_events',
+  ],
+  [
+    'compares the time of an event with the clock',
+    () => verifying((webhook) => harness.clock.now.getTime() - Date.parse(eventOf(webhook).timestamp) < 300_000),
+    'accepts_delayed_event',
   ],
   [
     'refuses denials',
@@ -165,7 +172,7 @@ describe('200', () => {
     respond = receive;
     const { status, body } = await examine();
     expect(status).toBe(200);
-    expect(body).toMatchObject({ endpoint_id: id, passed: 16, failed: 0, not_judged: 0 });
+    expect(body).toMatchObject({ endpoint_id: id, passed: 17, failed: 0, not_judged: 0 });
     expect(body.checks.every(({ remedy }: { remedy: unknown }) => remedy === null)).toBe(true);
   });
 
@@ -184,7 +191,7 @@ describe('200', () => {
   it('accepts a receiver with the previous secret during a rotation', async () => {
     respond = accepting(isSigned, isRecent);
     await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
-    expect((await examine()).body).toMatchObject({ passed: 16, failed: 0 });
+    expect((await examine()).body).toMatchObject({ passed: 17, failed: 0 });
   });
 
   it('leaves feed, deliveries and endpoint alone, even after a 410, and examines a disabled endpoint', async () => {
@@ -202,7 +209,7 @@ describe('200', () => {
       outcome: 'failed',
       seen: [{ http_status: 410 }],
     });
-    expect(body).toMatchObject({ passed: 2, failed: 1, not_judged: 13 });
+    expect(body).toMatchObject({ passed: 2, failed: 1, not_judged: 14 });
     expect(await read()).toEqual(before);
     await patch({ status: 'active' });
   });
@@ -227,7 +234,7 @@ describe('200', () => {
     const answer = await examine();
     expect(receiver.received.length - count).toBe(3);
     expect(named(answer, 'passed')).toHaveLength(5);
-    expect(answer.body.not_judged).toBe(11);
+    expect(answer.body.not_judged).toBe(12);
     expect(answer.body.checks[0].seen[0].duration_ms).toBe(4_000);
   });
 
@@ -240,6 +247,19 @@ describe('200', () => {
     expect([second.body, second.headers.get('Idempotent-Replayed')]).toEqual([first.body, 'true']);
     expect(receiver.received).toHaveLength(count);
   });
+});
+
+it('sends no request after the caller hangs up, and examines again for the same Idempotency-Key', async () => {
+  const count = receiver.received.length;
+  const request = once(harness.server, 'request') as Promise<[IncomingMessage]>;
+  respond = async (webhook, response) => {
+    if (receiver.received.length === count + 3) (await request)[0].socket.destroy();
+    correct['a plain one']?.(webhook, response);
+  };
+  const key = { 'Idempotency-Key': 'hang-up' };
+  await expect(examine(id, partner, key)).rejects.toThrow('fetch failed');
+  expect((await examine(id, partner, key)).body.passed).toBe(17);
+  expect(receiver.received.length - count).toBe(3 + 19);
 });
 
 describe('400', () => {

@@ -215,7 +215,7 @@ describe('200', () => {
 describe('400', () => {
   it.each([
     ['more than 100 treatments', Array.from({ length: 101 }, () => harness.domain.newId()).join(','), '2026-11-20'],
-    ['an id that is no UUID', 'botox', '2026-11-20'],
+    ['an id that is not a UUID', 'botox', '2026-11-20'],
     ['a day that does not exist', harness.domain.newId(), '2026-02-30'],
     ['a time instead of a day', harness.domain.newId(), '2026-11-20T16:00:00Z'],
   ])('refuses %s', async (_what, treatmentIds, at) => {

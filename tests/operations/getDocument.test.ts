@@ -44,7 +44,7 @@ describe('200', () => {
 });
 
 describe('400', () => {
-  it('refuses a text that is no UUID', async () => {
+  it('refuses an id that is not a UUID', async () => {
     expectProblem(await get('d1'), 400, 'validation_failed', [{ parameter: 'documentId' }]);
   });
 });

@@ -128,7 +128,7 @@ describe('404', () => {
     expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
   });
 
-  it('answers treatment_not_found for treatments that are no line of the pharmacy', async () => {
+  it('answers treatment_not_found for treatments that are not lines of the pharmacy', async () => {
     const [, other] = await orderOfTwo();
     const [first, second] = (await orderOf()).lines.map(({ treatmentId }: Body) => treatmentId);
     const faults = [{ pointer: '#/treatmentIds/1', code: 'treatment_not_found' }];

@@ -26,7 +26,7 @@ const deliveries = (endpointId: string) =>
 const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
 
 describe('202', () => {
-  it('queues the events of the period, including delivered ones, each in its single delivery', async () => {
+  it('queues all events of the period again, and gives those that were sent before no second delivery', async () => {
     const { id } = await newEndpoint(harness, partner);
     const patients: string[] = [];
     const times: string[] = [];

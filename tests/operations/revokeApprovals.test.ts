@@ -55,7 +55,7 @@ describe('200', () => {
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
   });
 
-  it('revokes a reused approval in every encounter that has it, through any of these', async () => {
+  it('revokes an approval in every encounter that shares it, also through one that reuses it', async () => {
     const { tenantId } = partner;
     await configureTenant(harness.domain, tenantId, { gfeReuse: true });
     const given = await completedEncounter(harness, partner);

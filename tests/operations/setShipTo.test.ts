@@ -39,7 +39,7 @@ describe('200', () => {
     expect((await put(other, await newClient(harness, tenantId, [permission]))).status).toBe(200);
   });
 
-  it('is audited as a change of the order that concerns the patient', async () => {
+  it('is audited as a change to the order that concerns the patient', async () => {
     await put();
     const where = { tenantId, operationId: 'setShipTo', resourceId: order_no };
     const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });

@@ -56,7 +56,7 @@ async function create(server: Server, target: string, options: CallOptions, expe
   return body;
 }
 
-/** A body for POST /clients with a unique last name, e-mail and phone number: two of these patients are no possible duplicates. */
+/** A body for POST /clients with a unique last name, e-mail and phone number: two of these patients are not possible duplicates. */
 export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   const number = next();
   return {

@@ -8,6 +8,8 @@ export interface Part {
   start(): Promise<void>;
   /** Sends a signal to the process. */
   signal(name: NodeJS.Signals): void;
+  /** The id of the latest process. */
+  pid(): number | undefined;
   /** Sends a signal and waits for the end; does nothing if it is not running. */
   stop(name?: NodeJS.Signals): Promise<void>;
 }
@@ -51,6 +53,7 @@ export function part({ command, isReady, cwd, privileges = [], environment }: Pa
       }
     },
     signal: (name) => void child?.kill(name),
+    pid: () => child?.pid,
     async stop(name = 'SIGTERM') {
       if (!child || !isRunning()) return;
       const ended = once(child, 'exit');

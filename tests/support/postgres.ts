@@ -90,7 +90,9 @@ export async function temporaryDataDir(parent = tmpdir()): Promise<{ dataDir: st
 async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
   const { dataDir, remove } = await temporaryDataDir(await roomyMemory());
   const log = (message: string): unknown => process.stderr.write(`${message}\n`);
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+  // Tenants move by logical replication.
+  const settings = { ...fast, max_connections: '200', wal_level: 'logical' };
   const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log, settings });
   return { url, stop: () => close().then(remove) };
 }

@@ -109,7 +109,7 @@ export function cancelled(harness: Harness, caller: Caller, encounter: Encounter
 
 /** Type and data of the events of an encounter, in the order of the feed. */
 export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter): Promise<[string, Encounter][]> {
-  // Except for fixtures, encounter numbers are unique across tenants.
+  // Except for fixtures, a database assigns no encounter number twice.
   const rows = await domain.db.prisma.$queryRaw<{ type: string; data: Encounter }[]>`
     SELECT type::text, data FROM event WHERE data->>'encounter_id' = ${String(encounter_id)} ORDER BY position`;
   return rows.map(({ type, data }) => [type, data]);

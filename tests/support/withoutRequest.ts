@@ -18,4 +18,5 @@ export const withoutRequest = {
     },
   },
   withoutSlot: <T>(work: () => Promise<T>) => work(),
+  hasGone: () => false,
 };

@@ -263,7 +263,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     };
     await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP), '--with-keys');
     expect(await restore('another')).toBe('The passphrase is not that of the keys.\n');
-    expect(await restore('')).toBe('The keys need a passphrase: set BACKUP_PASSPHRASE.\n');
+    expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
   });
 
   it('is refused for a database that is not empty', async () => {

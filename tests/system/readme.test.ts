@@ -190,10 +190,13 @@ it(
     const [setting = '', token = ''] = blocksOf(await quickStart());
     const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '## A scheduled visit'));
     const behavior = blocksOf(await part('openapi/info.md', '## Errors and delays on demand', '# The mock'));
-    const script = [setting, token, ...sandbox, ...behavior].join('\n');
+    const outage = blocksOf(await part('openapi/info.md', '## Rehearse an outage', '## The secret'));
+    const script = [setting, token, ...sandbox, ...outage, ...behavior].join('\n');
     const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
     expect(shown).toContain('"encounter_id":100124');
     expect(shown).toContain('"type":"order.paid"');
+    // Retried after an hour of failures, and in the feed once.
+    expect(shown).toMatch(/^\["([-\da-f]{36})","delivered",503,503,(503,)*204\]$[^]*^\["\1","webhook.ping"\]$/m);
     // The commands request these problems by header.
     expect(problemsIn(shown)).toEqual(['rate_limited', 'dependency_unavailable']);
   },

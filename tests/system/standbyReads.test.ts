@@ -53,7 +53,7 @@ suite('DATABASE_READ_URL', () => {
     expect(failures).toEqual([]);
   }, 30_000);
 
-  it('a server that is no standby serves no reads', async () => {
+  it('reads go to the primary if DATABASE_READ_URL does not name a standby', async () => {
     const [first, second] = [openDatabase(postgres.primary().url), openDatabase(postgres.primary().url)];
     const reads = readsOfStandby(first, second, (error) => failures.push(error));
     expect(await reads.run(async (db) => db === first)).toBe(true);

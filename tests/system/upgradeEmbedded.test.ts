@@ -101,7 +101,7 @@ async function contentOf(url: string) {
     });
   });
 
-  it('are unchanged after the upgrade is killed while it fills the new data', async () => {
+  it('stay in the old folder if the upgrade is killed while it copies them', async () => {
     const upgrade = startProcess(environment(), ...UPGRADE);
     while (!existsSync(dataOf('data.new/rows.txt'))) {
       expect(upgrade.exitCode).toBeNull();

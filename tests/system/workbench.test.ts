@@ -87,7 +87,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#webhooks', '/sandbox/webhook-inbox (active)');
     // The first endpoint is that of the examples.
     await page.click('[aria-label$="/sandbox/webhook-inbox"]');
-    await shows('#webhooks', 'Examination: 10 passed, 6 failed, 0 not judged.');
+    await shows('#webhooks', 'Examination: 11 passed, 6 failed, 0 not judged.');
     await shows('#webhooks li.error', 'failed: rejects wrong signature (204 in ');
     await shows('#notice', 'has been examined');
     await page.setViewport({ width: 390, height: 800 });
@@ -107,7 +107,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
   it('refuses the credentials of a live tenant, and keeps no secret', async () => {
     const live = await newPartner(harness);
     await signIn(live);
-    await shows('#notice', 'refuses live tenants');
+    await shows('#notice', 'API client of a sandbox tenant');
     expect(await page.$eval('main', (main) => main.hidden)).toBe(true);
     expect(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
   }, 60_000);

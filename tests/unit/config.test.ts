@@ -34,6 +34,8 @@ it('configures the embedded database and freezes the configuration without any v
     databaseUrl: null,
     databaseDirectUrl: null,
     databaseReadUrl: null,
+    cell: null,
+    cellUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,

@@ -101,7 +101,6 @@ describe('a schedule', () => {
   const incomplete = ['schedule_incomplete', '#/scheduledTime'];
   it.each<[string, Schedule, unknown]>([
     ['a time', { scheduledTime }, incomplete],
-    ['a zone', { scheduledTimeZone: 'UTC' }, null],
     ['an unknown zone', { scheduledTimeZone: '+05:30' }, ['schedule_time_zone_unknown', '#/scheduledTimeZone']],
     ['a time and a zone', { scheduledTime, scheduledTimeZone: 'UTC' }, incomplete],
     [
@@ -109,12 +108,13 @@ describe('a schedule', () => {
       { scheduledTime, scheduledTimeZone: '+05:30' },
       [...incomplete, '#/scheduledTimeZone'],
     ],
-  ])('reports every error if there is no day but %s', (_properties, schedule, expected) => {
+  ])('refuses %s without a day, and names each fault', (_properties, schedule, expected) => {
     expect(check(schedule)).toEqual(expected);
   });
 
-  it('without any property means no time', () => {
+  it('without a day and a time means no time, even with a zone', () => {
     expect(check({})).toBeNull();
+    expect(check({ scheduledTimeZone: 'UTC' })).toBeNull();
     expect(resolveSchedule({}, 'America/Chicago')).toMatchObject({ scheduledAt: null, dayStartsAt: null });
   });
 

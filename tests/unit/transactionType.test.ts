@@ -9,11 +9,11 @@ import type { CallerContext, LookupContext } from '../../src/domain/transactions
 it('the compiler rejects atomic work with a context from outside of a transaction', () => {
   const uses = [
     (inside: CallerContext, body: EncounterRequest) => createEncounter(inside, body),
-    // @ts-expect-error The context of a request is no transaction.
+    // @ts-expect-error The context of a request is not a transaction.
     (outside: Context, body: EncounterRequest) => createEncounter(outside, body),
     // @ts-expect-error A read under a lock needs the transaction that holds the lock.
     (outside: Context) => getEncounter(outside, 1n),
-    // @ts-expect-error The database itself is no transaction.
+    // @ts-expect-error The database itself is not a transaction.
     (db: Database): Transaction => db,
     // @ts-expect-error Prisma's queries bypass the transaction.
     (inside: CallerContext) => inside.db.prisma,

@@ -7,15 +7,13 @@ SELECT create_reference_table('ref_state'); -- the same for all tenants
 SELECT create_reference_table('tenant'); -- sweeps and commands go through all tenants
 SELECT create_reference_table('api_client'); -- a token names the API client before the tenant is known
 SELECT create_reference_table('api_client_secret'); -- read with its API client
+SELECT create_reference_table('cell'); -- the cells that this one knows
+SELECT create_reference_table('tenant_cell'); -- sweeps ask for the place of each tenant
 
 -- On the coordinator.
 SELECT citus_add_local_table_to_metadata('audit_event'); -- one chain over all tenants, and rows without a tenant
 SELECT citus_add_local_table_to_metadata('audit_seal'); -- the links of that chain
 SELECT citus_add_local_table_to_metadata('_prisma_migrations'); -- describes the schema
-
--- One sequence for all tenants gives each number once; on one machine, these indexes check it.
-DROP INDEX encounter_encounter_no_real_key;
-DROP INDEX order_order_sequence_real_key;
 
 -- These constraints close a circle; they are added again when both ends are distributed.
 ALTER TABLE encounter DROP CONSTRAINT encounter_completed_has_order;

@@ -9,12 +9,14 @@ import { parseArgs } from 'node:util';
 import { openTenant, type Line } from './load.js';
 import { startLab } from './parts.js';
 import { scenarios } from './scenarios.js';
+import { SOAK, soak } from './soak.js';
 
 const { values } = parseArgs({
   options: {
     rate: { type: 'string', default: '60' },
     seconds: { type: 'string', default: '10' },
     only: { type: 'string', default: '' },
+    minutes: { type: 'string', default: '30' },
     pooler: { type: 'boolean', default: false },
   },
 });
@@ -41,8 +43,12 @@ const run = async (): Promise<void> => {
   const tenant = await openTenant(lab, Number(values.rate));
   row(['fault', 'requests', '2xx', '503', 'other', 'slowest', 'longest gap', 'acknowledged', 'lost', 'twice']);
   row(Array.from({ length: 10 }, () => '---'));
-  for (const [name, breakAndMend] of Object.entries(scenarios)) {
-    if (!name.includes(values.only)) continue;
+  // Too long to run with the others.
+  const chosen =
+    values.only === SOAK
+      ? { [SOAK]: () => soak(lab, Number(values.minutes), print) }
+      : Object.fromEntries(Object.entries(scenarios).filter(([name]) => name.includes(values.only)));
+  for (const [name, breakAndMend] of Object.entries(chosen)) {
     await lab.healthy();
     const line = await tenant.during(async () => {
       await delay(CALM_MS);

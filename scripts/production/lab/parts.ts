@@ -15,6 +15,7 @@ import { startReceiver, type Receiver } from '../../../tests/support/receiver.js
 import { listens } from '../../../tests/support/redis.js';
 import { startReplication, type Replication } from '../../../tests/support/replication.js';
 import { startS3Server } from '../../../tests/support/s3.js';
+import { startFlags } from '../../bench/server.js';
 
 /** A server of the build with a folder of its own, and its ways to the two hosts of PostgreSQL and their poolers. */
 interface Server extends Part {
@@ -82,6 +83,7 @@ export async function startLab({ withPooler }: { readonly withPooler: boolean })
     DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
     WEBHOOK_ALLOWED_HOSTS: receiver.host,
   };
+  const flags = await startFlags();
   const servers: Server[] = [];
   for (const port of serverPorts) {
     const targets = [...poolers, ...nodes];
@@ -93,7 +95,7 @@ export async function startLab({ withPooler }: { readonly withPooler: boolean })
     // The first server makes the keys; the others get a copy, as by a tool for secrets.
     if (servers.length > 0) await copyFile(keysOf(serverPorts[0]), join(dataDir, 'signing-keys.json'));
     const database = { DATABASE_URL: requests, ...(withPooler && { DATABASE_DIRECT_URL: direct }) };
-    const made = server(port, { ...shared, DATA_DIR: dataDir, ...database });
+    const made = server(port, flags, { ...shared, DATA_DIR: dataDir, ...database });
     await made.start();
     servers.push({ ...made, ways });
   }
@@ -131,10 +133,14 @@ const urlOf = (ports: readonly number[]): string => {
   return protectedUrl('DATABASE_URL', `postgresql://postgres@${hosts}/ces?target_session_attrs=read-write`);
 };
 
-function server(port: number, environment: Readonly<Record<string, string>>): Omit<Server, 'ways'> {
+function server(
+  port: number,
+  flags: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Omit<Server, 'ways'> {
   const withClock = (NODE_OPTIONS: string): Part =>
     part({
-      command: [process.execPath, fileURLToPath(new URL('generated/build/src/main.js', packageRoot))],
+      command: [process.execPath, ...flags, fileURLToPath(new URL('generated/build/src/main.js', packageRoot))],
       isReady: () => isReady(port),
       cwd: fileURLToPath(packageRoot),
       environment: { ...environment, PORT: String(port), NODE_OPTIONS },
@@ -144,6 +150,7 @@ function server(port: number, environment: Readonly<Record<string, string>>): Om
     start: () => (running = withClock('')).start(),
     startSkewed: (seconds) => (running = withClock(`--import=${skewed(seconds * 1_000)}`)).start(),
     signal: (name) => running.signal(name),
+    pid: () => running.pid(),
     stop: (name) => running.stop(name),
   };
 }

@@ -36,7 +36,7 @@ const preparedLength = 20_000;
 
 /** UTC, because the adapter sends and reads times without offset; one generic plan per statement: the measured one. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
-/** Of sessions, in milliseconds. */
+/** The time limits of sessions, in milliseconds. */
 const limitsFor = (timeoutMs: number) => ({
   statement_timeout: 0.9 * timeoutMs,
   idle_in_transaction_session_timeout: 2 * timeoutMs,

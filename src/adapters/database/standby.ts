@@ -32,7 +32,7 @@ export function readsOfStandby(primary: Database, standby: Database, onFailure: 
     if (isNew) onFailure(error);
   };
 
-  /** A server that is no standby, or never was one, says null. */
+  /** A server that is not a standby, or never was one, says null. */
   const isCurrent = async (): Promise<boolean> => {
     if (performance.now() < pausedUntil) return false;
     const [row] = await primary.everyTenant.rows<{ position: string }>`

@@ -23,7 +23,8 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
   let reason: string | undefined;
   client.on('error', (error: Error) => (reason = error.message));
   client.on('close', () => {
-    if (!isAway) log.warn({ reason }, 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
+    if (!isAway)
+      log.warn({ reason }, 'Redis at RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
     isAway = true;
     metrics?.limiterFallback.set(1);
   });

@@ -20,7 +20,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
       try {
         await clamd.send('zINSTREAM\0');
         for await (const chunk of body) {
-          // An empty chunk would mean the end to clamd.
+          // clamd takes an empty chunk as the end of the file.
           if (chunk.length === 0) continue;
           await clamd.send(lengthOf(chunk));
           await clamd.send(chunk);

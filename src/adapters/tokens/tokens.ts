@@ -6,6 +6,8 @@ export interface TokenClaims {
   readonly client_id: string;
   readonly tenant_id: string;
   readonly scope: string;
+  /** The cell that issued it (D-324). */
+  readonly cell?: string;
   /** The client secret that a refresh token was issued under. */
   readonly secret_id?: string;
   readonly iat: number;

@@ -10,7 +10,7 @@ import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Source {
-  /** Of a role that may read all tables. */
+  /** For a role that may read all tables. */
   readonly url: string;
   readonly store: ObjectStore;
   /** Finds pg_dump for a server of this major version. */

@@ -20,7 +20,7 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** Of a request to S3: a dump is large. */
+/** For a request to S3: a dump is large. */
 const TIMEOUT_MS = 3_600_000;
 
 /** Opens the folder or bucket of an address. @param create whether to create the folder, which only its owner may read */

@@ -110,7 +110,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Of a restore whose rows are committed. */
+/** For a restore whose rows are committed. */
 const completed = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {
     const advice = 'Repeat it: until then, no server starts on this database.';

@@ -21,7 +21,7 @@ interface Sealed {
 /** The passphrase of BACKUP_PASSPHRASE. */
 export function passphrase({ environment }: CliIo): string {
   const given = readConfig(environment).backupPassphrase;
-  if (!given) throw new Error('The keys need a passphrase: set BACKUP_PASSPHRASE.');
+  if (!given) throw new Error('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.');
   return given;
 }
 

@@ -24,7 +24,7 @@ export interface Manifest {
   readonly format: 1;
   /** By the database's clock. */
   readonly takenAt: string;
-  /** Of the service. */
+  /** The version of the service. */
   readonly version: string;
   /** Major versions. */
   readonly postgres: { readonly server: number; readonly program: number };

@@ -20,7 +20,7 @@ interface Place {
 export interface PgProgram {
   /** Its major version. */
   readonly major: number;
-  /** Its output for a database. @throws Error with the first line that it reports, if it fails, also after some output */
+  /** Streams its output for a database. @throws Error with the first line of its error output if it fails, even midway */
   output(url: string, ...args: readonly string[]): AsyncIterable<Uint8Array>;
   /** Runs it with this input, on a database if it needs one. @throws as `output`, and errors of the input */
   feed(input: AsyncIterable<Uint8Array>, url: string | null, ...args: readonly string[]): Promise<void>;

@@ -8,7 +8,7 @@ import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Target {
-  /** Of the role that will own the schema. */
+  /** For the role that will own the schema. */
   readonly url: string;
   readonly store: ObjectStore;
   /** Finds pg_restore for a server of this major version. */

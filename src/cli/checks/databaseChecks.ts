@@ -233,9 +233,12 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
       remedy: MIGRATE,
       async run() {
         const { sealedAt, waitingSeconds } = await checkpointDelay(db);
-        const last = sealedAt ? `The last checkpoint is of ${sealedAt.toISOString()}` : 'There is no checkpoint';
+        const last = sealedAt ? `The last checkpoint is from ${sealedAt.toISOString()}` : 'There is no checkpoint';
         if ((waitingSeconds ?? 0) <= MAX_CHECKPOINT_DELAY_SECONDS) return ok(`${last}.`);
-        return warning(`${last}, and rows of the audit wait for ${Math.round(waitingSeconds ?? 0)} s.`, START);
+        return warning(
+          `${last}, and rows of the audit have waited for one for ${Math.round(waitingSeconds ?? 0)} s.`,
+          START,
+        );
       },
     },
   ];

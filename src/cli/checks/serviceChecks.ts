@@ -178,7 +178,7 @@ function redis(url: string): Check {
         await client.ping();
         return ok('Redis answers.');
       } catch {
-        return failure('RATE_LIMIT_REDIS_URL does not answer.', remedy);
+        return failure('Redis at RATE_LIMIT_REDIS_URL does not answer.', remedy);
       } finally {
         client.disconnect();
       }

@@ -31,7 +31,7 @@ async function run(): Promise<void> {
     options: { forward: text, types: text, state: text, until: text, timeout: text, help: { type: 'boolean' } },
   });
   if (values.help) return void process.stdout.write(usage);
-  if (positionals.join(' ') !== 'listen') throw new ListenError(`Say what to do.\n\n${usage}`);
+  if (positionals.join(' ') !== 'listen') throw new ListenError(`The command is missing: listen.\n\n${usage}`);
   const { CES_URL = 'http://127.0.0.1:3000', CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET } = process.env;
   const { forward, types, until, timeout, state = '.clinical-encounter-listen.json' } = values;
   if (!forward || !URL.canParse(forward))
@@ -39,7 +39,7 @@ async function run(): Promise<void> {
   if (!CLIENT_ID || !CLIENT_SECRET) throw new ListenError('Set CLIENT_ID and CLIENT_SECRET.');
   if (timeout !== undefined && !(Number(timeout) > 0))
     throw new ListenError('--timeout needs a number of seconds above 0.');
-  if (timeout) setTimeout(end, Number(timeout) * 1000, `${until ?? 'The end'} did not come in ${timeout} s.`).unref();
+  if (timeout) setTimeout(end, Number(timeout) * 1000, `There was no ${until ?? 'end'} within ${timeout} s.`).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
     ...{ types: types?.split(','), until },

@@ -3,6 +3,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
 import { updateRows } from '../transactions/rows.js';
 import { inTransaction } from '../transactions/transaction.js';
+import { placeOf } from './cells.js';
 import { hashClientSecret } from './apiClientSecrets.js';
 
 interface Row {
@@ -39,6 +40,7 @@ export async function authenticateClient(
   const found = isClientId(clientId) ? await secretsOf(context, clientId, now) : [];
   const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
+  if (known && (await placeOf(context, known.tenantId)) === 'away') return null;
   const rows = found.filter(({ isLive }) => isLive);
   const used = (rows.length > 0 ? rows : [null]).find((row) => timingSafeEqual(row?.secretHash ?? NO_HASH, presented));
   if (!used) return null;

@@ -49,7 +49,10 @@ function credentials(request: Request, basic: string | null): { clientId: string
     if (!sent) throw new OAuthProblem('invalid_client', 'The Basic credentials are malformed.', true);
     const differs = (value: string | undefined, other: string): boolean => value !== undefined && value !== other;
     if (differs(clientId, sent.clientId) || differs(clientSecret, sent.clientSecret)) {
-      throw new OAuthProblem('invalid_request', 'The Basic credentials differ from those in the body; send one.');
+      throw new OAuthProblem(
+        'invalid_request',
+        'The Basic credentials differ from those in the body; send only one of them.',
+      );
     }
     return sent;
   }
@@ -93,11 +96,11 @@ async function issue(
   scopes: readonly string[],
   narrowed: boolean,
 ): Promise<Schemas['TokenResponse']> {
-  const { accessTokenTtl, refreshTokenTtl } = context.config;
+  const { accessTokenTtl, refreshTokenTtl, cell } = context.config;
   const iat = Math.floor(context.now().getTime() / 1000);
   const scope = scopes.join(' ');
   const revocation = tokensValidAfter && { issued_after: tokensValidAfter.getTime() };
-  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...revocation };
+  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...(cell !== null && { cell }), ...revocation };
   const [access, refresh] = await Promise.all([
     context.tokens.sign('access', { ...base, exp: iat + accessTokenTtl }),
     context.tokens.sign('refresh', { ...base, secret_id: secretId, exp: iat + refreshTokenTtl }),

@@ -76,7 +76,7 @@ export async function clearances(
   };
 }
 
-/** Of approvals in force the one that ends last, as reuse does; else the latest fact. A later exception excludes earlier approvals. */
+/** Shows the approval in force that ends last, as reuse does; else the latest fact. A later exception excludes earlier approvals. */
 function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: number): Clearance {
   const excepted = latest.findIndex((fact) => isDeclined(fact, treatment));
   const candidates = excepted < 0 ? latest : latest.slice(0, excepted);
@@ -94,7 +94,7 @@ const endOf = ({ validUntil }: Fact): number => validUntil?.getTime() ?? Infinit
 const isDeclined = ({ declinedTreatmentIds }: Fact, { id }: ClearedTreatment): boolean =>
   declinedTreatmentIds.includes(id);
 
-/** Requests that ended without a review are no facts. */
+/** Requests that ended without a review are not facts. */
 const reasons = {
   pending_review: 'pending',
   approved: 'approved',

@@ -111,7 +111,7 @@ function extensionOf(name: string): string {
 /** The limit of file systems, and within the contract's 255 characters. */
 const maxNameBytes = 255;
 
-/** The base name in NFC, without control characters and direction marks, which show `exe.pdf` as `fdp.exe`. */
+/** The base name in NFC, without control characters and direction marks, which make `fdp.exe` look like `exe.pdf`. */
 export function safeFileName(text: string): string | undefined {
   const base = text
     .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\ufeff]/gu, '')

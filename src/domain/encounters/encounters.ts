@@ -137,7 +137,7 @@ export const draftedParts = (
   gfe_item: items.map((item) => ({ encounterId, clinicId, ...item })),
 });
 
-/** Columns of an encounter that follow from its treatments and its type of review. */
+/** The columns of an encounter that its draft and its type of review decide, at its creation and with each update. */
 export const draftedColumns = (
   { patient, schedule, amounts, currency, isDecided }: EncounterDraft,
   reviewType: Encounter['reviewType'],

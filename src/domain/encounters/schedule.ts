@@ -79,7 +79,7 @@ export function claimableFrom(reviewType: Encounter['reviewType'], schedule: Res
   return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
 }
 
-/** Expires 30 days after the latest information, creation or schedule, whichever is latest. */
+/** 30 days after the creation, the schedule or the last information that was provided, whichever is latest. */
 export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
   const planned = scheduledAt ?? dayStartsAt ?? waitsSince;
   return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);

@@ -133,7 +133,7 @@ export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: Or
   return order;
 }
 
-/** The order with elapsed approvals applied. A sweep, or the next change of the order, records the hold. */
+/** The order with elapsed approvals applied. A sweep, or the next change to the order, records the hold. */
 export function applyElapsedHolds(order: OrderRecord, now: Date): OrderRecord {
   const due = dueLines(order, now);
   return due.length > 0 ? withHolds(order, due, 'expired', now) : order;

@@ -21,7 +21,7 @@ export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'l
 const MAX_PATIENTS = 20;
 /** Placeholders instead of data can match any number of patients; only the denials of those created last are looked up. */
 const MAX_MATCHES = 1_000;
-/** Of all these patients together. */
+/** In total, over all patients that are looked up. */
 const MAX_DENIALS = 100;
 
 const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item

@@ -17,7 +17,7 @@ export const unverified = {
   verifierResponsePayload: null,
 } satisfies Partial<Patient>;
 
-/** The allowed results of a verification. */
+/** By the present status, the statuses that a verification may set. */
 const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
   NOTVERIFIED: ['INVITED', 'VERIFIED'],
   INVITED: ['INVITED', 'VERIFIED', 'NOTVERIFIED'],

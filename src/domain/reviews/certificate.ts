@@ -28,7 +28,7 @@ export interface Certificate {
   readonly clinicName: string;
   /** The primary location on one line; null if there is none. */
   readonly clinicAddress: string | null;
-  /** Of the primary location. */
+  /** The time zone of the primary location. */
   readonly timeZone: string | null;
   readonly identity: Identity;
   /** Whether name or birth date differ from the present ones. */

@@ -29,9 +29,9 @@ export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly EncounterTreatment[];
-  /** Of the patient, first those of the encounter; without those that are withdrawn. */
+  /** The patient's documents, first those of the encounter; without those that are withdrawn. */
   readonly documents: readonly Document[];
-  /** Of the encounter. */
+  /** Those of the encounter. */
   readonly withdrawnDocuments: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
   /** Cancelled or expired. */
@@ -42,7 +42,7 @@ export interface Chart {
   readonly possibleDuplicates: readonly PossibleDuplicate[];
 }
 
-/** Of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
+/** The limit of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
 const MAX_ENTRIES = 100;
 
 /**

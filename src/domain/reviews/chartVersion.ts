@@ -35,7 +35,7 @@ const digest = (facts: unknown): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 
 /** What the parts consist of. Nothing in it changes by time alone: an approval that runs out, or an
- * encounter that expires, is no change of the chart. */
+ * encounter that expires, does not change the chart. */
 function partsOf(chart: Chart): Record<ChartPart, unknown> {
   const { encounter, patient, treatments, documents, earlierReviews, endedEncounters, possibleDuplicates } = chart;
   const cancelled = endedEncounters.filter(({ status }) => status === 'cancelled');

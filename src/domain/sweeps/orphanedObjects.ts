@@ -1,4 +1,6 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext, Services } from '../../context.js';
+import { isHere } from '../access/cells.js';
 import { UUID } from '../transactions/uuid.js';
 
 /** Milliseconds: longer than any upload and any difference of clocks. */
@@ -50,7 +52,7 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
   const rows = await db.everyTenant.rows<{ key: string }>`
     SELECT key FROM unnest(${keys}::text[]) AS listed (key)
-    WHERE EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1))
+    WHERE EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1) AND ${isHere(Prisma.sql`tenant.id`)})
       AND NOT EXISTS (SELECT FROM document WHERE document.blob_path = key)`;
   return rows.map(({ key }) => key);
 }

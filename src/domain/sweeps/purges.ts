@@ -1,5 +1,7 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
+import { isHere } from '../access/cells.js';
 import { inTransaction, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 
@@ -48,7 +50,8 @@ export async function inTenants(
   context: PurgeContext,
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
-  const tenants = await context.db.prisma.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  const tenants = await context.db.everyTenant.rows<{ id: string }>`
+    SELECT id FROM tenant WHERE ${isHere(Prisma.sql`tenant.id`)} ORDER BY id`;
   let purged = 0;
   for (const { id: tenantId } of tenants) {
     try {

@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
+import { isHere } from '../access/cells.js';
 import type { NewEvent } from '../transactions/unitOfWork.js';
 import {
   aheadOf,
@@ -44,7 +45,8 @@ export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): Tenan
   return async (context, tenantId) => {
     // Forget failures of rows that have not failed for a day: they were processed, or ended otherwise.
     await context.db.everyTenant.run`
-      DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
+      DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'
+        AND ${isHere(Prisma.sql`sweep_failure.tenant_id`)}`;
     const where = tenantId === undefined ? {} : { id: tenantId };
     const clocks = await context.db.prisma.tenant.groupBy({ by: ['clockOffsetMs'], where });
     let done = 0;
@@ -70,7 +72,8 @@ export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): Tenan
 function turns({ now }: BackgroundContext, clockOffsetMs: bigint, tenantId: string | undefined) {
   return (alias: string): Prisma.Sql => {
     const row = Prisma.raw(alias);
-    const ofClock = Prisma.sql`${row}.tenant_id IN (SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs})`;
+    const ofClock = Prisma.sql`${row}.tenant_id IN (
+      SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs} AND ${isHere(Prisma.sql`tenant.id`)})`;
     if (tenantId !== undefined) return Prisma.sql`${row}.tenant_id = ${tenantId} AND ${ofClock}`;
     return Prisma.sql`${ofClock} AND NOT EXISTS (SELECT FROM sweep_failure AS failed
       WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${now()})`;

@@ -3,6 +3,7 @@ import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { DomainContext, Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
+import { isHere } from '../access/cells.js';
 import { updateRows } from '../transactions/rows.js';
 import {
   aheadOf,
@@ -66,7 +67,7 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
     UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
     FROM (
       SELECT waiting.tenant_id, waiting.id, tenant.mode, tenant.clock_offset_ms FROM webhook_endpoint AS waiting
-      JOIN tenant ON tenant.id = waiting.tenant_id AND tenant.is_active
+      JOIN tenant ON tenant.id = waiting.tenant_id AND tenant.is_active AND ${isHere(Prisma.sql`tenant.id`)}
       JOIN api_client ON api_client.tenant_id = waiting.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
       WHERE waiting.status = 'active' AND (busy_until IS NULL OR busy_until <= now())
         AND EXISTS (SELECT FROM webhook_delivery AS delivery

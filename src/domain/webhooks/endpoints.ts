@@ -23,7 +23,7 @@ export interface Target extends Pick<
   readonly tenantMode: 'live' | 'sandbox';
 }
 
-/** Of a tenant. */
+/** For each tenant. */
 const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
 const DELETED_AT_ONCE = 5_000;

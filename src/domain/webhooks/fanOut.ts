@@ -1,5 +1,7 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
+import { isHere } from '../access/cells.js';
 import { insertion } from '../transactions/bulkSql.js';
 import {
   aheadOf,
@@ -20,7 +22,7 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
   const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
     SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
     FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id) JOIN tenant ON tenant.id = tenant_id
-    WHERE counter.position > cursor.position
+    WHERE counter.position > cursor.position AND ${isHere(Prisma.sql`tenant.id`)}
       AND EXISTS (SELECT FROM webhook_endpoint AS endpoint WHERE endpoint.tenant_id = tenant.id AND status = 'active')`;
   let hasMore = false;
   for (const { tenantId, aheadMs } of tenants) {

@@ -8,7 +8,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { ATTEMPT_TIMEOUT } from './retries.js';
 
 /** The number of messages that an inbox keeps. */
-export const INBOX_MESSAGES = 100;
+const INBOX_MESSAGES = 100;
 
 /** Whether a URL is a sandbox's built-in receiver. Its messages never leave the service, so no address rule applies. */
 export function isInbox(url: string, baseUrl: string, tenantMode: Caller['tenantMode']): boolean {

@@ -50,7 +50,7 @@ export function createBackend(
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
-    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot'>,
+    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot' | 'hasGone'>,
   ): Context => {
     const live = { ...context, caller, routes, realNow: context.now, ...ofRequest };
     if (caller.tenantMode === 'live') return live;
@@ -90,7 +90,8 @@ export function createBackend(
     };
     const running = authenticated
       ? limiter.run(authenticated.caller, (withoutSlot) => {
-          const secured = securedContext(context, authenticated, { idempotency, withoutSlot });
+          const ofRequest = { idempotency, withoutSlot, hasGone: () => hasGone(req) };
+          const secured = securedContext(context, authenticated, ofRequest);
           return endpoint.method === 'get' ? services.reads.run((db) => begin({ ...secured, db })) : begin(secured);
         })
       : begin(context);

@@ -31,7 +31,7 @@ export interface Endpoint {
   /** Null = public. */
   readonly permissions: Alternatives | null;
   readonly limit: LimitName;
-  /** Of the body; null = no body. */
+  /** The media types of the body; null = no body. */
   readonly mediaTypes: readonly string[] | null;
   readonly takesKey: boolean;
   /** Null = the audit does not record its requests. */

@@ -24,7 +24,7 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
-  /** Of the limit that the request counted against last. */
+  /** The use of the limit that the request counted against last. */
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;

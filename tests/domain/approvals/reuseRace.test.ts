@@ -75,7 +75,7 @@ const contradictions: Readonly<Record<string, Contradiction>> = {
         return revokeApprovals(transaction, approved.encounterNo, revocation);
       }),
   },
-  'a change of the medical history': {
+  'a change to the medical history': {
     event: 'patient.updated',
     prepare:
       async ({ patientId }) =>

@@ -108,7 +108,7 @@ it.each(tampering)('detects tampering and names the first row or checkpoint: %s'
   await expectFault(fault);
 });
 
-it('detects a change of any column of a row', async () => {
+it('detects a change to any column of a row', async () => {
   const { rows } = await superuser.query<{ name: string; type: string }>(`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`);

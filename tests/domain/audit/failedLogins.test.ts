@@ -68,7 +68,7 @@ it('writes the common row when the minute ends, and then single rows again', asy
   await auditLog.close();
 });
 
-it('keeps the count while the audit table is missing', async () => {
+it('keeps the count of failed logins while the audit table is missing', async () => {
   const client = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 22);
   await withoutTable(harness, 'audit_event', () => harness.services.auditLog.close());

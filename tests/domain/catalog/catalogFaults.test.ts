@@ -116,7 +116,7 @@ const cases: Case[] = [
       'a name of two clinics',
       [clinic(), clinic({ email: 'b@x.example' })],
       '/0/clinic',
-      /name of 2 clinics/,
+      /stands for 2 clinics/,
       '"Austin',
     ],
   ]),

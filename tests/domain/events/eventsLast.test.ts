@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
-/** Operations that are no GET, but change no record. */
+/** Operations with another method than GET that change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
 /** Operation, method, path below the endpoint, and body. */
 const webhookChanges: readonly (readonly [string, string, string, object?])[] = [

@@ -24,7 +24,7 @@ const send = (request: `${'GET' | 'POST' | 'PATCH'} /${string}`, json?: object):
   call(harness, request, { token: partner.token, ...(json && { json }) });
 
 const changes: Readonly<Record<string, { event: string; change(patientId: string): Promise<unknown> }>> = {
-  'a change of the medical history': {
+  'a change to the medical history': {
     event: 'patient.updated',
     change: (patientId) => send(`PATCH /clients/${patientId}`, { medicalHistory: 'Pregnant' }),
   },

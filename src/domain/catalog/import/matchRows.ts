@@ -69,7 +69,10 @@ export function matchRows<Element extends { readonly id?: string }>(
     const found = given === undefined ? named : byId.get(given);
     const other = takenBy.get(found?.id ?? given ?? '') ?? takenBy.get(name);
     if (given !== undefined && named && named.id !== given) {
-      fault(`${pointer}/id`, `contradicts the stored ${kind} of this name, which has the id ${named.id}`);
+      fault(
+        `${pointer}/id`,
+        `differs from the id ${named.id} of the stored ${kind} with this name: use that id, or leave it out`,
+      );
     } else if (found && found.parent !== parent) {
       fault(`${pointer}/id`, `is the id of a ${kind} that belongs elsewhere in this tenant's catalog`);
     } else if (other !== undefined) {

@@ -1,0 +1,150 @@
+import type { Client } from 'pg';
+import { sqlState } from '../database/databaseErrors.js';
+
+export interface OwnCell {
+  readonly name: string;
+  readonly url: string;
+  readonly object_store: string;
+}
+
+export type Place = 'leaving' | 'closed' | 'away' | 'arriving' | 'here';
+
+/** Where a tenant is, as the directory of one cell has it. */
+export interface Entry {
+  readonly cell: string;
+  readonly place: Place;
+  /** Seconds since it has this place. */
+  readonly seconds: number;
+  readonly audit_through: string;
+}
+
+/** @throws Error if no server with CELL has started on this database */
+export async function ownCell(client: Client, side: string): Promise<OwnCell> {
+  const { rows } = await client.query<OwnCell>('SELECT name, url, object_store FROM cell WHERE is_own');
+  if (rows[0]) return rows[0];
+  throw new Error(`The ${side} has no name: set CELL for its servers, and start one of them.`);
+}
+
+export async function noteCell(client: Client, { name, url, object_store }: OwnCell): Promise<void> {
+  await client.query(
+    `INSERT INTO cell (name, url, object_store, is_own) VALUES ($1, $2, $3, false)
+     ON CONFLICT (name) DO UPDATE SET url = excluded.url, object_store = excluded.object_store WHERE NOT cell.is_own`,
+    [name, url, object_store],
+  );
+}
+
+export async function entryOf(client: Client, tenantId: string): Promise<Entry | undefined> {
+  const { rows } = await client.query<Entry>(
+    `SELECT cell, place, extract(epoch FROM now() - since)::float AS seconds, audit_through::text FROM tenant_cell
+     WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  return rows[0];
+}
+
+/** Changes the place of a tenant if it has one of these; null = no entry. @returns whether it had */
+export async function setPlace(
+  client: Client,
+  tenantId: string,
+  from: readonly (Place | null)[],
+  place: Place,
+  cell: string,
+): Promise<boolean> {
+  const insertion = from.includes(null)
+    ? 'INSERT INTO tenant_cell (tenant_id, cell, place, since) VALUES ($1, $2, $3, now()) ON CONFLICT (tenant_id) DO '
+    : '';
+  const { rowCount } = await client.query(
+    `${insertion}UPDATE ${insertion ? '' : 'tenant_cell'} SET cell = $2, place = $3::tenant_place, since = now()
+     WHERE tenant_cell.tenant_id = $1 AND tenant_cell.place = ANY ($4::tenant_place[])`,
+    [tenantId, cell, place, from.filter((one) => one !== null)],
+  );
+  return rowCount === 1;
+}
+
+/** Milliseconds that a closing waits for the tenant's transactions, while new ones wait behind it. */
+const CLOSE_MS = 4_000;
+
+/**
+ * Lets no transaction change the tenant any more, after those in progress. The change of its row is the last one, so a copy
+ * that has it is complete. @throws Error if a transaction takes too long
+ */
+export async function closeTenant(client: Client, tenantId: string): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query(`SET LOCAL lock_timeout = ${CLOSE_MS}`);
+    await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('cell ' || $1, 0))`, [tenantId]);
+    await client.query(
+      `UPDATE tenant SET updated_at = clock_timestamp() FROM tenant_cell
+       WHERE id = $1 AND tenant_id = $1 AND place = 'leaving'`,
+      [tenantId],
+    );
+    await client.query(
+      `UPDATE tenant_cell SET place = 'closed', since = now() WHERE tenant_id = $1 AND place = 'leaving'`,
+      [tenantId],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    // SQLSTATE 55P03: lock timeout.
+    if (sqlState(error) !== '55P03') throw error;
+    const seconds = CLOSE_MS / 1_000;
+    throw new Error(
+      `A transaction of ${tenantId} takes longer than ${seconds} s, such as an import: repeat the move after it.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The last change of a closed tenant. */
+export async function lastChange(client: Client, tenantId: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ at: string }>('SELECT updated_at::text AS at FROM tenant WHERE id = $1', [
+    tenantId,
+  ]);
+  return rows[0]?.at;
+}
+
+/** Excludes other moves of this tenant as long as the connection lives. */
+export async function lockMove(client: Client, tenantId: string): Promise<void> {
+  const { rows } = await client.query<{ owned: boolean }>(
+    `SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS owned`,
+    [tenantId],
+  );
+  if (!rows[0]?.owned) throw new Error(`Another command moves ${tenantId} now.`);
+}
+
+/** Rows of the audit in one transaction. */
+const AUDIT_BATCH = 10_000;
+
+/**
+ * Appends the tenant's rows of the source's audit to the target's, which has its own chain: each row with its content, in
+ * the same order, unless it is there from an earlier stay. The directory counts in the same transaction, so that a
+ * repetition appends the rest. @returns how many rows it read
+ */
+export async function appendAudit(source: Client, target: Client, tenantId: string): Promise<number> {
+  const { rows: columns } = await source.query<{ list: string }>(
+    `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS list FROM pg_attribute
+     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`,
+  );
+  const list = columns[0]?.list ?? '';
+  for (let total = 0; ;) {
+    const { audit_through: after = '0' } = (await entryOf(target, tenantId)) ?? {};
+    const { rows } = await source.query<{ through: string | null; count: number; batch: string }>(
+      `SELECT max(position)::text AS through, count(*)::int AS count, json_agg(row ORDER BY position)::text AS batch
+       FROM (SELECT * FROM audit_event WHERE tenant_id = $1 AND position > $2 ORDER BY position LIMIT ${AUDIT_BATCH}) AS row`,
+      [tenantId, after],
+    );
+    const [found] = rows;
+    if (!found?.through) return total;
+    await target.query(
+      `WITH counted AS (UPDATE tenant_cell SET audit_through = $2 WHERE tenant_id = $1)
+       INSERT INTO audit_event (${list}) SELECT ${list} FROM json_populate_recordset(NULL::audit_event, $3) AS row
+       WHERE NOT EXISTS (SELECT FROM audit_event AS known
+         WHERE known.tenant_id = $1 AND known.at = row.at AND known.operation_id = row.operation_id
+           AND (known.request_id, known.resource_id, known.patient_id, known.code, known.count)
+             IS NOT DISTINCT FROM (row.request_id, row.resource_id, row.patient_id, row.code, row.count))
+       ORDER BY position`,
+      [tenantId, found.through, found.batch],
+    );
+    total += found.count;
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { escapeLiteral, type Client } from 'pg';
+import { withLockRetries } from '../database/lockRetries.js';
+import { ofTenant, type TenantTable } from './tenantTables.js';
+
+/** The name of everything that a move of this tenant creates: publication, subscription, slot and triggers. */
+export const nameOfMove = (tenantId: string): string =>
+  `ces_move_${createHash('sha256').update(tenantId).digest('hex').slice(0, 16)}`;
+
+/** Requests wait for a lock only shortly; a minute of attempts. */
+const PATIENCE = { timeoutMs: 200, pausesMs: Array.from({ length: 60 }, () => 1_000) };
+
+interface Side {
+  readonly url: string;
+  readonly client: Client;
+}
+
+/** Runs each statement in a transaction of its own, with short waits for locks. */
+async function changeTables({ url, client }: Side, statements: readonly string[], log: (text: string) => void) {
+  const waiting = [...statements].reverse();
+  await client.query(`SET lock_timeout = ${PATIENCE.timeoutMs}`);
+  await withLockRetries(url, client, PATIENCE, log, async () => {
+    for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
+      await client.query(next);
+      waiting.pop();
+    }
+  });
+  await client.query('SET lock_timeout = 0');
+}
+
+/** Lets the place of a tenant decide over each change of its rows. A change of the tenant waits for those in progress. */
+export function addFence(source: Side, tables: readonly TenantTable[], tenantId: string, log: (text: string) => void) {
+  const name = nameOfMove(tenantId);
+  const trigger = (table: TenantTable, kind: string, events: string, row: string): string => `
+    CREATE OR REPLACE TRIGGER ${name}_${kind} BEFORE ${events} ON ${table.name} FOR EACH ROW
+    WHEN (${row}.${ofTenant(table, tenantId)}) EXECUTE FUNCTION require_tenant_here(${escapeLiteral(tenantId)})`;
+  const statements = tables.map(
+    (table) => `${trigger(table, 'write', 'INSERT OR UPDATE', 'NEW')}; ${trigger(table, 'delete', 'DELETE', 'OLD')}`,
+  );
+  return changeTables(source, statements, log);
+}
+
+export async function removeFence(source: Side, tenantId: string, log: (text: string) => void): Promise<void> {
+  const { rows } = await source.client.query<{ statement: string }>(
+    `SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) AS statement FROM pg_trigger WHERE tgname IN ($1, $2)`,
+    [`${nameOfMove(tenantId)}_write`, `${nameOfMove(tenantId)}_delete`],
+  );
+  await changeTables(
+    source,
+    rows.map(({ statement }) => statement),
+    log,
+  );
+}
+
+const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
+  (await client.query(query, [...values])).rowCount !== 0;
+
+/** Publishes the rows of a tenant, and keeps the changes from now on for its subscriber. */
+export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<void> {
+  const name = nameOfMove(tenantId);
+  if (!(await exists(source, 'SELECT FROM pg_publication WHERE pubname = $1', [name]))) {
+    const filtered = tables.map((table) => `${table.name} WHERE (${ofTenant(table, tenantId)})`);
+    await source.query(`CREATE PUBLICATION ${name} FOR TABLE ${filtered.join(', ')}`);
+  }
+  // By itself: a subscription in another database of the same server would wait for its own transaction.
+  if (!(await exists(source, 'SELECT FROM pg_replication_slots WHERE slot_name = $1', [name]))) {
+    await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [name]);
+  }
+}
+
+const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Copies the published rows, then their changes. @param url by which the target's server reaches the source */
+export async function subscribe(target: Client, tenantId: string, url: string): Promise<void> {
+  const name = nameOfMove(tenantId);
+  if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
+  await target.query(
+    `CREATE SUBSCRIPTION ${name} CONNECTION ${escapeLiteral(url)} PUBLICATION ${name}
+     WITH (create_slot = false, slot_name = ${name}, disable_on_error = true)`,
+  );
+}
+
+/** How many tables wait for the end of their copy. @throws Error if the subscription has stopped */
+export async function waitingTables(target: Client, tenantId: string): Promise<number> {
+  const { rows } = await target.query<{ enabled: boolean; waiting: number }>(
+    `SELECT subenabled AS enabled, (SELECT count(*)::int FROM pg_subscription_rel
+       WHERE srsubid = pg_subscription.oid AND srsubstate <> 'r') AS waiting FROM pg_subscription WHERE ${OWN}`,
+    [nameOfMove(tenantId)],
+  );
+  if (rows[0]?.enabled) return rows[0].waiting;
+  throw new Error("The copy has stopped at a conflict: see the log of the target's PostgreSQL, and use --cancel.");
+}
+
+/** Ends the copying, also one that has only begun. */
+export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
+  const name = nameOfMove(tenantId);
+  const { rows } = await target.query<{ id: string }>(`SELECT oid::text AS id FROM pg_subscription WHERE ${OWN}`, [
+    name,
+  ]);
+  const [subscription] = rows;
+  if (subscription) {
+    await target.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
+    // The slot is dropped below, because the subscription would wait forever for a source that is gone.
+    await target.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
+    await target.query(`DROP SUBSCRIPTION ${name}`);
+  }
+  const slots = [name, `pg_${subscription?.id}_sync_%`];
+  await source.query(
+    `SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE slot_name LIKE ANY ($1) AND active`,
+    [slots],
+  );
+  await source.query(
+    `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name LIKE ANY ($1)`,
+    [slots],
+  );
+  await source.query(`DROP PUBLICATION IF EXISTS ${name}`);
+}

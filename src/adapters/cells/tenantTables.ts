@@ -1,0 +1,101 @@
+import { escapeLiteral, type Client } from 'pg';
+import { withClient } from '../database/withClient.js';
+
+/** A table with rows of tenants; names are quoted. */
+export interface TenantTable {
+  readonly name: string;
+  /** The column with the tenant's id. */
+  readonly key: string;
+  /** Those that are not generated. */
+  readonly columns: string;
+  /** Estimate. */
+  readonly rows: number;
+}
+
+/** The audit is a chain over all tenants, and the directory is that of one cell. */
+const OTHERS = ['audit_event', 'tenant_cell'];
+
+/** All tables with rows of tenants; each refers only to earlier ones, except by keys that are checked at the commit. */
+export async function tenantTables(client: Client): Promise<TenantTable[]> {
+  const { rows } = await client.query<TenantTable & { needs: string[] }>(
+    `SELECT quote_ident(relname) AS name, reltuples AS rows, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key,
+       (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
+         WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns,
+       ARRAY(SELECT DISTINCT confrelid::regclass::text FROM pg_constraint
+         WHERE contype = 'f' AND NOT condeferred AND conrelid = pg_class.oid AND confrelid <> conrelid) AS needs
+     FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL ($1)
+       AND (relname = 'tenant' OR EXISTS (SELECT FROM pg_attribute
+         WHERE attrelid = pg_class.oid AND attname = 'tenant_id' AND NOT attisdropped)) ORDER BY relname`,
+    [OTHERS],
+  );
+  const ordered: TenantTable[] = [];
+  for (let rest = rows; rest.length > 0;) {
+    const isReady = ({ needs }: { needs: string[] }) => !rest.some(({ name }) => needs.includes(name));
+    const ready = rest.filter(isReady);
+    if (ready.length === 0) throw new Error(`Foreign keys form a circle: ${rest.map(({ name }) => name).join(', ')}.`);
+    ordered.push(...ready);
+    rest = rest.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}
+
+/** The condition on the rows of a tenant. */
+export const ofTenant = ({ key }: TenantTable, tenantId: string): string => `${key} = ${escapeLiteral(tenantId)}`;
+
+/** Deletes the rows of a tenant. @returns how many */
+export async function deleteRows(client: Client, tables: readonly TenantTable[], tenantId: string): Promise<number> {
+  let total = 0;
+  await client.query('BEGIN');
+  for (const table of tables.toReversed()) {
+    total += (await client.query(`DELETE FROM ${table.name} WHERE ${ofTenant(table, tenantId)}`)).rowCount ?? 0;
+  }
+  await client.query('COMMIT');
+  return total;
+}
+
+/** The first of these tables with rows of the tenant. */
+export async function tableWithRows(client: Client, tables: readonly TenantTable[], tenantId: string) {
+  for (const table of tables) {
+    const { rowCount } = await client.query(`SELECT FROM ${table.name} WHERE ${ofTenant(table, tenantId)} LIMIT 1`);
+    if (rowCount === 1) return table.name;
+  }
+  return undefined;
+}
+
+/** Connections that compute digests at the same time. */
+const CONNECTIONS = 4;
+/** Settings on which the text of a value depends. */
+const TEXT = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'; SET bytea_output = 'hex'; SET extra_float_digits = 1`;
+
+/** By table, the number of rows of a tenant and the sum of their 64-bit hashes. */
+export async function tenantDigests(url: string, tables: readonly TenantTable[], tenantId: string) {
+  const digests = new Map<string, string>();
+  const waiting = tables.toSorted((one, other) => one.rows - other.rows);
+  const work = async (client: Client): Promise<void> => {
+    await client.query(TEXT);
+    for (let table = waiting.pop(); table; table = waiting.pop()) {
+      const { rows } = await client.query<{ digest: string }>(
+        `SELECT concat(count(*), ' ', sum(hashtextextended(ROW(${table.columns})::text, 0))) AS digest
+         FROM ${table.name} WHERE ${ofTenant(table, tenantId)}`,
+      );
+      digests.set(table.name, rows[0]?.digest ?? '');
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => withClient({ connectionString: url }, work)));
+  return digests;
+}
+
+/** Numbers between the two sequences, more than can be assigned while a sequence is set. */
+const MARGIN = 1_000;
+
+/** Lets the target's sequences go on after those of the source: a tenant gets no number twice, and cursors of its audit stay valid. */
+export async function passSequences(source: Client, target: Client): Promise<void> {
+  const { rows } = await source.query<{ name: string; last: string }>(
+    `SELECT quote_ident(sequencename) AS name, last_value::text AS last FROM pg_sequences
+     WHERE schemaname = 'public' AND last_value IS NOT NULL`,
+  );
+  for (const { name, last } of rows) {
+    const passed = BigInt(last) + BigInt(MARGIN);
+    await target.query(`SELECT setval('${name}', $1) FROM ${name} WHERE last_value < $1`, [String(passed)]);
+  }
+}

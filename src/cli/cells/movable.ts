@@ -1,0 +1,78 @@
+import { entryOf, ownCell, type OwnCell } from '../../adapters/cells/places.js';
+import { nameOfMove } from '../../adapters/cells/replication.js';
+import { tableWithRows, type TenantTable } from '../../adapters/cells/tenantTables.js';
+import type { Connection } from '../../adapters/database/withClient.js';
+
+interface Settings {
+  readonly wal_level: string;
+  readonly free_slots: number;
+  readonly may_publish: boolean;
+  readonly may_subscribe: boolean;
+  readonly migrations: readonly string[];
+}
+
+/** @throws Error that says what prevents a move */
+export async function assertMovable(
+  source: Connection,
+  target: Connection,
+  tenantId: string,
+  tables: readonly TenantTable[],
+): Promise<{ readonly here: OwnCell; readonly there: OwnCell }> {
+  const [here, there] = [await ownCell(source, 'source'), await ownCell(target, 'target')];
+  const [ours, theirs] = [await settingsOf(source, tenantId), await settingsOf(target, tenantId)];
+  const [place, entry] = [await entryOf(source, tenantId), await entryOf(target, tenantId)];
+  const refuse = (text: string): never => {
+    throw new Error(text);
+  };
+  if (here.name === there.name) refuse('--to is the database of this cell.');
+  if (place?.place === 'away') refuse(`${tenantId} lives in the cell ${place.cell}: run the command there.`);
+  if (place && place.place !== 'here' && place.cell !== there.name) {
+    refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or take it back with --cancel.`);
+  }
+  if (here.object_store !== there.object_store) {
+    refuse(
+      `The cells have different object stores (${here.object_store}, ${there.object_store}): give both one bucket, or use "tenant export".`,
+    );
+  }
+  if (ours.wal_level !== 'logical') {
+    refuse(`wal_level of the source is ${ours.wal_level}: set it to logical, and restart PostgreSQL.`);
+  }
+  if (ours.free_slots < 3) refuse('The source has fewer than 3 free slots: raise max_replication_slots.');
+  if (!ours.may_publish) {
+    refuse('The role of the source may not replicate: give it REPLICATION, and CREATE on the database.');
+  }
+  if (!theirs.may_subscribe) {
+    refuse('The role of --to may not subscribe: it must be a superuser or have pg_create_subscription.');
+  }
+  const different = [
+    ...ours.migrations.filter((name) => !theirs.migrations.includes(name)),
+    ...theirs.migrations.filter((name) => !ours.migrations.includes(name)),
+  ];
+  if (different.length > 0) refuse(`The schemas differ: run "ces migrate" in both cells (${different.join(', ')}).`);
+  if (entry?.place === 'arriving') return { here, there };
+  const filled = await tableWithRows(target, tables, tenantId);
+  if (filled) refuse(`The target has rows of ${tenantId} in ${filled}: remove them with "tenant forget" there.`);
+  const { rows } = await source.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenantId]);
+  const named = await target.query('SELECT FROM tenant WHERE lower(name) = lower($1) OR id = lower($1)', [
+    rows[0]?.name,
+  ]);
+  if (named.rowCount) refuse(`The target has a tenant with the name ${JSON.stringify(rows[0]?.name)}.`);
+  return { here, there };
+}
+
+async function settingsOf(client: Connection, tenantId: string): Promise<Settings> {
+  const { rows } = await client.query<Settings>(
+    `SELECT current_setting('wal_level') AS wal_level,
+       current_setting('max_replication_slots')::int
+         - (SELECT count(*)::int FROM pg_replication_slots WHERE slot_name <> $1) AS free_slots,
+       (rolsuper OR rolreplication) AND has_database_privilege(current_database(), 'CREATE') AS may_publish,
+       rolsuper OR EXISTS (SELECT FROM pg_roles AS granted WHERE granted.rolname = 'pg_create_subscription'
+         AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe,
+       ARRAY(SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL) AS migrations
+     FROM pg_roles WHERE rolname = current_user`,
+    [nameOfMove(tenantId)],
+  );
+  const [settings] = rows;
+  if (!settings) throw new Error('a statement returned no row');
+  return settings;
+}

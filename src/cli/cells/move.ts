@@ -1,0 +1,181 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import * as places from '../../adapters/cells/places.js';
+import * as replication from '../../adapters/cells/replication.js';
+import * as tenantRows from '../../adapters/cells/tenantTables.js';
+import { withClient, type Connection } from '../../adapters/database/withClient.js';
+import { EFFECT_SECONDS } from '../../domain/access/apiClients.js';
+import { assertMovable } from './movable.js';
+
+/** Databases of two cells, each by the address of its owner. */
+export interface Cells {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface MoveOptions {
+  /** By which the target's PostgreSQL reaches the source; default: the address of the source. */
+  readonly via?: string | undefined;
+  readonly log: (text: string) => void;
+  /** Seconds until each server reads the place of the tenant for every request; tests need none. */
+  readonly settleSeconds?: number;
+}
+
+interface Sides {
+  readonly source: Connection;
+  readonly target: Connection;
+}
+
+/** Milliseconds between two looks at the copy, and the longest wait for the last changes. */
+const LOOK_MS = 20;
+const LAST_CHANGES_MS = 30_000;
+/** Milliseconds between two reports of progress. */
+const TELL_MS = 5_000;
+
+const between = <T>({ from, to }: Cells, tenantId: string, work: (sides: Sides) => Promise<T>): Promise<T> =>
+  withClient({ connectionString: from }, (source) =>
+    withClient({ connectionString: to }, async (target) => {
+      await places.lockMove(source, tenantId);
+      return work({ source, target });
+    }),
+  );
+
+/**
+ * Moves a tenant to another cell (D-324). Until the target activates it, the source has the only writable copy; from then
+ * on, the target. A repetition continues an interrupted move. @returns the seconds for which the tenant had no cell
+ */
+export async function moveTenant(cells: Cells, tenantId: string, options: MoveOptions) {
+  return between(cells, tenantId, async (sides) => {
+    const { source, target } = sides;
+    const isActive = (await places.entryOf(target, tenantId))?.place === 'here';
+    const left = (await places.entryOf(source, tenantId))?.place;
+    if (isActive && left !== 'closed' && left !== 'away') throw new Error(`${tenantId} lives in the cell of --to.`);
+    const tables = await tenantRows.tenantTables(source);
+    let closedSeconds = 0;
+    if (!isActive) {
+      await copy(sides, cells, tenantId, tables, options);
+      closedSeconds = await cutOver(sides, cells, tenantId, tables);
+    }
+    await places.setPlace(source, tenantId, ['closed'], 'away', (await places.ownCell(target, 'target')).name);
+    const audit = await places.appendAudit(source, target, tenantId);
+    await replication.unpublish(source, target, tenantId);
+    return { closedSeconds, audit };
+  });
+}
+
+/** Only the checks of a move. */
+export const checkMove = (cells: Cells, tenantId: string) =>
+  between(cells, tenantId, async ({ source, target }) =>
+    assertMovable(source, target, tenantId, await tenantRows.tenantTables(source)),
+  );
+
+/** Makes the target follow the source. */
+async function copy(
+  { source, target }: Sides,
+  { from }: Cells,
+  tenantId: string,
+  tables: readonly tenantRows.TenantTable[],
+  { via = from, log, settleSeconds = EFFECT_SECONDS + 5 }: MoveOptions,
+): Promise<void> {
+  const { here, there } = await assertMovable(source, target, tenantId, tables);
+  await places.noteCell(source, there);
+  await places.noteCell(target, here);
+  await places.setPlace(target, tenantId, [null, 'away'], 'arriving', here.name);
+  await places.setPlace(source, tenantId, [null, 'here'], 'leaving', there.name);
+  await replication.addFence({ url: from, client: source }, tables, tenantId, log);
+  await replication.publish(source, tables, tenantId);
+  await replication.subscribe(target, tenantId, via);
+  for (let told = performance.now(); ; await delay(5 * LOOK_MS)) {
+    const left = await replication.waitingTables(target, tenantId);
+    if (left === 0) break;
+    if (performance.now() - told < TELL_MS) continue;
+    log(`copies the rows: ${left} of ${tables.length} tables are not complete`);
+    told = performance.now();
+  }
+  // Otherwise a statement on a table that was just filled would have no good plan.
+  for (const { name } of tables) await target.query(`ANALYZE ${name}`);
+  const { place, seconds = 0 } = (await places.entryOf(source, tenantId)) ?? {};
+  if (place === 'leaving' && seconds < settleSeconds) {
+    log(`waits ${settleSeconds} seconds until every server knows of the move`);
+    await delay((settleSeconds - seconds) * 1_000);
+  }
+}
+
+/** Closes the tenant in the source, and activates it in the target if both have the same rows. */
+async function cutOver(
+  sides: Sides,
+  cells: Cells,
+  tenantId: string,
+  tables: readonly tenantRows.TenantTable[],
+): Promise<number> {
+  const { source, target } = sides;
+  const there = await places.ownCell(target, 'target');
+  const begun = performance.now();
+  try {
+    await places.closeTenant(source, tenantId);
+    await lastChangeArrives(sides, tenantId);
+    await assertEqual(cells, tables, tenantId);
+    await tenantRows.passSequences(source, target);
+  } catch (error) {
+    await places.setPlace(source, tenantId, ['closed'], 'leaving', there.name);
+    throw error;
+  }
+  // Without a response, the tenant stays closed: a repetition finds out whether it is active.
+  const isActive = await places.setPlace(target, tenantId, ['arriving'], 'here', there.name);
+  if (!isActive) throw new Error(`The move of ${tenantId} was taken back.`);
+  await places.setPlace(source, tenantId, ['closed'], 'away', there.name);
+  return (performance.now() - begun) / 1_000;
+}
+
+async function lastChangeArrives({ source, target }: Sides, tenantId: string): Promise<void> {
+  const last = await places.lastChange(source, tenantId);
+  for (const end = performance.now() + LAST_CHANGES_MS; performance.now() < end; await delay(LOOK_MS)) {
+    if ((await places.lastChange(target, tenantId)) === last) return;
+    await replication.waitingTables(target, tenantId);
+  }
+  throw new Error('The target did not get the last changes in time. The tenant is open again; repeat the move.');
+}
+
+async function assertEqual({ from, to }: Cells, tables: readonly tenantRows.TenantTable[], tenantId: string) {
+  const [ours, theirs] = await Promise.all([from, to].map((url) => tenantRows.tenantDigests(url, tables, tenantId)));
+  const different = tables.filter(({ name }) => ours?.get(name) !== theirs?.get(name)).map(({ name }) => name);
+  if (different.length === 0) return;
+  throw new Error(
+    `The copy of ${different.join(', ')} differs. The tenant is open again in the source; use --cancel, then move it again.`,
+  );
+}
+
+/** Takes a move back that has not activated the target. @throws Error if it has */
+export async function cancelMove(cells: Cells, tenantId: string, log: (text: string) => void): Promise<void> {
+  await between(cells, tenantId, async ({ source, target }) => {
+    const here = await places.ownCell(source, 'source');
+    const there = await places.entryOf(target, tenantId);
+    if (there?.place === 'here') {
+      throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
+    }
+    // From here on, the move cannot activate the target.
+    if (there && !(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
+      throw new Error(`${tenantId} is active in the target.`);
+    }
+    await replication.unpublish(source, target, tenantId);
+    await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
+    await replication.removeFence({ url: cells.from, client: source }, tenantId, log);
+    await tenantRows.deleteRows(target, await tenantRows.tenantTables(target), tenantId);
+  });
+}
+
+/** Deletes the rows of a tenant that lives in another cell. @returns how many */
+export async function forgetTenant(
+  url: string,
+  tenantId: string,
+  isDry: boolean,
+  log: (text: string) => void,
+): Promise<number> {
+  return withClient({ connectionString: url }, async (client) => {
+    await places.lockMove(client, tenantId);
+    const place = (await places.entryOf(client, tenantId))?.place;
+    if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or on its way.`);
+    if (isDry) return 0;
+    await replication.removeFence({ url, client }, tenantId, log);
+    return tenantRows.deleteRows(client, await tenantRows.tenantTables(client), tenantId);
+  });
+}

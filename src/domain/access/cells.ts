@@ -1,0 +1,38 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { PublicContext } from '../../context.js';
+import { Problem } from '../../problem.js';
+
+/** Whether a tenant is served and changed in this cell, as a condition on its id (D-324). */
+export const isHere = (tenantId: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  NOT EXISTS (SELECT FROM tenant_cell WHERE tenant_cell.tenant_id = ${tenantId}
+    AND place IN ('closed', 'away', 'arriving'))`;
+
+type CellContext = Pick<PublicContext, 'db' | 'config'>;
+
+/** Where the tenant is; without CELL everything is here. @throws Problem dependency_unavailable while it is on its way */
+export async function placeOf({ db, config }: CellContext, tenantId: string): Promise<'here' | 'leaving' | 'away'> {
+  const moved = config.cell === null ? null : await db.prisma.tenantCell.findUnique({ where: { tenantId } });
+  const place = moved?.place ?? 'here';
+  if (place !== 'closed' && place !== 'arriving') return place;
+  throw new Problem(
+    'dependency_unavailable',
+    'Your tenant is moving to another location. Retry after the given delay.',
+  );
+}
+
+/**
+ * Whether the tenant is about to leave, so that its place must be read for each request.
+ * @throws Problem dependency_unavailable, as {@link placeOf}; token_invalid if it lives in another cell
+ */
+export async function requireHere(context: CellContext, tenantId: string): Promise<{ readonly isLeaving: boolean }> {
+  const place = await placeOf(context, tenantId);
+  if (place === 'away') throw new Problem('token_invalid', NEW_TOKEN);
+  return { isLeaving: place === 'leaving' };
+}
+
+/** @throws Problem token_invalid for the token of another cell; tokens from before CELL was set name none */
+export function requireOwnCell(cell: string | undefined, own: string | null): void {
+  if (own !== null && cell !== undefined && cell !== own) throw new Problem('token_invalid', NEW_TOKEN);
+}
+
+const NEW_TOKEN = 'The token was issued for another location of your data; obtain a new one at /oauth/token.';

@@ -1,0 +1,21 @@
+import { hostname } from 'node:os';
+import type { Queries } from '../adapters/database/statements.js';
+import type { Config } from '../config.js';
+
+/** Notes the cell of this database (D-324). @throws Error if it is another one */
+export async function registerCell({ everyTenant }: Queries, config: Config, baseUrl: string): Promise<void> {
+  const { cell, cellUrl } = config;
+  const [own] = await everyTenant.rows<{ name: string }>`SELECT name FROM cell WHERE is_own`;
+  if (own && own.name !== cell) {
+    throw new Error(`This is the database of the cell ${own.name}: set CELL=${own.name}.`);
+  }
+  if (cell === null) return;
+  await everyTenant.run`
+    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${storeOf(config)}, true)
+    ON CONFLICT (name) DO UPDATE SET url = excluded.url, object_store = excluded.object_store, is_own = true`;
+}
+
+/** Equal for servers that share their documents. */
+function storeOf({ objectStore, dataDir }: Config): string {
+  return objectStore.kind === 's3' ? `${objectStore.endpoint} ${objectStore.bucket}` : `file://${hostname()}${dataDir}`;
+}

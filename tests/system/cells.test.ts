@@ -1,0 +1,176 @@
+import { closeTenant } from '../../src/adapters/cells/places.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
+import { verifyAudit } from '../../src/domain/audit/verify.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
+import { registerCell } from '../../src/runtime/ownCell.js';
+import { runProgram } from '../cli/runProgram.js';
+import { feedPage } from '../support/events.js';
+import { newEncounter, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
+import { temporaryFolder } from '../support/folder.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
+import { isThere } from '../support/optional.js';
+import { adminUrl, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+
+const [{ level } = { level: '' }] = await rowsOf(adminUrl(), `SELECT current_setting('wal_level') AS level`);
+const isLogical =
+  level === 'logical' || isThere(false, 'moves of tenants', 'TEST_DATABASE_URL needs wal_level=logical.');
+const suite = isLogical ? describe : describe.skip;
+
+interface CellOfTest extends Harness {
+  readonly database: TestDatabase;
+}
+
+suite('two cells', () => {
+  const folder = temporaryFolder();
+  let [a, b] = [] as unknown as [CellOfTest, CellOfTest];
+  let cells: { readonly from: string; readonly to: string };
+
+  const newCell = async (name: string): Promise<CellOfTest> => {
+    const database = await createTestDatabase();
+    const environment = { CELL: name, DATA_DIR: folder() };
+    const harness = await startHarness({ databaseUrl: database.serviceUrl, environment });
+    await registerCell(harness.domain.db, harness.services.config, harness.baseUrl);
+    return { ...harness, database };
+  };
+  beforeAll(async () => {
+    [a, b] = [await newCell('a'), await newCell('b')];
+    cells = { from: a.database.url, to: b.database.url };
+  });
+  afterAll(async () => {
+    for (const { close, database } of [a, b]) await close().then(database.drop);
+  });
+
+  /** The clocks of the harness stand still, so that there is no cache to wait for: the tests let it expire. */
+  const options = { log: () => undefined, settleSeconds: 0 };
+  const atB = async (partner: Partner): Promise<Partner> => ({ ...partner, token: await newToken(b, partner) });
+  const seal = async ({ domain, clock }: Harness) => {
+    await addCheckpoints(domain);
+    return verifyAudit({ ...domain, now: () => clock.now });
+  };
+  const credentials = ({ clientId, clientSecret }: Partner) => ({
+    ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
+  });
+  const leftovers = () =>
+    rowsOf(
+      cells.from,
+      `SELECT slot_name AS name FROM pg_replication_slots WHERE slot_name LIKE 'ces_move%'
+       UNION ALL SELECT pubname FROM pg_publication UNION ALL SELECT subname FROM pg_subscription`,
+    );
+
+  it('moves a tenant under writes without losing one, while another tenant goes on, and feeds continue', async () => {
+    const [moving, staying] = [await newPartner(a), await newPartner(a)];
+    const { encounter_id: before } = await newEncounter(a, moving);
+    // The first number of each cell.
+    expect((await newEncounter(b, await newPartner(b))).encounter_id).toBe(before);
+    const { next_cursor: after } = await feedPage(a, moving);
+    const acknowledged: string[] = [];
+    const seen = { moving: new Set<number>(), staying: new Set<number>() };
+    let isOver = false;
+    const write = async (): Promise<void> => {
+      for (let count = 0, [cell, { token }] = [a, moving]; !isOver;) {
+        // Every request finds the cache of the server expired.
+        cell.clock.advance(31);
+        const headers = { 'Idempotency-Key': `patient ${count}` };
+        const json = patientBody({ email: `jane${count}@example.com` });
+        const { status, body } = await call(cell, 'POST /clients', { token, json, headers });
+        seen.moving.add(status);
+        if (status === 201) {
+          acknowledged.push(body.user_id);
+          count += 1;
+        } else if (status === 401) [cell, { token }] = [b, await atB(moving)];
+      }
+    };
+    const writeOther = async (): Promise<void> => {
+      while (!isOver) {
+        const json = patientBody();
+        seen.staying.add((await call(a, 'POST /clients', { token: staying.token, json })).status);
+      }
+    };
+    const writing = [write(), writeOther()];
+    const [{ closedSeconds }] = await Promise.all([
+      moveTenant(cells, moving.tenantId, options).finally(() => (isOver = true)),
+      ...writing,
+    ]);
+    expect(closedSeconds).toBeGreaterThan(0);
+    expect([...seen.staying]).toEqual([201]);
+    expect([...seen.moving].filter((status) => ![201, 401, 503].includes(status))).toEqual([]);
+    const stored = await rowsOf(cells.to, 'SELECT id FROM client ORDER BY created_at, id');
+    expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
+    const partner = await atB(moving);
+    const events = [];
+    for (let cursor = after, hasMore = true; hasMore;) {
+      const page = await feedPage(b, partner, { after: cursor, limit: 100 });
+      events.push(...page.data);
+      [cursor, hasMore] = [page.next_cursor, page.has_more];
+    }
+    const created = events.filter(({ type }) => type === 'patient.created').map(({ data }) => data['user_id']);
+    expect(created).toEqual(acknowledged);
+    const { encounter_id: later } = await newEncounter(b, partner);
+    expect(later).toBeGreaterThan(before);
+    expect(await leftovers()).toEqual([]);
+    const audit = await rowsOf(cells.to, `SELECT FROM audit_event WHERE resource_id = '${before}'`);
+    expect(audit.length).toBeGreaterThan(0);
+    expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
+  }, 30_000);
+
+  it('opens the tenant again when the copy differs, and lets the move be taken back, repeated and completed', async () => {
+    const partner = await newPartner(a);
+    const { tenantId, token } = partner;
+    const create = (cell = a, by = token) => call(cell, 'POST /clients', { token: by, json: patientBody() });
+    await rowsOf(
+      cells.to,
+      `CREATE FUNCTION damage() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.name = 0; RETURN NEW; END'`,
+    );
+    await rowsOf(cells.to, 'CREATE TRIGGER damage BEFORE INSERT ON api_client FOR EACH ROW EXECUTE FUNCTION damage()');
+    await rowsOf(cells.to, 'ALTER TABLE api_client ENABLE ALWAYS TRIGGER damage');
+    await expect(moveTenant(cells, tenantId, options)).rejects.toThrow('The copy of api_client differs.');
+    await rowsOf(cells.to, 'DROP FUNCTION damage CASCADE');
+    a.clock.advance(31);
+    expect((await create()).status).toBe(201);
+    // The command died after it had closed the tenant.
+    await withClient({ connectionString: cells.from }, (client) => closeTenant(client, tenantId));
+    const closed = await create();
+    expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await call(a, 'GET /clients', { token })).status).toBe(503);
+    await expect(call(a, 'POST /oauth/token', { json: credentials(partner) })).resolves.toMatchObject({ status: 503 });
+    await cancelMove(cells, tenantId, options.log);
+    expect((await create()).status).toBe(201);
+    expect(await rowsOf(cells.to, `SELECT FROM client WHERE tenant_id = '${tenantId}'`)).toEqual([]);
+    expect(await leftovers()).toEqual([]);
+
+    await moveTenant(cells, tenantId, options);
+    // The command died after it had activated the target.
+    await rowsOf(cells.from, `UPDATE tenant_cell SET place = 'closed' WHERE tenant_id = '${tenantId}'`);
+    expect((await create()).status).toBe(503);
+    await expect(cancelMove(cells, tenantId, options.log)).rejects.toThrow('is active in the target');
+    await moveTenant(cells, tenantId, options);
+    a.clock.advance(31);
+    expect(await create()).toMatchObject({ status: 401, body: { code: 'token_invalid' } });
+    expect((await create(b, (await atB(partner)).token)).status).toBe(201);
+  }, 30_000);
+
+  it('moves a tenant back after its rows were forgotten, with no row of the audit twice', async () => {
+    const partner = await newPartner(a);
+    const { tenantId } = partner;
+    const { encounter_id: before } = await newEncounter(a, partner);
+    await expect(forgetTenant(cells.from, tenantId, false, options.log)).rejects.toThrow('lives in this cell');
+    await moveTenant(cells, tenantId, options);
+    const back = { from: cells.to, to: cells.from };
+    const command = (url: string, ...args: string[]) =>
+      runProgram({ DATABASE_URL: url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
+    const check = () => command(back.from, 'move', tenantId, '--to', back.to, '--dry-run');
+    expect((await check()).stderr).toContain('The target has rows of');
+    expect((await command(back.to, 'forget', tenantId, '--yes')).stdout).toMatch(/^\d+ rows deleted\.\n$/);
+    expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('from b to a') });
+    await moveTenant(back, tenantId, options);
+    a.clock.advance(31);
+    const { status } = await call(a, `GET /encounters/${before}`, { token: await newToken(a, partner) });
+    expect(status).toBe(200);
+    const rows = await rowsOf(cells.from, `SELECT FROM audit_event WHERE resource_id = '${before}' AND code IS NULL`);
+    expect(rows).toHaveLength(2);
+    expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
+  }, 30_000);
+});
