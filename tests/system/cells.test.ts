@@ -1,6 +1,7 @@
 import { closeTenant } from '../../src/adapters/cells/places.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
+import { expireDueEncounters } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { registerCell } from '../../src/runtime/ownCell.js';
@@ -110,6 +111,12 @@ suite('two cells', () => {
     expect(created).toEqual(acknowledged);
     const { encounter_id: later } = await newEncounter(b, partner);
     expect(later).toBeGreaterThan(before);
+    // Jobs work on the encounters where their tenant lives: those of the moved tenant and the first one of `b`.
+    const later100Days = ({ domain, clock }: Harness) => ({
+      ...domain,
+      now: () => new Date(+clock.now + 100 * 86_400_000),
+    });
+    expect([await expireDueEncounters(later100Days(a)), await expireDueEncounters(later100Days(b))]).toEqual([0, 3]);
     expect(await leftovers()).toEqual([]);
     const audit = await rowsOf(cells.to, `SELECT FROM audit_event WHERE resource_id = '${before}'`);
     expect(audit.length).toBeGreaterThan(0);

@@ -31,7 +31,7 @@ export async function assertMovable(
   }
   if (here.object_store !== there.object_store) {
     refuse(
-      `The cells have different object stores (${here.object_store}, ${there.object_store}): give both one bucket, or use "tenant export".`,
+      `The cells have different object stores (${here.object_store}, ${there.object_store}): give both one bucket.`,
     );
   }
   if (ours.wal_level !== 'logical') {
