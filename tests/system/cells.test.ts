@@ -6,6 +6,7 @@ import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { registerCell } from '../../src/runtime/ownCell.js';
 import { runProgram } from '../cli/runProgram.js';
+import { hasDebianPostgres } from '../support/debianPostgres.js';
 import { feedPage } from '../support/events.js';
 import { newEncounter, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -189,4 +190,26 @@ suite('two cells', () => {
     expect(rows).toHaveLength(2);
     expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
   }, 30_000);
+
+  (hasDebianPostgres() ? it : it.skip)(
+    'exports a tenant to files, and imports it once into another database',
+    async () => {
+      const partner = await newPartner(a);
+      const { encounter_id: before } = await newEncounter(a, partner);
+      const command = ({ database }: CellOfTest, ...args: string[]) =>
+        runProgram({ DATABASE_URL: database.url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
+      expect(await command(a, 'export', partner.tenantId, '--to', folder('export'))).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
+      expect(await command(b, 'import', '--from', folder('export'))).toMatchObject({ code: 0, stderr: '' });
+      const { token } = await atB(partner);
+      expect((await call(b, `GET /encounters/${before}`, { token })).status).toBe(200);
+      expect((await newEncounter(b, { ...partner, token })).encounter_id).toBeGreaterThan(before);
+      const counts = `SELECT active_clinics, active_products FROM tenant WHERE id = '${partner.tenantId}'`;
+      expect(await rowsOf(cells.to, counts)).toEqual([{ active_clinics: 2, active_products: 2 }]);
+      expect((await command(b, 'import', '--from', folder('export'))).stderr).toContain('The database has rows of');
+    },
+    30_000,
+  );
 });

@@ -80,6 +80,24 @@ async function identityOf(client: Connection): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
+/** The documents of a tenant; null = of all. */
+export async function documentsOf(client: Connection, tenantId: string | null): Promise<BackedUpObject[]> {
+  const { rows } = await client.query<BackedUpObject>(
+    `SELECT blob_path AS key, content_type AS "contentType", checksum AS sha256 FROM document
+     WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY blob_path`,
+    [tenantId],
+  );
+  return rows;
+}
+
+/** The names of the applied migrations. */
+export async function describeMigrations(client: Connection): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY name',
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** Dumps and reads one state of the database. */
 async function dump(client: Connection, target: BackupStore, url: string, pgDump: Source['pgDump']) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -88,12 +106,8 @@ async function dump(client: Connection, target: BackupStore, url: string, pgDump
     'SELECT pg_export_snapshot() AS snapshot, now() AS at',
   );
   const { rows, server } = await describeDatabase(client);
-  const { rows: documents } = await client.query<BackedUpObject>(
-    'SELECT blob_path AS key, content_type AS "contentType", checksum AS sha256 FROM document ORDER BY blob_path',
-  );
-  const { rows: migrations } = await client.query<{ name: string }>(
-    'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL ORDER BY name',
-  );
+  const documents = await documentsOf(client, null);
+  const migrations = await describeMigrations(client);
   const program = await pgDump(server);
   const file = `database-${randomUUID()}.dump`;
   const output = program.output(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`);
@@ -102,7 +116,7 @@ async function dump(client: Connection, target: BackupStore, url: string, pgDump
   return {
     takenAt: started[0]?.at.toISOString() ?? '',
     postgres: { server, program: program.major },
-    migrations: migrations.map(({ name }) => name),
+    migrations,
     dump: { file, sha256 },
     rows,
     documents,
@@ -110,7 +124,7 @@ async function dump(client: Connection, target: BackupStore, url: string, pgDump
 }
 
 /** Copies an object unless the backup has its content, undamaged. */
-async function copy(store: ObjectStore, target: BackupStore, { key, sha256 }: BackedUpObject) {
+export async function copy(store: ObjectStore, target: BackupStore, { key, sha256 }: BackedUpObject) {
   const file = backups.objectFile(sha256);
   if ((await backups.digestOf(target.read(file)).catch(() => null)) === sha256) return 'present';
   try {

@@ -30,6 +30,8 @@ export interface Manifest {
   readonly postgres: { readonly server: number; readonly program: number };
   /** Identifies the database in its cluster; earlier versions did not note it. */
   readonly database?: string;
+  /** Whose export this is; absent: a backup of the whole database. */
+  readonly tenant?: string;
   readonly migrations: readonly string[];
   readonly dump: { readonly file: string; readonly sha256: string };
   /** Numbers of rows, by table. */
@@ -55,11 +57,11 @@ async function findManifest(store: BackupStore): Promise<Manifest | null> {
   throw new Error(`${store.address} has a backup of another format, by another version.`);
 }
 
-/** @throws Error if there is no backup of this format */
-export async function readManifest(store: BackupStore): Promise<Manifest> {
+/** @throws Error if there is no backup, or export of a tenant, of this format */
+export async function readManifest(store: BackupStore, isOfTenant = false): Promise<Manifest> {
   const manifest = await findManifest(store);
-  if (manifest) return manifest;
-  throw new Error(`${store.address} contains no backup.`);
+  if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
+  throw new Error(`${store.address} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
 }
 
 /** @throws Error if the backup there is that of another database */

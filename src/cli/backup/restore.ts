@@ -58,7 +58,11 @@ async function restoreRows(
 }
 
 /** Stores an object unless the store has it with the same content. */
-async function putMissing(store: ObjectStore, backup: BackupStore, { key, sha256, contentType }: BackedUpObject) {
+export async function putMissing(
+  store: ObjectStore,
+  backup: BackupStore,
+  { key, sha256, contentType }: BackedUpObject,
+) {
   const present = await backups.digestOf(store.read(key)).catch(() => null);
   if (present === sha256) return false;
   await store.put(key, backup.read(backups.objectFile(sha256)), contentType);

@@ -1,11 +1,15 @@
 import type { Command } from '@commander-js/extra-typings';
 import { protectedUrl } from '../../adapters/database/databaseUrl.js';
 import { findTenant } from '../../domain/access/tenants.js';
+import { openBackupStore } from '../backup/backupStore.js';
+import { readManifest, verifyFiles } from '../backup/manifest.js';
+import { pgProgram } from '../backup/programs.js';
 import type { CliIo } from '../cliIo.js';
 import { addCommand } from '../command.js';
 import { confirm, confirmable } from '../confirmation.js';
-import { recordedOn, withAnySchema } from '../operator.js';
+import { openStore, recordedOn, withAnySchema } from '../operator.js';
 import { print } from '../output.js';
+import { exportTenant, importTenant } from './tenantFile.js';
 import { cancelMove, checkMove, forgetTenant, moveTenant } from './move.js';
 
 const TO = '"postgresql://ces_owner@cell-b/ces?sslmode=verify-full"';
@@ -14,7 +18,11 @@ Both databases need cells with names (CELL), the same migrations and one object 
 rows are copied by PostgreSQL's logical replication; then it gets 503 for some seconds. Repeat an interrupted command, or
 take the move back with --cancel. Until "tenant forget", the old cell keeps a copy that nothing can change.`;
 
-/** Adds `tenant move` and `tenant forget` (D-324). */
+const FILE_NOTES = `
+It needs psql of PostgreSQL 15 or later. The files have what the database has of the tenant: health data, hashes of client secrets and the
+secrets of webhooks, so that its clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
+
+/** Adds `tenant move`, `forget`, `export` and `import` (D-324). */
 export function addCellCommands(tenant: Command, terminal: CliIo): void {
   const moving = 'move a tenant to the database of another cell, also while servers run';
   const examples = [`lakeside --to ${TO} --dry-run`, `lakeside --to ${TO} --yes`, `lakeside --to ${TO} --cancel`];
@@ -59,5 +67,50 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
         recordedOn(terminal, url, () => forgetTenant(url, id, given.dryRun === true, log)),
       );
       print(terminal, json, { deleted }, given.dryRun ? `Dry run: ${id} lives elsewhere.` : `${deleted} rows deleted.`);
+    });
+
+  const place = async (url: string) => ({
+    url,
+    store: await openStore(terminal),
+    psql: await pgProgram('psql', 15, terminal),
+  });
+  const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';
+  addCommand(tenant, 'export', exporting, ['lakeside --to /secure/lakeside'], { notes: FILE_NOTES })
+    .argument('<tenant>', 'its id or name')
+    .requiredOption(
+      '--to <address>',
+      'the folder, which only its owner can read, created if missing; or s3://bucket/prefix',
+    )
+    .action(async (idOrName, { to, json }) => {
+      const target = await openBackupStore(terminal, to, true);
+      const {
+        tenant: id,
+        rows,
+        objects,
+        missing,
+      } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
+        recordedOn(terminal, url, async (context) =>
+          exportTenant(target, (await findTenant(context, idOrName)).id, await place(url)),
+        ),
+      );
+      print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
+      if (missing.length > 0) throw new Error(`The object store lacks or has damaged ${missing.join(', ')}.`);
+    });
+
+  addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [
+    '--from /secure/lakeside',
+  ])
+    .requiredOption(
+      '--from <address>',
+      'the folder or s3://bucket/prefix of the export, which you trust: it has statements',
+    )
+    .action(async ({ from, json }) => {
+      const source = await openBackupStore(terminal, from);
+      const manifest = await readManifest(source, true);
+      await verifyFiles(source, manifest);
+      await withAnySchema(terminal, ({ ownerUrl: url }) =>
+        recordedOn(terminal, url, async () => importTenant(source, manifest, await place(url))),
+      );
+      print(terminal, json, { tenant: manifest.tenant, rows: manifest.rows }, `${manifest.tenant} is imported.`);
     });
 }

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { ofTenant, tableWithRows, tenantTables, type TenantTable } from '../../adapters/cells/tenantTables.js';
+import { withClient, type Connection } from '../../adapters/database/withClient.js';
+import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { version } from '../../packageRoot.js';
+import { copy, describeMigrations, documentsOf } from '../backup/backUp.js';
+import type { BackupStore } from '../backup/backupStore.js';
+import * as backups from '../backup/manifest.js';
+import type { BackedUpObject, Manifest } from '../backup/manifest.js';
+import type { PgProgram } from '../backup/programs.js';
+import { putMissing } from '../backup/restore.js';
+
+interface Place {
+  /** Of the role that owns the schema. */
+  readonly url: string;
+  readonly store: ObjectStore;
+  readonly psql: PgProgram;
+}
+
+const RUN = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1'];
+
+/** Writes the rows of a tenant as a script of psql, and its documents, all of one moment. @returns the manifest, last written */
+export async function exportTenant(
+  target: BackupStore,
+  tenantId: string,
+  { url, store, psql }: Place,
+): Promise<Manifest> {
+  await store.check();
+  await backups.assertBackupOf(target, databaseOf(tenantId));
+  return withClient({ connectionString: url }, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const { rows: started } = await client.query<{ snapshot: string; at: Date; server: number }>(
+      `SELECT pg_export_snapshot() AS snapshot, now() AS at, current_setting('server_version_num')::int / 10000 AS server`,
+    );
+    const [{ snapshot, at, server } = { snapshot: '', at: new Date(0), server: 0 }] = started;
+    const tables = await tenantTables(client);
+    const file = `database-${randomUUID()}.dump`;
+    const commands = [
+      'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+      `SET TRANSACTION SNAPSHOT '${snapshot}'`,
+      ...tables.flatMap((table) => copyOf(table, tenantId)),
+      ...(await endOf(client, tenantId)),
+    ];
+    const script = psql.output(url, ...RUN, ...commands.flatMap((command) => ['--command', command]));
+    const dump = { file, sha256: await target.write(file, script) };
+    const rows = await countsOf(client, tables, tenantId);
+    const [documents, migrations] = [await documentsOf(client, tenantId), await describeMigrations(client)];
+    await client.query('COMMIT');
+    const [objects, missing]: [BackedUpObject[], string[]] = [[], []];
+    await backups.each(documents, async (object) => {
+      if ((await copy(store, target, object)) === 'missing') missing.push(object.key);
+      else objects.push(object);
+    });
+    const manifest: Manifest = {
+      ...{
+        format: 1,
+        version,
+        tenant: tenantId,
+        database: databaseOf(tenantId),
+        takenAt: at.toISOString(),
+        keys: null,
+      },
+      ...{ postgres: { server, program: psql.major }, migrations, dump, rows, objects, missing },
+    };
+    await backups.writeManifest(target, manifest);
+    return manifest;
+  });
+}
+
+/** Neither a backup nor another tenant's export is replaced. */
+const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
+
+const copyOf = (table: TenantTable, tenantId: string): string[] => [
+  `\\echo COPY ${table.name} (${table.columns}) FROM stdin;`,
+  `COPY (SELECT ${table.columns} FROM ${table.name} WHERE ${ofTenant(table, tenantId)}) TO STDOUT`,
+  // In quotes, because two backslashes otherwise end the command.
+  `\\echo '\\\\.'`,
+];
+
+/** Statements after the rows: the triggers have counted again, and the sequences may be behind the numbers. */
+async function endOf(client: Connection, tenantId: string): Promise<string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `SELECT format('UPDATE tenant SET (active_clinics, inactive_clinics, active_products, inactive_products) = (%s, %s, %s, %s) WHERE id = %L;',
+       active_clinics, inactive_clinics, active_products, inactive_products, id) AS statement FROM tenant WHERE id = $1
+     UNION ALL SELECT format('SELECT setval(%L, %s) FROM %I WHERE last_value < %s;', sequencename, last_value + 1000, sequencename, last_value + 1000)
+     FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL`,
+    [tenantId],
+  );
+  return rows.map(({ statement }) => `\\echo '${statement.replaceAll("'", "''")}'`);
+}
+
+async function countsOf(client: Connection, tables: readonly TenantTable[], tenantId: string) {
+  const counts: Record<string, number> = {};
+  for (const table of tables) {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM ${table.name} WHERE ${ofTenant(table, tenantId)}`,
+    );
+    counts[table.name] = rows[0]?.count ?? 0;
+  }
+  return counts;
+}
+
+/** Adds an exported tenant to a database that does not have it, in one transaction after the documents. */
+export async function importTenant(from: BackupStore, manifest: Manifest, { url, store, psql }: Place): Promise<void> {
+  const { tenant = '', migrations, objects, dump, rows } = manifest;
+  await withClient({ connectionString: url }, async (client) => {
+    const own = await describeMigrations(client);
+    const different = [...own, ...migrations].filter((name) => !own.includes(name) || !migrations.includes(name));
+    if (different.length > 0) throw new Error(`The schemas differ: ${different.join(', ')}.`);
+    const tables = await tenantTables(client);
+    const filled = await tableWithRows(client, tables, tenant);
+    if (filled) throw new Error(`The database has rows of ${tenant} in ${filled}.`);
+    await backups.each(objects, (object) => putMissing(store, from, object));
+    await psql.feed(from.read(dump.file), url, ...RUN, '--single-transaction', '--file=-');
+    const counts = await countsOf(client, tables, tenant);
+    const wrong = Object.keys(rows).filter((name) => rows[name] !== counts[name]);
+    if (wrong.length > 0) throw new Error(`Not all rows were imported: compare ${wrong.join(', ')} with the manifest.`);
+  });
+}
