@@ -196,5 +196,5 @@ consistency-judge: build ## plant 30 faults, one at a time: the auditor must see
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/redoc.ts scripts/redocParts.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call quietly,$(TSX) scripts/docs.ts)

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { INLINE_SCRIPT } from '../src/http/pages/docs.js';
-import { withoutUnused } from './redocParts.js';
 
 /** Takes the page that Redoc built apart, so that its policy can forbid inline scripts. */
 export function separated(built: string): { readonly html: string; readonly scripts: Record<string, string> } {
@@ -16,7 +15,7 @@ export function separated(built: string): { readonly html: string; readonly scri
     html: `${withHashes(before)}${modules.join('')}${after}`,
     scripts: {
       // The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
-      'redoc.js': withSectionsInSearch(withoutUnused(redoc)).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
+      'redoc.js': withSectionsInSearch(redoc).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
       'contract.js': `import { hydrate } from './redoc.js';\n${contract}\n`,
     },
   };

@@ -90,7 +90,7 @@ describe('409', () => {
     await addRounds(harness, partner, claimed.encounter_id, 20);
     const answer = await send(claimed.encounter_id);
     expectProblem(answer, 409, 'too_many_records');
-    expect(answer.body.detail).toContain('20 rounds of information');
+    expect(answer.body.detail).toContain('20 requests for information');
     const stored = await details(claimed);
     expect(recordOf(stored)).toEqual(claimed);
     expect(stored.information).toHaveLength(20);
