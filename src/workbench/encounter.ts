@@ -3,11 +3,11 @@ import { eventLine } from './events.js';
 import { button, buttons, element, notify, part, show, table } from './page.js';
 import { showOrder } from './order.js';
 import type { Session } from './session.js';
+import { following } from './states.js';
 
 type Encounter = components['schemas']['Encounter'];
 type Simulation = components['schemas']['SimulateEncounterRequest'];
 
-const STATES = ['pending_review', 'in_review', 'awaiting_information', 'completed', 'denied', 'cancelled', 'expired'];
 const ACTIONS: readonly (readonly [text: string, body: Simulation])[] = [
   ['Claim', { outcome: 'claim' }],
   ['Approve all', { outcome: 'approve_all' }],
@@ -57,13 +57,16 @@ export async function showEncounter(session: Session): Promise<void> {
   );
 }
 
+/** All states in the order of the flow: the present one, those that it has passed, and with an arrow those that can follow. */
 function states({ status, claimedAt }: Encounter): HTMLElement {
-  const chips = STATES.map((state) => {
+  const chips = Object.keys(following).map((state) => {
     const isPresent = state === status;
     const isPassed = state === 'pending_review' || (state === 'in_review' && claimedAt !== null);
-    return element('li', { 'aria-current': isPresent && 'step', class: isPassed && 'passed' }, state);
+    const isNext = following[status]?.some((next) => next === state);
+    const look = isNext ? 'next' : isPassed && 'passed';
+    return element('li', { 'aria-current': isPresent && 'step', class: look }, isNext ? `→ ${state}` : state);
   });
-  return element('ol', { class: 'states', 'aria-label': 'States' }, ...chips);
+  return element('ol', { class: 'states', 'aria-label': 'States; those with an arrow can follow' }, ...chips);
 }
 
 const items = ({ gfe_data }: Encounter): HTMLElement =>
