@@ -68,7 +68,7 @@ export function capacityOf({ encountersPerDay, readsPerEncounter, peakFactor, re
   };
 }
 
-/** Three significant digits. */
+/** Three significant digits, for rates and bytes only: a rounded count could be less than the need. */
 const figure = (value: number): string => String(Number(value.toPrecision(3)));
 const ofBytes = (value: number): string => (value < 1e9 ? `${figure(value / 1e6)} MB` : `${figure(value / 1e9)} GB`);
 
@@ -86,15 +86,15 @@ function told(load: Load): string {
       `${encounter.requests} + ${reads} reads; peak factor ${load.peakFactor}`,
     ],
     ['busy cores of servers', figure(result.busyServerCores), perEncounter('serverMs', ' ms')],
-    ['servers', figure(result.servers), `one core each, ${SERVER_USE * 100} % busy; ${SPARE_SERVERS} may be away`],
+    ['servers', String(result.servers), `one core each, ${SERVER_USE * 100} % busy; ${SPARE_SERVERS} may be away`],
     ['busy cores of PostgreSQL', figure(result.busyDatabaseCores), perEncounter('databaseMs', ' ms')],
-    ['cores of PostgreSQL', figure(result.databaseCores), `${DATABASE_USE * 100} % busy`],
+    ['cores of PostgreSQL', String(result.databaseCores), `${DATABASE_USE * 100} % busy`],
     [
       'connections',
-      figure(result.connections),
+      String(result.connections),
       `servers × (DATABASE_POOL_SIZE ${load.poolSize} + ${OTHER_CONNECTIONS})`,
     ],
-    ['max_connections', figure(result.maxConnections), `${RESERVED_CONNECTIONS} for commands, backups and you`],
+    ['max_connections', String(result.maxConnections), `${RESERVED_CONNECTIONS} for commands, backups and you`],
     ['writes per second', figure(result.writesPerSecond), perEncounter('writes', '')],
     ['WAL per day', ofBytes(result.walBytesPerDay), perEncounter('walBytes', ' bytes')],
     [

@@ -1,4 +1,5 @@
-import { capacityOf, MEASURED, type Load } from '../../src/cli/capacity.js';
+import { Command } from '@commander-js/extra-typings';
+import { addCapacityCommand, capacityOf, MEASURED, type Load } from '../../src/cli/capacity.js';
 
 const SECONDS_PER_DAY = 86_400;
 const load = (changes: Partial<Load> = {}): Load => ({
@@ -33,4 +34,14 @@ describe('capacityOf', () => {
     expect(disk.records).toBeCloseTo(100 * 30 * bytes.records);
     expect(disk.audit).toBeCloseTo(100 * (encounter.requests + 10) * 365 * bytes.audit);
   });
+});
+
+it('prints connections exactly, because a rounded max_connections could be below the need', () => {
+  let printed = '';
+  const program = new Command();
+  const out = (text: string): void => void (printed += text);
+  addCapacityCommand(program, { environment: {}, out, err: out, screen: null });
+  program.parse(['capacity', '--encounters-per-day', '12900000'], { from: 'user' });
+  expect(printed).toMatch(/^connections +1242 /m);
+  expect(printed).toMatch(/^max_connections +1262 /m);
 });
