@@ -12,7 +12,8 @@ interface Sample {
   readonly text: string;
 }
 
-let samples: Promise<Readonly<Record<string, Sample>>> | undefined;
+/** Only a successful response is kept, so the next click repeats a failed request. */
+let samples: Readonly<Record<string, Sample>> | undefined;
 /** The credentials of a sandbox, which stay in the memory of this tab. */
 let session: { readonly clientId: string; readonly clientSecret: string; readonly send: Send } | undefined;
 
@@ -23,12 +24,18 @@ async function open(section: string): Promise<void> {
   const dialog = document.querySelector<HTMLDialogElement>('dialog.run') ?? newDialog();
   dialog.showModal();
   await attempt(async () => {
-    samples ??= fetch('/docs/samples.json').then((response) => response.json() as Promise<Record<string, Sample>>);
-    const sample = (await samples)[section];
+    samples ??= await loadSamples();
+    const sample = samples[section];
     if (!sample) throw new Error('This operation has no sample.');
     if (session) showRequest(sample);
     else showSignIn(sample);
   });
+}
+
+async function loadSamples(): Promise<NonNullable<typeof samples>> {
+  const response = await fetch('/docs/samples.json');
+  if (!response.ok) throw await ApiError.of(response);
+  return (await response.json()) as NonNullable<typeof samples>;
 }
 
 function newDialog(): HTMLDialogElement {

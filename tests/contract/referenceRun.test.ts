@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'puppeteer-core';
+import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { inBrowser, startBrowser, violations } from '../support/browser.js';
 import { newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
@@ -16,16 +16,22 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   }, 60_000);
   afterAll(() => browser.close());
 
-  /** Opens the sample of an operation with a click. */
-  async function open(section: string, width = 1440): Promise<void> {
+  const runOf = (section: string): string => `[data-section-id="${section}"] button.run`;
+
+  /** Shows an operation in the reference. */
+  async function show(section: string, width = 1440): Promise<void> {
     page = await browser.newPage();
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(String(error)));
     await page.setViewport({ width, height: 900 });
     await page.goto(`${harness.baseUrl}/docs#${section}`, { waitUntil: 'networkidle0' });
-    const button = `[data-section-id="${section}"] button.run`;
-    await page.waitForSelector(button);
-    await page.click(button);
+    await page.waitForSelector(runOf(section));
+  }
+
+  /** Opens the sample of an operation with a click. */
+  async function open(...operation: Parameters<typeof show>): Promise<void> {
+    await show(...operation);
+    await page.click(runOf(operation[0]));
     await page.waitForSelector('dialog.run input');
   }
 
@@ -66,5 +72,22 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     await shows('API client of a sandbox tenant');
     expect(await page.$('#run-text')).toBeNull();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  }, 60_000);
+
+  it('loads the samples at the next click after a failed request', async () => {
+    await show('/clinics/listclinics');
+    for (const [text, failure] of [
+      ['503', (request: HTTPRequest) => request.respond({ status: 503 })],
+      ['Failed to fetch', (request: HTTPRequest) => request.abort()],
+    ] as const) {
+      await page.setRequestInterception(true);
+      page.once('request', (request) => void failure(request));
+      await page.click(runOf('/clinics/listclinics'));
+      await shows(text);
+      await page.setRequestInterception(false);
+      await page.keyboard.press('Escape');
+    }
+    await page.click(runOf('/clinics/listclinics'));
+    await page.waitForSelector('dialog.run input');
   }, 60_000);
 });
