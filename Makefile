@@ -55,7 +55,7 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 	$(TSX) src/cli/main.ts migrate
 
 migration-sql: install generated/.fresh ## print the SQL from the committed prisma/schema.prisma to the present one, to begin a migration with
-	@older=$$(mktemp) && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older; rm -f $$older
+	@older=$$(mktemp) && trap "rm -f $$older" EXIT && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older
 
 client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
