@@ -25,7 +25,7 @@ ALTER TABLE "tenant_cell" ADD CONSTRAINT "tenant_cell_cell_fkey" FOREIGN KEY ("c
 ALTER TABLE "api_client" REPLICA IDENTITY USING INDEX "api_client_tenant_id_id_key";
 ALTER TABLE "api_client_secret" REPLICA IDENTITY USING INDEX "api_client_secret_tenant_id_id_key";
 
--- Of the triggers that a move creates for its tenant: waits for a change of the place, which waits for writers.
+-- The function of the triggers that a move creates for its tenant: waits for a change of the place, which waits for writers.
 CREATE FUNCTION "require_tenant_here"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtextextended('cell ' || TG_ARGV[0], 0));

@@ -30,7 +30,7 @@ export interface Manifest {
   readonly postgres: { readonly server: number; readonly program: number };
   /** Identifies the database in its cluster; earlier versions did not note it. */
   readonly database?: string;
-  /** Whose export this is; absent: a backup of the whole database. */
+  /** The exported tenant; absent: a backup of the whole database. */
   readonly tenant?: string;
   readonly migrations: readonly string[];
   readonly dump: { readonly file: string; readonly sha256: string };
