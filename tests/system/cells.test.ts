@@ -1,4 +1,5 @@
 import { closeTenant } from '../../src/adapters/cells/places.js';
+import { nameOfMove } from '../../src/adapters/cells/replication.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
 import { expireDueEncounters } from '../../src/domain/sweeps/encounterDeadlines.js';
@@ -173,7 +174,12 @@ suite('two cells', () => {
     const partner = await newPartner(a);
     const { tenantId } = partner;
     const { encounter_id: before } = await newEncounter(a, partner);
-    await expect(forgetTenant(cells.from, tenantId, false, options.log)).rejects.toThrow('lives in this cell');
+    const forget = () => forgetTenant(cells.from, tenantId, false, options.log);
+    await expect(forget()).rejects.toThrow('lives in this cell');
+    await moveTenant(cells, tenantId, options);
+    // The command died after the activation: deletions would still reach the new cell.
+    await rowsOf(cells.from, `CREATE PUBLICATION ${nameOfMove(tenantId)}`);
+    await expect(forget()).rejects.toThrow('is not complete');
     await moveTenant(cells, tenantId, options);
     const back = { from: cells.to, to: cells.from };
     const command = (url: string, ...args: string[]) =>
@@ -209,6 +215,9 @@ suite('two cells', () => {
       const counts = `SELECT active_clinics, active_products FROM tenant WHERE id = '${partner.tenantId}'`;
       expect(await rowsOf(cells.to, counts)).toEqual([{ active_clinics: 2, active_products: 2 }]);
       expect((await command(b, 'import', '--from', folder('export'))).stderr).toContain('The database has rows of');
+      // These rows are not the copy of a move.
+      await expect(cancelMove(cells, partner.tenantId, options.log)).rejects.toThrow('No move of');
+      expect((await call(b, `GET /encounters/${before}`, { token })).status).toBe(200);
     },
     30_000,
   );

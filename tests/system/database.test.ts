@@ -40,7 +40,7 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 const endSessions = () =>
-  observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  observer.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
 
 async function prepared(): Promise<string[]> {

@@ -65,7 +65,7 @@ export async function setPlace(
 const CLOSE_MS = 4_000;
 
 /**
- * Lets no transaction change the tenant any more, after those in progress. The change of its row is the last one, so a copy
+ * Waits for the tenant's transactions in progress, then refuses changes to it. The change of its row is the last one, so a copy
  * that has it is complete. @throws Error if a transaction takes too long
  */
 export async function closeTenant(client: Client, tenantId: string): Promise<void> {
@@ -85,8 +85,8 @@ export async function closeTenant(client: Client, tenantId: string): Promise<voi
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
-    // SQLSTATE 55P03: lock timeout.
-    if (sqlState(error) !== '55P03') throw error;
+    // SQLSTATE 55P03: lock timeout; 40P01: deadlock.
+    if (!['55P03', '40P01'].includes(sqlState(error) ?? '')) throw error;
     const seconds = CLOSE_MS / 1_000;
     throw new Error(
       `A transaction of ${tenantId} takes longer than ${seconds} s, such as an import: repeat the move after it.`,
@@ -97,9 +97,10 @@ export async function closeTenant(client: Client, tenantId: string): Promise<voi
 
 /** The last change of a closed tenant. */
 export async function lastChange(client: Client, tenantId: string): Promise<string | undefined> {
-  const { rows } = await client.query<{ at: string }>('SELECT updated_at::text AS at FROM tenant WHERE id = $1', [
-    tenantId,
-  ]);
+  const { rows } = await client.query<{ at: string }>(
+    'SELECT extract(epoch FROM updated_at)::text AS at FROM tenant WHERE id = $1',
+    [tenantId],
+  );
   return rows[0]?.at;
 }
 

@@ -55,6 +55,14 @@ export async function removeFence(source: Side, tenantId: string, log: (text: st
 const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
   (await client.query(query, [...values])).rowCount !== 0;
 
+/** Whether changes of the tenant's rows can still reach another cell. */
+export const isPublished = (source: Client, tenantId: string): Promise<boolean> =>
+  exists(
+    source,
+    'SELECT FROM pg_publication WHERE pubname = $1 UNION ALL SELECT FROM pg_replication_slots WHERE slot_name = $1',
+    [nameOfMove(tenantId)],
+  );
+
 /** Publishes the rows of a tenant, and keeps the changes from now on for its subscriber. */
 export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
@@ -74,6 +82,11 @@ const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datna
 export async function subscribe(target: Client, tenantId: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
+  // The statement has a password, which must not reach the log. Only a superuser may set this.
+  await target.query(
+    `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
+     WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
+  );
   await target.query(
     `CREATE SUBSCRIPTION ${name} CONNECTION ${escapeLiteral(url)} PUBLICATION ${name}
      WITH (create_slot = false, slot_name = ${name}, disable_on_error = true)`,

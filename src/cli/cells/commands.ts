@@ -45,8 +45,11 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
             await cancelMove({ from, to }, tenantId, log);
             print(terminal, json, { cancelled: tenantId }, `${tenantId} stays in this cell.`);
           } else {
-            const { closedSeconds, audit } = await moveTenant({ from, to }, tenantId, { via, log });
-            const text = `${tenantId} has moved: ${closedSeconds.toFixed(1)} s without a cell, ${audit} rows of the audit appended.`;
+            const { closedSeconds, audit } = await moveTenant({ from, to }, tenantId, {
+              ...(via !== undefined && { via: protectedUrl('--via', via) }),
+              log,
+            });
+            const text = `${tenantId} has moved: unavailable for ${closedSeconds.toFixed(1)} s, ${audit} rows of the audit appended. Erasures do not reach the old copy: delete it soon with "tenant forget" here.`;
             print(terminal, json, { moved: tenantId, closedSeconds, audit }, text);
           }
         };
@@ -62,7 +65,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   confirmable(addCommand(tenant, 'forget', forgetting, ['lakeside --yes']))
     .argument('<tenant>', 'its id')
     .action(async (id, { json, ...given }) => {
-      await confirm(terminal, `This deletes the rows of ${id} in this database for good.`, given);
+      await confirm(terminal, `This deletes the rows of ${id} in this database irreversibly.`, given);
       const deleted = await withAnySchema(terminal, ({ ownerUrl: url }, log) =>
         recordedOn(terminal, url, () => forgetTenant(url, id, given.dryRun === true, log)),
       );

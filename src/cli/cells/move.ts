@@ -56,8 +56,9 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
       closedSeconds = await cutOver(sides, cells, tenantId, tables);
     }
     await places.setPlace(source, tenantId, ['closed'], 'away', (await places.ownCell(target, 'target')).name);
-    const audit = await places.appendAudit(source, target, tenantId);
+    // Before the audit, which can be long: from here on, no change of the old copy can reach the new one.
     await replication.unpublish(source, target, tenantId);
+    const audit = await places.appendAudit(source, target, tenantId);
     return { closedSeconds, audit };
   });
 }
@@ -152,8 +153,12 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     if (there?.place === 'here') {
       throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
     }
+    // Otherwise the rows in the target are not those of a copy.
+    if (there?.cell !== here.name || (await places.entryOf(source, tenantId))?.place === 'away') {
+      throw new Error(`No move of ${tenantId} from this cell to that of --to has begun.`);
+    }
     // From here on, the move cannot activate the target.
-    if (there && !(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
+    if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
       throw new Error(`${tenantId} is active in the target.`);
     }
     await replication.unpublish(source, target, tenantId);
@@ -173,7 +178,11 @@ export async function forgetTenant(
   return withClient({ connectionString: url }, async (client) => {
     await places.lockMove(client, tenantId);
     const place = (await places.entryOf(client, tenantId))?.place;
-    if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or on its way.`);
+    if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or is on its way.`);
+    // The deletions would reach the other cell.
+    if (await replication.isPublished(client, tenantId)) {
+      throw new Error(`The move of ${tenantId} is not complete: repeat it first.`);
+    }
     if (isDry) return 0;
     await replication.removeFence({ url, client }, tenantId, log);
     return tenantRows.deleteRows(client, await tenantRows.tenantTables(client), tenantId);

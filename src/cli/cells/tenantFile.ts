@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { entryOf } from '../../adapters/cells/places.js';
 import { ofTenant, tableWithRows, tenantTables, type TenantTable } from '../../adapters/cells/tenantTables.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
@@ -28,6 +29,7 @@ export async function exportTenant(
   await store.check();
   await backups.assertBackupOf(target, databaseOf(tenantId));
   return withClient({ connectionString: url }, async (client) => {
+    await assertNotElsewhere(client, tenantId);
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const { rows: started } = await client.query<{ snapshot: string; at: Date; server: number }>(
       `SELECT pg_export_snapshot() AS snapshot, now() AS at, current_setting('server_version_num')::int / 10000 AS server`,
@@ -67,6 +69,14 @@ export async function exportTenant(
   });
 }
 
+/** @throws Error if another cell has the tenant, or gets it: rows here are or would be a second copy */
+async function assertNotElsewhere(client: Connection, tenantId: string): Promise<void> {
+  const { place = 'here', cell } = (await entryOf(client, tenantId)) ?? {};
+  if (place === 'away')
+    throw new Error(`${tenantId} lives in the cell ${cell}: use the command there, or move it back.`);
+  if (place !== 'here') throw new Error(`A move of ${tenantId} is in progress: complete it, or take it back.`);
+}
+
 /** Neither a backup nor another tenant's export is replaced. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
@@ -104,6 +114,7 @@ async function countsOf(client: Connection, tables: readonly TenantTable[], tena
 export async function importTenant(from: BackupStore, manifest: Manifest, { url, store, psql }: Place): Promise<void> {
   const { tenant = '', migrations, objects, dump, rows } = manifest;
   await withClient({ connectionString: url }, async (client) => {
+    await assertNotElsewhere(client, tenant);
     const own = await describeMigrations(client);
     const different = [...own, ...migrations].filter((name) => !own.includes(name) || !migrations.includes(name));
     if (different.length > 0) throw new Error(`The schemas differ: ${different.join(', ')}.`);

@@ -200,8 +200,10 @@ const next: Drawn = { type: 'fulfil', pharmacy: 1, named: [0], status: 'next' };
 const lives = fc
   .tuple(fc.constantFrom([paid], [paid], []), fc.array(action, { minLength: 3, maxLength: 8, size: 'max' }))
   .map(([first, rest]) => [...first, ...rest]);
-/** Lives that a run may miss: the end of an approval before and after each state of a line. */
+/** Lives that a run may miss: refused amounts, a cancellation, and the end of an approval before and after each state of a line. */
 const rare: [Drawn[]][] = [
+  [[{ ...paid, part: 101 }, { type: 'cancel' }]],
+  [[paid, { type: 'refund', part: 101, which: 0 }, { type: 'refund', part: 100, which: 0 }]],
   [[paid, ended, next, { ...next, status: 'cancelled' }]],
   [[paid, next, ended, next]],
   [[paid, next, next, ended, next]],
