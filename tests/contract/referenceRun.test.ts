@@ -1,5 +1,5 @@
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
-import { inBrowser, startBrowser, violations } from '../support/browser.js';
+import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
 import { newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -20,9 +20,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
 
   /** Shows an operation in the reference. */
   async function show(section: string, width = 1440): Promise<void> {
-    page = await browser.newPage();
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
+    page = await openPage(browser, complaints);
     await page.setViewport({ width, height: 900 });
     await page.goto(`${harness.baseUrl}/docs#${section}`, { waitUntil: 'networkidle0' });
     await page.waitForSelector(runOf(section));

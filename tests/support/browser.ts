@@ -21,6 +21,14 @@ export const startBrowser = (): Promise<Browser> =>
     ],
   });
 
+/** Opens a page. @param complaints gets the errors of its scripts and of its console */
+export async function openPage(browser: Browser, complaints: string[]): Promise<Page> {
+  const page = await browser.newPage();
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return page;
+}
+
 interface Violation {
   readonly id: string;
   readonly impact: string;

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'puppeteer-core';
-import { inBrowser, startBrowser, violations } from '../support/browser.js';
+import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
 import { newClient, newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -18,9 +18,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
 
   beforeEach(async () => {
     complaints.length = 0;
-    page = await browser.newPage();
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
+    page = await openPage(browser, complaints);
     await page.goto(`${harness.baseUrl}/workbench`);
   });
   afterEach(() => page.close());

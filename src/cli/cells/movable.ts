@@ -2,13 +2,13 @@ import { entryOf, ownCell, type OwnCell } from '../../adapters/cells/places.js';
 import { nameOfMove } from '../../adapters/cells/replication.js';
 import { tableWithRows, type TenantTable } from '../../adapters/cells/tenantTables.js';
 import type { Connection } from '../../adapters/database/withClient.js';
+import { describeMigrations } from '../backup/backUp.js';
 
 interface Settings {
   readonly wal_level: string;
   readonly free_slots: number;
   readonly may_publish: boolean;
   readonly may_subscribe: boolean;
-  readonly migrations: readonly string[];
 }
 
 /** @throws Error that says what prevents a move */
@@ -44,11 +44,7 @@ export async function assertMovable(
   if (!theirs.may_subscribe) {
     refuse('The role of --to may not subscribe: it must be a superuser or have pg_create_subscription.');
   }
-  const different = [
-    ...ours.migrations.filter((name) => !theirs.migrations.includes(name)),
-    ...theirs.migrations.filter((name) => !ours.migrations.includes(name)),
-  ];
-  if (different.length > 0) refuse(`The schemas differ: run "ces migrate" in both cells (${different.join(', ')}).`);
+  assertSameSchema(await describeMigrations(source), await describeMigrations(target));
   if (entry?.place === 'arriving') return { here, there };
   const filled = await tableWithRows(target, tables, tenantId);
   if (filled) refuse(`The target has rows of ${tenantId} in ${filled}: remove them with "tenant forget" there.`);
@@ -60,6 +56,14 @@ export async function assertMovable(
   return { here, there };
 }
 
+/** @throws Error that names the migrations that only one database has */
+export function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
+  const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
+  if (different.length > 0) {
+    throw new Error(`The schemas differ: run "ces migrate" on both databases (${different.join(', ')}).`);
+  }
+}
+
 async function settingsOf(client: Connection, tenantId: string): Promise<Settings> {
   const { rows } = await client.query<Settings>(
     `SELECT current_setting('wal_level') AS wal_level,
@@ -67,8 +71,7 @@ async function settingsOf(client: Connection, tenantId: string): Promise<Setting
          - (SELECT count(*)::int FROM pg_replication_slots WHERE slot_name <> $1) AS free_slots,
        (rolsuper OR rolreplication) AND has_database_privilege(current_database(), 'CREATE') AS may_publish,
        rolsuper OR EXISTS (SELECT FROM pg_roles AS granted WHERE granted.rolname = 'pg_create_subscription'
-         AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe,
-       ARRAY(SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL) AS migrations
+         AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe
      FROM pg_roles WHERE rolname = current_user`,
     [nameOfMove(tenantId)],
   );

@@ -10,6 +10,7 @@ import * as backups from '../backup/manifest.js';
 import type { BackedUpObject, Manifest } from '../backup/manifest.js';
 import type { PgProgram } from '../backup/programs.js';
 import { putMissing } from '../backup/restore.js';
+import { assertSameSchema } from './movable.js';
 
 interface Place {
   /** Of the role that owns the schema. */
@@ -115,9 +116,7 @@ export async function importTenant(from: BackupStore, manifest: Manifest, { url,
   const { tenant = '', migrations, objects, dump, rows } = manifest;
   await withClient({ connectionString: url }, async (client) => {
     await assertNotElsewhere(client, tenant);
-    const own = await describeMigrations(client);
-    const different = [...own, ...migrations].filter((name) => !own.includes(name) || !migrations.includes(name));
-    if (different.length > 0) throw new Error(`The schemas differ: ${different.join(', ')}.`);
+    assertSameSchema(await describeMigrations(client), migrations);
     const tables = await tenantTables(client);
     const filled = await tableWithRows(client, tables, tenant);
     if (filled) throw new Error(`The database has rows of ${tenant} in ${filled}.`);
