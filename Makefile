@@ -179,9 +179,8 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
-generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* src/client/*.ts)
-	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
-	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
+generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.ts scripts/diagrams.ts src/workbench/* src/client/*.ts)
+	$(call quietly,$(TSX) scripts/workbench.ts)
 
 generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
@@ -196,5 +195,5 @@ consistency-judge: build ## plant 30 faults, one at a time: the auditor must see
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call quietly,$(TSX) scripts/docs.ts)
