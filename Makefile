@@ -126,7 +126,7 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
-slow-tests: build ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
+slow-tests: build ## load, faults, kills, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)

@@ -1,15 +1,16 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: load and faults, kills, other versions of programs, the rendered reference. CI has no time for them;
+ * Guard what few changes touch: load and faults, kills, other programs and their versions, the rendered reference, its samples. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
  */
 const slow = [
   'tests/client/(generators|releasedContracts)',
-  'tests/consumer/dynamicMock',
+  'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
-  'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
+  'tests/system/(auditCrash|backupPlaces|blockedWorkers|databaseTls|kit|nodeVersions|s3Start|standardOutput|tracing)',
+  'tests/system/(upgradeEmbedded|uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;
