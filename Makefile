@@ -129,7 +129,7 @@ mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tes
 faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
 	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
 
-slow-tests: build ## load, faults, kills, other versions, the rendered reference: tests that CI leaves out (4 minutes)
+slow-tests: build ## load, faults, kills, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)
@@ -182,9 +182,8 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
-generated/docs/workbench/main.js: generated/.fresh $(wildcard src/workbench/* src/client/*.ts)
-	$(call quietly,node_modules/.bin/esbuild src/workbench/main.ts src/workbench/index.html src/workbench/workbench.css --outdir=$(@D) \
-	  --entry-names=[name] --bundle --minify --format=esm --target=es2022 --loader:.html=copy)
+generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.ts scripts/diagrams.ts src/workbench/* src/client/*.ts)
+	$(call quietly,$(TSX) scripts/workbench.ts)
 
 generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
@@ -199,5 +198,5 @@ consistency-judge: build ## plant 30 faults, one at a time: the auditor must see
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call quietly,$(TSX) scripts/docs.ts)

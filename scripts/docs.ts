@@ -6,10 +6,10 @@ import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { renderMermaidSVG } from 'beautiful-mermaid';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { operationsOf, readContract } from './artifacts/sources.js';
+import { MERMAID, svgOf } from './diagrams.js';
 import { separated } from './redoc.js';
 import { codeSamples, sampleRequest, type SampleRequest } from './samples.js';
 import { markSince, type Versioned } from './since.js';
@@ -21,17 +21,12 @@ const template = 'openapi/docs-template.hbs';
 
 /** Redoc shows Mermaid as code, so diagrams become images, which the page's policy allows as data. */
 const withDiagrams = (markdown: string): string =>
-  markdown.replaceAll(/```mermaid\n([\s\S]*?)```/g, (_, diagram: string) => {
+  markdown.replaceAll(MERMAID, (_, diagram: string) => {
     const transitions = [...diagram.matchAll(/^ *(.*) --> (.*)$/gm)].map(([, from, to]) => `${from} to ${to}`);
     const alt = transitions.join('; ').replaceAll('[*]', 'start');
     const images = Object.entries(SCHEMES).map(([scheme, colors]) => {
-      // The page's policy would block a remote font.
-      const svg = renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors }).replaceAll(
-        /^ *@import .*$/gm,
-        '',
-      );
       // As text it compresses to half of what Base64 does.
-      const data = encodeURIComponent(svg.replaceAll(/\s+/g, ' ')).replaceAll('%20', ' ');
+      const data = encodeURIComponent(svgOf(diagram, colors)).replaceAll('%20', ' ');
       return `<img class="${scheme}" alt="States: ${alt}" src="data:image/svg+xml,${data}" />`;
     });
     return `<div class="diagram" tabindex="0">${images.join('')}</div>`;

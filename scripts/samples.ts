@@ -1,5 +1,6 @@
 /** Code samples of the operations: their examples, in the languages of partners. */
 import { format } from 'prettier';
+import { requests } from '../generated/client/values.js';
 import type { Content, Operation } from './artifacts/sources.js';
 
 export interface CodeSample {
@@ -23,7 +24,6 @@ interface Sampled {
   /** The file name for the response, if it is a file. */
   readonly file: string | undefined;
   readonly hasBody: boolean;
-  readonly isList: boolean;
 }
 
 /** The samples of one operation, simplest language first. */
@@ -79,7 +79,6 @@ function sampled(method: string, path: string, operation: SampledOperation): Sam
     json: content[FORM] ? undefined : exampleOf(content['application/json']),
     file: type?.endsWith('/pdf') ? `${path.slice(path.lastIndexOf('/') + 1)}.pdf` : undefined,
     hasBody: type !== undefined,
-    isList: returned['application/json']?.schema.properties?.['data']?.type === 'array',
   };
 }
 
@@ -113,7 +112,7 @@ function curl({ method, path, isPublic, params, form, json, file }: Sampled): st
 
 /** Uses the client, which handles tokens and idempotency keys; public operations need no client. */
 async function typescript(request: Sampled): Promise<string> {
-  const { method, path, isPublic, params, form, json, file, hasBody, isList } = request;
+  const { method, path, isPublic, params, form, json, file, hasBody } = request;
   const lines: string[] = [];
   if (isPublic) {
     const members = Object.entries(form ?? {}).map(
@@ -131,19 +130,25 @@ async function typescript(request: Sampled): Promise<string> {
       'const ces = createClient({ baseUrl: BASE_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });',
       '',
     );
-    const given = { path: some(params.path), query: some(params.query) };
-    const init = { params: some(given), body: json };
-    const shown = some(isList ? { ...params.path, ...params.query } : init);
-    const call = `ces.${isList ? 'list' : method}(${[path, shown]
-      .filter(Boolean)
-      .map((one) => JSON.stringify(one))
-      .join(', ')})`;
-    if (isList) lines.push(`for await (const one of ${call}) {`, 'console.log(one);', '}');
+    const given = some({ ...params.path, ...params.query, body: json });
+    const call = `ces.${nameOf(method, path)}(${given ? JSON.stringify(given) : ''})`;
+    if (/\.(list|find\()/.test(call)) lines.push(`for await (const one of ${call}) {`, 'console.log(one);', '}');
     else if (file) lines.push(`const file = await ${call};`, `await writeFile('${file}', file);`);
     else if (hasBody) lines.push(`const result = await ${call};`, 'console.log(result);');
     else lines.push(`await ${call};`);
   }
   return (await format(lines.join('\n'), { parser: 'typescript', singleQuote: true })).trimEnd();
+}
+
+/** The name that the client gives to an operation, such as `encounters.create`. */
+function nameOf(method: string, path: string): string {
+  const request = `${method.toUpperCase()} ${path}`;
+  const names = Object.entries(requests).flatMap(([resource, operations]) =>
+    Object.entries(operations).map(([name, named]): [string, string] => [named, `${resource}.${name}`]),
+  );
+  const name = new Map(names).get(request);
+  if (!name) throw new Error(`The client has no name for ${request}.`);
+  return name;
 }
 
 /** The members that have a value; undefined if there are none. */

@@ -1,15 +1,16 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: load and faults, kills, other versions of programs, the rendered reference. CI has no time for them;
+ * Guard what few changes touch: load and faults, kills, other programs and their versions, the rendered reference, its samples. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
  */
 const slow = [
   'tests/client/(generators|releasedContracts)',
-  'tests/consumer/dynamicMock',
+  'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
-  'tests/system/(auditCrash|blockedWorkers|nodeVersions|standardOutput|upgradeEmbedded|uploadCrash|workbench|workers)',
+  'tests/system/(auditCrash|backupPlaces|blockedWorkers|databaseTls|kit|nodeVersions|s3Start|standardOutput|tracing)',
+  'tests/system/(upgradeEmbedded|uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;
@@ -23,7 +24,7 @@ export default {
   runner: '<rootDir>/tests/support/runner.js',
   // Two more than CI has cores: there are always files that wait for a process or a browser.
   maxWorkers: 4,
-  testSequencer: '<rootDir>/tests/support/systemFirst.js',
+  testSequencer: '<rootDir>/tests/support/longFirst.js',
   setupFiles: ['<rootDir>/tests/support/setup.js'],
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',

@@ -1,45 +1,63 @@
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
+import { GIVEN, inOrder, requestsOf, roleOf, ROLES, SAVED } from './postmanStory.js';
 import { operationsOf, type Contract, type Placed, type Step, type Workflow } from './sources.js';
 
-/** A Postman collection (v2.1): the workflows as folders to run, then a folder for each tag. */
+/** A Postman collection (v2.1) that runs from top to bottom: the workflows as folders, then a folder for each tag. */
 export function postmanCollection(contract: Contract, workflows: readonly Workflow[]): object {
   const operations = operationsOf(contract);
   const inputs = Object.entries(workflows[0]?.inputs.properties ?? {});
   return {
     info: {
       name: contract.info.title,
-      description: `${contract.info.summary}. Made from version ${contract.info.version} of the contract.`,
+      description: `${contract.info.summary}. Made from version ${contract.info.version} of the contract.\n\n${USE}`,
       schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
     },
-    auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{token.accessToken}}', type: 'string' }] },
+    auth: bearer('token'),
     event: [script('prerequest', TOKEN_SCRIPT)],
-    variable: [{ key: 'baseUrl', value: ADDRESS }, ...inputs.map(([key, { default: value = '' }]) => ({ key, value }))],
+    variable: [
+      { key: 'baseUrl', value: ADDRESS },
+      ...inputs.map(([key, { default: value = '' }]) => ({ key, value })),
+      ...ROLES.flatMap((role) => [`${role}Id`, `${role}Secret`]).map((key) => ({ key, value: '' })),
+    ],
     item: [
       ...workflows.map((workflow) => workflowFolder(workflow, operations)),
-      ...contract.tags.map(({ name, description }) => ({
+      ...inOrder(contract.tags).map(({ name, description }) => ({
         name,
         description,
-        item: operations.filter(({ tags }) => tags.includes(name)).map(operationItem),
+        item: requestsOf(name, operations).map(operationItem),
       })),
     ],
   };
 }
 
-/** The first request obtains the token, which is valid for hours. */
+const USE = [
+  "Set `clientId` and `clientSecret` to the credentials of a sandbox's API client of a partner, and",
+  `${ROLES.map((role) => `\`${role}Id\``).join(', ')} with their secrets to those of the other kinds of API clients.`,
+  'The collection obtains tokens. It runs from top to bottom, and resets the sandbox near its end.',
+].join(' ');
+
+const bearer = (name: string): object => ({
+  type: 'bearer',
+  bearer: [{ key: 'token', value: `{{${name}.accessToken}}`, type: 'string' }],
+});
+
+/** The first request of each kind of API client obtains its token, which is valid for hours. */
 const TOKEN_SCRIPT = `
 const value = (name) => pm.variables.get(name);
-if (pm.request.url.getPath() !== '/oauth/token' && !(value('token.expires') > Date.now())) {
-  const credentials = { client_id: value('clientId'), client_secret: value('clientSecret') };
+const [, name = 'token'] = /{{(\\w+)\\.accessToken}}/.exec(JSON.stringify(pm.request.auth ?? {})) ?? [];
+if (pm.request.url.getPath() !== '/oauth/token' && !(value(name + '.expires') > Date.now())) {
+  const [id, secret] = name === 'token' ? ['clientId', 'clientSecret'] : [name + 'Id', name + 'Secret'];
+  const credentials = { client_id: value(id), client_secret: value(secret) };
   pm.sendRequest({
     url: value('baseUrl') + '/oauth/token',
     method: 'POST',
     header: { 'Content-Type': 'application/json' },
     body: { mode: 'raw', raw: JSON.stringify({ grant_type: 'client_credentials', ...credentials }) },
   }, (error, response) => {
-    if (error || response.code !== 200) throw new Error('No token: are clientId and clientSecret right?');
+    if (error || response.code !== 200) throw new Error('No token: are ' + id + ' and ' + secret + ' right?');
     const { access_token, expires_in } = response.json();
-    pm.collectionVariables.set('token.accessToken', access_token);
-    pm.collectionVariables.set('token.expires', Date.now() + (expires_in - 60) * 1000);
+    pm.collectionVariables.set(name + '.accessToken', access_token);
+    pm.collectionVariables.set(name + '.expires', Date.now() + (expires_in - 60) * 1000);
   });
 }`;
 
@@ -74,11 +92,15 @@ function postmanValue(value: unknown): unknown {
 
 function testScript({ stepId, successCriteria, outputs = {} }: Step): string {
   const [status] = successCriteria.flatMap(({ condition }) => /^\$statusCode == (\d+)$/.exec(condition)?.[1] ?? []);
-  const saved = Object.entries(outputs).map(
-    ([name, expression]) => `pm.collectionVariables.set('${stepId}.${name}', ${responseValue(expression)});`,
+  const saved = Object.entries(outputs).map(([name, expression]) =>
+    saving(`${stepId}.${name}`, responseValue(expression)),
   );
-  return [`pm.test('is ${status}', () => pm.response.to.have.status(${status}));`, ...saved].join('\n');
+  return [hasStatus(status), ...saved].join('\n');
 }
+
+const hasStatus = (status = ''): string => `pm.test('is ${status}', () => pm.response.to.have.status(${status}));`;
+
+const saving = (name: string, value: string): string => `pm.collectionVariables.set('${name}', ${value});`;
 
 /** JavaScript for `$response.header.NAME` or `$response.body#/POINTER`. */
 function responseValue(expression: string): string {
@@ -90,18 +112,31 @@ function responseValue(expression: string): string {
 }
 
 function operationItem(operation: Placed): object {
-  const { summary, parameters = [], requestBody } = operation;
+  const { operationId, summary, parameters = [], requestBody, responses } = operation;
   const [example] = Object.values(Object.values(requestBody?.content ?? {})[0]?.examples ?? {});
+  const given = GIVEN[operationId] ?? {};
   const sent = parameters.map(({ name, in: place, example: value, description, required = false }) => ({
     name,
     in: place,
-    value: name === 'Idempotency-Key' ? '{{$guid}}' : value,
+    value: name === 'Idempotency-Key' ? '{{$guid}}' : (given[name] ?? value),
     description,
     // A search for patients needs one of its optional parameters.
     disabled: !required && name !== 'email',
   }));
-  return { name: summary, request: request(operation, sent, example?.value) };
+  const body = example && { ...(example.value as object), ...membersOf(example.value as object, given) };
+  const status = Object.keys(responses).find((code) => code.startsWith('2'));
+  const saved = SAVED[operationId];
+  const test = [hasStatus(status), ...(saved ? [saving(saved[0], `pm.response.json().${saved[1]}`)] : [])].join('\n');
+  const role = roleOf(operation);
+  return {
+    name: summary,
+    event: [script('test', test)],
+    request: { ...request(operation, sent, body), ...(role === 'partner' ? {} : { auth: bearer(role) }) },
+  };
 }
+
+const membersOf = (body: object, given: Readonly<Record<string, string>>): object =>
+  Object.fromEntries(Object.entries(given).filter(([name]) => name in body));
 
 interface SentParameter {
   readonly name: string;

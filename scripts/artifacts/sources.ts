@@ -25,7 +25,6 @@ export interface Operation {
 }
 
 export interface Content {
-  readonly schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 

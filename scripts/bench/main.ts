@@ -4,7 +4,7 @@
  * or slow machine affects both sides alike. BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
- * each of {@link ATTEMPTS} measurements.
+ * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -23,7 +23,8 @@ import { systemContext } from '../../src/runtime/systemContext.js';
 import { operations, patientBody, type Sample } from './operations.js';
 import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
 
-const named = process.argv.slice(2).filter((argument) => argument !== '--check');
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const isProfiled = process.argv.includes('--profile');
 const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
@@ -209,7 +210,8 @@ if (isWhole) {
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
 await migrateDatabase({ ownerUrl: database.url, url: database.url });
 const domain = systemContext(openDatabase(database.url, { poolSize: 2 }));
-const service = await startMeasured(SERVICE, flags, {
+const profiling = isProfiled ? ['--cpu-prof', '--cpu-prof-dir=.data/profiles'] : [];
+const service = await startMeasured(SERVICE, [...flags, ...profiling], {
   DATA_DIR: dataDir,
   DATABASE_URL: database.url,
   PORT: '0',

@@ -1,5 +1,5 @@
 import type { Context } from '../context.js';
-import { findResult, storeResult } from '../domain/transactions/idempotency.js';
+import { findResult, releaseKey, reserveKey, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
 /** A stored response, as it is replayed. */
@@ -47,6 +47,15 @@ export function withoutSecret({ status, body }: Response): Response {
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(stored) as R) : null;
+}
+
+/** Does work that is too long for a transaction, while a duplicate is refused. @throws Problem idempotency_in_progress */
+export async function whileReserved<R>(context: Context, work: () => Promise<R>): Promise<R> {
+  const { idempotency } = context;
+  if (!idempotency) return work();
+  await reserveKey(context, idempotency);
+  // Nothing is left to release when the work has stored its response.
+  return work().finally(() => releaseKey(context, idempotency));
 }
 
 /** The key is bound to the operation, so the stored response is one of this operation. */

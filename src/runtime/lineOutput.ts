@@ -2,8 +2,8 @@ import { write, writeSync } from 'node:fs';
 
 /** Limit of the characters that wait while writing fails; further lines are lost. */
 const MAX_WAITING = 1024 ** 2;
-/** Milliseconds between attempts to write. A pipe takes 64 KiB at a time, so this limits its throughput. */
-const RETRY_MS = 10;
+/** Milliseconds that lines collect before a write, and between failed ones. A pipe takes 64 KiB at a time. */
+const PAUSE_MS = 10;
 /** Failed attempts at the end of the process: one second, because it must end. */
 const LAST_TRIES = 100;
 
@@ -21,7 +21,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
   let waiting = '';
   /** Taken from `waiting`, but not yet written. */
   let begun: Uint8Array = Buffer.alloc(0);
-  let state: 'idle' | 'writing' | 'retrying' = 'idle';
+  let state: 'idle' | 'writing' | 'pausing' = 'idle';
   let lost = 0;
 
   const takeWaiting = (): void => {
@@ -40,14 +40,14 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
         begun = begun.subarray(written);
         return writeOn();
       }
-      state = 'retrying';
-      setTimeout(writeOn, RETRY_MS).unref();
+      state = 'pausing';
+      setTimeout(writeOn, PAUSE_MS).unref();
     });
   };
   process.once('exit', () => {
     // Node completes a running write.
     if (state === 'writing') begun = Buffer.alloc(0);
-    state = 'retrying';
+    state = 'pausing';
     for (let failed = 0; failed < LAST_TRIES;) {
       if (begun.length === 0) takeWaiting();
       if (begun.length === 0) return;
@@ -55,7 +55,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
         begun = begun.subarray(writeSync(fd, begun));
       } catch {
         failed += 1;
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
       }
     }
   });
@@ -67,9 +67,9 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
       }
       waiting += line;
       if (state !== 'idle') return;
-      // Lines of one turn of the event loop become one write, and stay in order at the end of the process.
-      state = 'retrying';
-      setImmediate(writeOn);
+      // A write is work for another thread, and costs more than a line: collect some. The end of the process writes the rest.
+      state = 'pausing';
+      setTimeout(writeOn, PAUSE_MS).unref();
     },
   };
 }

@@ -3,7 +3,7 @@ import { eventLine } from './events.js';
 import { button, buttons, element, notify, part, show, table } from './page.js';
 import { showOrder } from './order.js';
 import type { Session } from './session.js';
-import { following } from './states.js';
+import { centerState, stateDiagram } from './states.js';
 
 type Encounter = components['schemas']['Encounter'];
 type Simulation = components['schemas']['SimulateEncounterRequest'];
@@ -46,27 +46,17 @@ export async function showEncounter(session: Session): Promise<void> {
     await session.refresh();
   };
   title.textContent = `${encounter.gfe_no}: ${encounter.status}`;
+  const diagram = stateDiagram(encounter.status);
   show(
     'encounter',
-    states(encounter),
+    diagram,
     buttons(...ACTIONS.map(([text, body]) => button(text, simulate(text, body)))),
     items(encounter),
     ...(order ? [showOrder(session, order)] : []),
     element('h3', {}, 'Timeline'),
     element('ol', { class: 'timeline' }, ...events.map((event) => eventLine(event, session))),
   );
-}
-
-/** All states in the order of the flow: the present one, those that it has passed, and with an arrow those that can follow. */
-function states({ status, claimedAt }: Encounter): HTMLElement {
-  const chips = Object.keys(following).map((state) => {
-    const isPresent = state === status;
-    const isPassed = state === 'pending_review' || (state === 'in_review' && claimedAt !== null);
-    const isNext = following[status]?.some((next) => next === state);
-    const look = isNext ? 'next' : isPassed && 'passed';
-    return element('li', { 'aria-current': isPresent && 'step', class: look }, isNext ? `→ ${state}` : state);
-  });
-  return element('ol', { class: 'states', 'aria-label': 'States; those with an arrow can follow' }, ...chips);
+  centerState(diagram);
 }
 
 const items = ({ gfe_data }: Encounter): HTMLElement =>

@@ -1,14 +1,36 @@
 import type { components } from '../../generated/client/contract.js';
+import { element } from './page.js';
 
 type State = components['schemas']['Encounter']['status'];
 
-/** The states that can follow each state of an encounter (R-38). */
-export const following: Readonly<Record<string, readonly State[]>> = {
-  pending_review: ['in_review', 'completed', 'cancelled', 'expired'],
-  in_review: ['pending_review', 'awaiting_information', 'completed', 'denied', 'cancelled'],
-  awaiting_information: ['pending_review', 'cancelled', 'expired'],
-  completed: [],
-  denied: [],
-  cancelled: [],
-  expired: [],
-};
+/** The guide's diagram of an encounter's states, which the build renders as SVG. */
+declare const STATES_DIAGRAM: string;
+
+/** The states with their transitions as arrows. The present state is lit; the transitions that can follow are marked. */
+export function stateDiagram(status: State): HTMLElement {
+  const svg = new DOMParser().parseFromString(STATES_DIAGRAM, 'image/svg+xml').documentElement;
+  const mark = (selector: string, look: string): Element[] => {
+    const marked = [...svg.querySelectorAll(selector)];
+    for (const each of marked) each.classList.add(look);
+    return marked;
+  };
+  mark(`[data-id="${status}"]`, 'present');
+  const following = mark(`.edge[data-from="${status}"]`, 'next').map((edge) => {
+    mark(`[data-id="${edge.getAttribute('data-to')}"]`, 'next');
+    return `${edge.getAttribute('data-to')} (${edge.getAttribute('data-label')})`;
+  });
+  mark(`.edge-label[data-from="${status}"]`, 'next');
+  svg.setAttribute('role', 'img');
+  svg.setAttribute(
+    'aria-label',
+    `State: ${status}. ${following.length > 0 ? `Next: ${following.join(', ')}.` : 'Final.'}`,
+  );
+  return element('div', { class: 'states', tabindex: '0' }, svg);
+}
+
+/** Scrolls the diagram, not the page, to the present state. */
+export function centerState(diagram: HTMLElement): void {
+  const present = diagram.querySelector('.present')?.getBoundingClientRect();
+  const { left, width } = diagram.getBoundingClientRect();
+  if (present) diagram.scrollLeft += present.left + present.width / 2 - (left + width / 2);
+}

@@ -40,24 +40,9 @@ const isRead = ({ operation }: { readonly operation: ContractOperation }): boole
 const isSuccess = (status: number): boolean => status < 300;
 const titleOf = ({ title }: { title: string }): string => title;
 
-describe('an example of a request', () => {
-  const requests = exampleRequests(operations);
-
-  it(
-    'succeeds',
-    () =>
-      everyCase(readsFirst(requests, isRead), titleOf, async (request) => {
-        if (!isRead(request)) await resetCast(harness, partner);
-        const { status, text } = await request.send(harness, partner);
-        expect({ status, text }).toMatchObject({ status: request.operation.statuses.find(isSuccess) });
-      }),
-    120_000,
-  );
-
-  it('exists for every operation with a body', () => {
-    const shown = new Set(requests.map(({ operation }) => operation));
-    expect(operations.filter((operation) => operation.requestBody && !shown.has(operation))).toEqual([]);
-  });
+it('every operation with a body has an example of its request', () => {
+  const shown = new Set(exampleRequests(operations).map(({ operation }) => operation));
+  expect(operations.filter((operation) => operation.requestBody && !shown.has(operation))).toEqual([]);
 });
 
 const none = {

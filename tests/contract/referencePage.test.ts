@@ -23,6 +23,7 @@ const sections = {
   examination: 'section/webhooks/examine-your-receiver',
   hold: 'section/the-life-of-an-encounter/how-long-an-approval-holds',
   idempotency: 'section/errors/idempotency_key_required',
+  'If-Match': 'section/retries/concurrent-changes:-if-match',
   instalments: 'section/orders-and-payments',
   mock: 'section/the-mock',
   pagination: 'section/paging',
@@ -33,11 +34,13 @@ const sections = {
   'refresh token': 'section/access-tokens',
   refund: 'orders/refundpayment',
   retries: 'section/retries',
+  retry: 'section/retries/how-to-retry-a-request',
   'sandbox clock': 'sandbox/setclock',
   simulate: 'sandbox/simulateencounter',
   'time zone': 'section/time-and-schedule',
   'upload document': 'documents/uploadpatientdocument',
   versions: 'section/versions',
+  'webhook signature': 'section/webhooks/a-receiver-that-verifies-the-webhook-signature',
   workbench: 'section/the-sandbox',
 };
 

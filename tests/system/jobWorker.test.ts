@@ -7,6 +7,7 @@ import { openServiceDatabase } from '../../src/runtime/serviceDatabase.js';
 import { jobs } from '../../src/jobs/index.js';
 import { rowsOf } from '../support/migrations.js';
 import { adminUrl, createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { startProxy } from '../support/proxy.js';
 
 let database: TestDatabase;
 let sql: Client;
@@ -31,13 +32,15 @@ afterAll(async () => {
 /** February 31: a job runs only when a test queues it. */
 const never = '0 0 31 2 *';
 
-async function start(name: string, run: ScheduledJob['run'], count = 1): Promise<JobWorker[]> {
+async function start(
+  name: string,
+  run: ScheduledJob['run'],
+  { count = 1, url = database.serviceUrl }: { count?: number; url?: string | undefined } = {},
+): Promise<JobWorker[]> {
   logged = [];
   const log: Logger = pino({ base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const job = { name, cron: never, run };
-  const started = await Promise.all(
-    Array.from({ length: count }, () => startJobWorker({ url: database.serviceUrl, jobs: [job], log })),
-  );
+  const started = await Promise.all(Array.from({ length: count }, () => startJobWorker({ url, jobs: [job], log })));
   workers.push(...started);
   return started;
 }
@@ -80,16 +83,20 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
 }
 
 /** Starts a worker and a run of a job, which waits until `proceed.open()`. */
-async function startHeld(name: string) {
+async function startHeld(name: string, url?: string) {
   const [entered, signalled, proceed] = [gate(), gate(), gate()];
   const runs = { begun: 0, ended: 0 };
-  const [worker] = await start(name, async (signal) => {
-    signal.addEventListener('abort', signalled.open);
-    runs.begun += 1;
-    entered.open();
-    await proceed.opened;
-    runs.ended += 1;
-  });
+  const [worker] = await start(
+    name,
+    async (signal) => {
+      signal.addEventListener('abort', signalled.open);
+      runs.begun += 1;
+      entered.open();
+      await proceed.opened;
+      runs.ended += 1;
+    },
+    { url },
+  );
   await ask(name);
   await entered.opened;
   return { worker, signalled, proceed, runs };
@@ -98,7 +105,7 @@ async function startHeld(name: string) {
 describe('a job worker', () => {
   it('takes each run once when three workers share the queue', async () => {
     let runs = 0;
-    await start('count', async () => void (runs += 1), 3);
+    await start('count', async () => void (runs += 1), { count: 3 });
     for (let run = 0; run < 20; run += 1) await ask('count');
     await done();
     expect(runs).toBe(20);
@@ -188,11 +195,23 @@ describe('stopping a job worker', () => {
     expect(logged).toEqual([]);
   });
 
-  it('hands back a job that does not end in time', async () => {
-    const { worker, proceed } = await startHeld('endless');
-    await worker?.stop(100);
-    expect(await waiting()).toMatchObject([{ attempts: 1, locked_by: null }]);
+  it('hands back the jobs that do not end in time, though the engine was fetching another', async () => {
+    const proxy = await startProxy(database.serviceUrl);
+    const { worker, proceed } = await startHeld('endless', proxy.url);
+    const fetching = gate();
+    proxy.watch((chunk, from) => {
+      if (from === 'client' && chunk.includes('get_job')) fetching.open();
+      return null;
+    });
+    // The fetch reaches PostgreSQL when the time of its jobs is over.
+    proxy.slow(200);
+    await ask('endless');
+    await fetching.opened;
+    proxy.slow(0);
+    await worker?.stop(50);
     proceed.open();
+    await proxy.close();
+    expect(await waiting()).toMatchObject([{ locked_by: null }, { locked_by: null }]);
   });
 });
 

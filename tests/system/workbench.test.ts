@@ -46,9 +46,12 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#encounter-title', 'pending_review');
     await shows('#events', 'encounter.created');
     await click('Claim');
-    await shows('.states [aria-current]', 'in_review');
+    await shows('.states .present', 'in_review');
+    expect(await page.$eval('.states svg', (diagram) => diagram.getAttribute('aria-label'))).toMatch(
+      /^State: in_review\. Next: pending_review \(release, lapse\), .*completed \(approve\), .*\.$/,
+    );
     await click('Approve all');
-    await shows('.states [aria-current]', 'completed');
+    await shows('.states .present', 'completed');
     await shows('.timeline', 'encounter.completed');
     await shows('#events', 'order.created');
     await click('Pay ');

@@ -9,7 +9,6 @@ import {
 } from '../../src/domain/encounters/states.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { Problem } from '../../src/problem.js';
-import { following } from '../../src/workbench/states.js';
 
 const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
@@ -119,13 +118,4 @@ describe('a deadline', () => {
   it.each(final)('has no effect on an encounter that is %s', (status) => {
     expect(dueEvent({ status, leaseExpiresAt: null, expiresAt: before }, time)).toBeNull();
   });
-});
-
-it('the workbench shows the states that can follow each state', () => {
-  const others = (from: EncounterState): EncounterState[] => {
-    const reached = Object.values<{ to: EncounterState }>(encounterTransitions[from]).map(({ to }) => to);
-    return states.filter((state) => state !== from && reached.includes(state));
-  };
-  const shown = states.map((from) => [from, states.filter((state) => following[from]?.includes(state))]);
-  expect(shown).toEqual(states.map((from) => [from, others(from)]));
 });

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
-import type { Pool } from 'pg';
+import type { ClientConfig, Pool } from 'pg';
 import type { Logger } from 'pino';
 import { endsWithin } from '../endsWithin.js';
 import { sqlState } from '../database/databaseErrors.js';
 import { openPool } from '../database/openPool.js';
+import { withClient } from '../database/withClient.js';
 import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 
@@ -98,30 +99,35 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
     const stopped = runner.stop().catch(() => undefined);
     if (!(await endsWithin(limit, Promise.allSettled(running)))) {
       log.warn({ jobs: running.size }, 'jobs were interrupted and will run again');
-      const handedBack = handBack(pool, owners).catch(() => undefined);
+      // A fetch on its way would lock a job again, so the engine's connections end first.
+      await endsWithin(GRACE_MS, pool.end());
+      const handedBack = withClient(connection(url), (client) => handBack(client, owners)).catch(() => undefined);
       await endsWithin(GRACE_MS, handedBack);
-    } else await endsWithin(GRACE_MS, Promise.all([stopped, kept]));
-    await endsWithin(GRACE_MS, pool.end());
+    } else {
+      await endsWithin(GRACE_MS, Promise.all([stopped, kept]));
+      await endsWithin(GRACE_MS, pool.end());
+    }
   };
   let ended: Promise<void> | undefined;
   return { stop: (limit) => (ended ??= stop(limit)) };
 }
 
 /** Otherwise graphile-worker keeps abandoned jobs locked for four hours. */
-async function handBack(pool: Pool, owners: ReadonlySet<string>): Promise<void> {
-  await pool.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
+async function handBack(database: Pick<Pool, 'query'>, owners: ReadonlySet<string>): Promise<void> {
+  await database.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
 }
 
+const connection = (url: string): ClientConfig => ({
+  connectionString: url,
+  application_name: 'clinical-encounter-jobs',
+  connectionTimeoutMillis: 5_000,
+  query_timeout: 30_000,
+  keepAlive: true,
+});
+
 function openJobPool(url: string): Pool {
-  const pool = openPool({
-    connectionString: url,
-    application_name: 'clinical-encounter-jobs',
-    // One connection listens for new runs, one writes the schedule.
-    max: CONCURRENCY + 2,
-    connectionTimeoutMillis: 5_000,
-    query_timeout: 30_000,
-    keepAlive: true,
-  });
+  // One connection listens for new runs, one writes the schedule.
+  const pool = openPool({ ...connection(url), max: CONCURRENCY + 2 });
   metrics?.watchPool('jobs', pool);
   return pool;
 }

@@ -114,17 +114,19 @@ const timeOf = ({ decidedAt, requestedAt }: Fact): number => (decidedAt ?? reque
 const latestFirst = (one: Fact, other: Fact): number =>
   timeOf(other) - timeOf(one) || other.encounterNo - one.encounterNo;
 
-/** A fact as it was known at that time: nothing before its request, and after it ended without a review. */
+const undecided = { status: 'pending_review', decidedAt: null, validUntil: null, declinedTreatmentIds: [] } as const;
+
+/** Changes a fact to its state as known at that time: nothing before its request, and after it ended without a review. */
 function asKnown(fact: Fact, knownAt: Date): Fact[] {
   const { requestedAt, decidedAt, closedAt, status, validUntil } = fact;
   if (requestedAt > knownAt || (closedAt !== null && closedAt <= knownAt)) return [];
   if (decidedAt === null || decidedAt > knownAt) {
-    return [{ ...fact, status: 'pending_review', decidedAt: null, validUntil: null, declinedTreatmentIds: [] }];
+    return [Object.assign(fact, undecided)];
   }
   const isEnded = status === 'revoked' || status === 'superseded';
   // A revocation and a denial replace the end; before, the approval had the one of its rule.
   if (isEnded && validUntil !== null && validUntil > knownAt) {
-    return [{ ...fact, status: 'approved', validUntil: approvalEnd(fact, decidedAt) }];
+    return [Object.assign(fact, { status: 'approved' as const, validUntil: approvalEnd(fact, decidedAt) })];
   }
   return [fact];
 }
@@ -182,15 +184,15 @@ async function load(
   return row;
 }
 
-function factOf({ validUntil, decidedAt, requestedAt, closedAt, ...fact }: JsonOf<Fact>): Fact {
+/** Changes the row, because copies of hundreds would dominate the cost of a request. */
+function factOf(row: JsonOf<Fact>): Fact {
   const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
-  return {
-    ...fact,
-    validUntil: dateOf(validUntil),
-    decidedAt: dateOf(decidedAt),
-    closedAt: dateOf(closedAt),
-    requestedAt: new Date(requestedAt),
-  };
+  return Object.assign(row, {
+    validUntil: dateOf(row.validUntil),
+    decidedAt: dateOf(row.decidedAt),
+    closedAt: dateOf(row.closedAt),
+    requestedAt: new Date(row.requestedAt),
+  });
 }
 
 function missing(

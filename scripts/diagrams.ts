@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { renderMermaidSVG } from 'beautiful-mermaid';
+
+/** A Mermaid diagram in Markdown, with its source as the group. */
+export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
+
+/** Renders a diagram as SVG. Pages block the remote font that the SVG would import. */
+export const svgOf = (diagram: string, colors: object = {}): string =>
+  renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors })
+    .replaceAll(/^ *@import .*$/gm, '')
+    .replaceAll(/\s+/g, ' ');
+
+/** The guide's diagram of an encounter's states, without styles: the page that shows it has its own. */
+export async function statesDiagram(): Promise<string> {
+  const guide = await readFile(join(import.meta.dirname, '../openapi/info.md'), 'utf8');
+  const { value: [, diagram] = [] } = guide
+    .slice(guide.indexOf('\n# The life of an encounter\n'))
+    .matchAll(MERMAID)
+    .next();
+  if (!diagram) throw new Error('The guide has no diagram of the life of an encounter.');
+  return svgOf(diagram)
+    .replace(/<style>.*<\/style>/, '')
+    .replaceAll(/ style="[^"]*"/g, '');
+}
