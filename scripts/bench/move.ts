@@ -2,7 +2,7 @@
  * `make bench-move`: moves a tenant of MOVE_ROWS encounters (default 100,000) to another cell while three callers change it
  * and another tenant of the source sends 20 requests per second, and prints the latencies of that tenant before, during and
  * after the move, how long the moved tenant had no cell, and how many acknowledged records are missing. The source cell
- * has one core, and the target and the callers have another one.
+ * has one core and the disk; the target and the callers have another core, and the target's files are in memory.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -31,9 +31,9 @@ const [PER_SECOND, WRITERS, WARM_UP_MS, CALM_MS] = [20, 3, 15_000, 30_000];
 /** Processes that start from now on get this core. */
 const useCore = (core: number) => execFileSync('taskset', ['-pc', String(core), String(process.pid)]);
 
-async function startCell(name: string) {
+async function startCell(name: string, parent?: string) {
   const settings = { wal_level: 'logical', max_wal_size: '4GB' };
-  const { dataDir, remove } = await temporaryDataDir();
+  const { dataDir, remove } = await temporaryDataDir(parent);
   const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined, settings });
   await migrateDatabase({ ownerUrl: database.url, url: database.url });
   const server = await startMeasured('generated/build/src/main.js', await startFlags(), {
@@ -47,7 +47,7 @@ const folder = await temporaryDataDir();
 useCore(0);
 const a = await startCell('a');
 useCore(1);
-const b = await startCell('b');
+const b = await startCell('b', '/dev/shm');
 
 const domain = systemContext(a.db);
 // The factories use nothing else of a harness.
