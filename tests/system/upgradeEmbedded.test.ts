@@ -88,7 +88,7 @@ async function contentOf(url: string) {
   it('are refused at the start by a build with another major version, which names the command', async () => {
     const { code, stderr } = await runProgram(environment(), 'tenant', 'list');
     expect(code).toBe(1);
-    expect(stderr).toMatch(`DATA_DIR ${dataDir} has data of PostgreSQL ${OLD}, and this build has PostgreSQL `);
+    expect(stderr).toMatch(`DATA_DIR ${dataDir} contains data of PostgreSQL ${OLD}, but this build has PostgreSQL `);
     expect(stderr).toContain('Run "ces upgrade-embedded"');
   });
 
