@@ -15,7 +15,7 @@ export function separated(built: string): { readonly html: string; readonly scri
     html: `${withHashes(before)}${modules.join('')}${after}`,
     scripts: {
       // The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
-      'redoc.js': withSectionsInSearch(redoc).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
+      'redoc.js': changed(redoc).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
       'contract.js': `import { hydrate } from './redoc.js';\n${contract}\n`,
     },
   };
@@ -25,15 +25,18 @@ export function separated(built: string): { readonly html: string; readonly scri
 const withHashes = (rendered: string): string =>
   rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|workbench"))/g, '$1#');
 
-/** Redoc's search knows the whole guide as one page. These changes of its script make each section one. */
-const SECTIONS_IN_SEARCH = {
+/** Changes of Redoc's script. */
+const CHANGES = {
+  // Its search knows the whole guide as one page: make each section one.
   'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
   'addItem(e,t=[]){':
     'addItem(e,t=[]){e.ast&&this.#e.push({id:e.link,url:e.link,title:e.label,text:this.#i(e.ast.slice(1)),path:t});',
+  // Colors of nested names, which are too pale to read: without them they have those of the theme.
+  '[`#9D00FF`,`#615CEA`,`#147DF5`,`#08BFCC`,`#08CC7A`,`#81CC08`,`#E5BE00`,`#FF8700`,`#FF00B8`]': '[]',
 };
 
-const withSectionsInSearch = (script: string): string =>
-  Object.entries(SECTIONS_IN_SEARCH).reduce((text, [from, to]) => {
+const changed = (script: string): string =>
+  Object.entries(CHANGES).reduce((text, [from, to]) => {
     if (text.split(from).length !== 2)
       throw new Error(`Redoc's script does not have ${from} once: adapt scripts/redoc.ts.`);
     return text.replace(from, to);

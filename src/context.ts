@@ -133,6 +133,10 @@ export interface PublicContext extends Services {
   readonly authorization: string | undefined;
   /** The cells that have passed the request on (D-324). */
   readonly cellsAsked?: string | undefined;
+  /** The address that limits count and the audit has; null if the caller has hung up. */
+  readonly callerAddress: () => string | null;
+  /** A signal that is aborted when the caller hangs up. */
+  readonly untilGone: () => AbortSignal;
 }
 
 /** The context of a secured operation. `now` is the tenant's time, which a sandbox can move. */

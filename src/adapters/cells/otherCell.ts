@@ -2,26 +2,32 @@
 const TIMEOUT_MS = 4_000;
 /** Names the cells that have been asked, so that a request goes through no cell twice. */
 export const ASKED_HEADER = 'x-cells-asked';
+/** The address of the original caller, signed (D-336). */
+export const ADDRESS_HEADER = 'x-cells-address';
 
 interface TokenRequest {
   readonly body: unknown;
   readonly authorization: string | undefined;
   readonly asked: readonly string[];
+  readonly address: string;
+  /** Aborted when the caller hangs up. */
+  readonly signal: AbortSignal;
 }
 
 /** Sends a token request to another cell. @returns null if it does not answer, or is not available */
-export const requestToken = async (url: string, { body, authorization, asked }: TokenRequest) => {
+export const requestToken = async (url: string, { body, authorization, asked, address, signal }: TokenRequest) => {
   try {
     const response = await fetch(`${url}/oauth/token`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         [ASKED_HEADER]: asked.join(','),
+        [ADDRESS_HEADER]: address,
         ...(authorization !== undefined && { authorization }),
       },
       body: JSON.stringify(body),
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     if (response.status >= 500) return null;
     return { status: response.status, body: await response.json() };

@@ -8,8 +8,8 @@ export interface TenantTable {
   readonly key: string;
   /** Those that are not generated. */
   readonly columns: string;
-  /** Estimate. */
-  readonly rows: number;
+  /** The same columns with enumerations as text, because their hashes differ from database to database. */
+  readonly values: string;
 }
 
 /** The audit is a chain over all tenants, and the directory is that of one cell. */
@@ -18,12 +18,16 @@ const OTHERS = ['audit_event', 'tenant_cell'];
 /** All tables with rows of tenants; each refers only to earlier ones, except by keys that are checked at the commit. */
 export async function tenantTables(client: Client): Promise<TenantTable[]> {
   const { rows } = await client.query<TenantTable & { needs: string[] }>(
-    `SELECT quote_ident(relname) AS name, reltuples AS rows, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key,
-       (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attname) FROM pg_attribute
-         WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS columns,
+    `SELECT quote_ident(relname) AS name, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key, columns, values,
        ARRAY(SELECT DISTINCT confrelid::regclass::text FROM pg_constraint
          WHERE contype = 'f' AND NOT condeferred AND conrelid = pg_class.oid AND confrelid <> conrelid) AS needs
-     FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL ($1)
+     FROM pg_class, LATERAL (SELECT string_agg(name, ', ' ORDER BY name) AS columns,
+         string_agg(name || CASE WHEN typtype = 'e' THEN '::text' WHEN typelem IN (SELECT enumtypid FROM pg_enum) THEN '::text[]' ELSE '' END,
+           ', ' ORDER BY name) AS values
+       FROM (SELECT quote_ident(attname) AS name, atttypid FROM pg_attribute
+         WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '') AS attribute
+       JOIN pg_type ON pg_type.oid = atttypid) AS lists
+     WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> ALL ($1)
        AND (relname = 'tenant' OR EXISTS (SELECT FROM pg_attribute
          WHERE attrelid = pg_class.oid AND attname = 'tenant_id' AND NOT attisdropped)) ORDER BY relname`,
     [OTHERS],
@@ -62,26 +66,22 @@ export async function tableWithRows(client: Client, tables: readonly TenantTable
   return undefined;
 }
 
-/** Connections that compute digests at the same time. */
-const CONNECTIONS = 4;
-/** Settings on which the text of a value depends. */
-const TEXT = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET IntervalStyle = 'postgres'; SET bytea_output = 'hex'; SET extra_float_digits = 1`;
-
-/** By table, the number of rows of a tenant and the sum of their 64-bit hashes. */
+/**
+ * By table, the number of rows of a tenant and the sum of their 64-bit hashes. It uses one core: with more, other tenants
+ * of the cell would wait.
+ */
 export async function tenantDigests(url: string, tables: readonly TenantTable[], tenantId: string) {
   const digests = new Map<string, string>();
-  const waiting = tables.toSorted((one, other) => one.rows - other.rows);
-  const work = async (client: Client): Promise<void> => {
-    await client.query(TEXT);
-    for (let table = waiting.pop(); table; table = waiting.pop()) {
+  await withClient({ connectionString: url }, async (client) => {
+    await client.query('SET max_parallel_workers_per_gather = 0');
+    for (const table of tables) {
       const { rows } = await client.query<{ digest: string }>(
-        `SELECT concat(count(*), ' ', sum(hashtextextended(ROW(${table.columns})::text, 0))) AS digest
+        `SELECT concat(count(*), ' ', sum(hash_record_extended(ROW(${table.values}), 0))) AS digest
          FROM ${table.name} WHERE ${ofTenant(table, tenantId)}`,
       );
       digests.set(table.name, rows[0]?.digest ?? '');
     }
-  };
-  await Promise.all(Array.from({ length: CONNECTIONS }, () => withClient({ connectionString: url }, work)));
+  });
   return digests;
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
@@ -26,9 +27,15 @@ export interface Tokens {
   sign(kind: TokenKind, claims: TokenClaims): Promise<string>;
   /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4); never throws for an invalid token. */
   verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
+  /** Tells another cell from which address a request came: all cells have the keys, and no caller has them (D-336). */
+  signAddress(address: string, now: Date): Promise<string>;
+  /** @returns the address, or null unless a cell has signed it within the last minute */
+  verifyAddress(token: string, now: Date): Promise<string | null>;
 }
 
 const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const;
+const ADDRESS_TYPE = 'address+jwt';
+const ADDRESS_SECONDS = 60;
 /** Tolerated clock difference in seconds. */
 const LEEWAY = 30;
 
@@ -36,30 +43,44 @@ const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'acces
 
 /** @param issuer the service's public address; a function, because a free port is known only after listening */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
+  const sign = async (typ: string, payload: object): Promise<string> => {
+    const [{ kid: keyid, privateKey }] = await keys.current();
+    return jwt.sign(payload, privateKey, { algorithm: 'ES256', keyid, header: { alg: 'ES256', typ } });
+  };
+  const verify = async (typ: string, token: string, now: Date, expected: jwt.VerifyOptions): Promise<unknown> => {
+    const header = headerOf(token);
+    // Compare exactly: this service is the only issuer, and foreign headers may hold other values than text.
+    if (header?.typ !== typ) return 'invalid';
+    const key = (await keys.current()).find(({ kid }) => kid === header.kid);
+    if (!key) return 'invalid';
+    const clock = { clockTimestamp: secondsOf(now), clockTolerance: LEEWAY };
+    try {
+      return jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
+    } catch (error) {
+      return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
+    }
+  };
   return {
-    async sign(kind, claims) {
-      const [key] = await keys.current();
+    sign(kind, claims) {
       const own = { iss: issuer(), aud: audienceOf(kind, issuer()), sub: claims.client_id, jti: newId() };
-      const header = { alg: 'ES256', typ: headerTypes[kind] } as const;
-      return jwt.sign({ ...own, ...claims }, key.privateKey, { algorithm: 'ES256', keyid: key.kid, header });
+      return sign(headerTypes[kind], { ...own, ...claims });
     },
     async verify(kind, token, now) {
-      const header = headerOf(token);
-      // Compare exactly: this service is the only issuer, and foreign headers may hold other values than text.
-      if (header?.typ !== headerTypes[kind]) return 'invalid';
-      const key = (await keys.current()).find(({ kid }) => kid === header.kid);
-      if (!key) return 'invalid';
       const expected = { issuer: issuer(), audience: audienceOf(kind, issuer()) };
-      const clock = { clockTimestamp: Math.floor(now.getTime() / 1000), clockTolerance: LEEWAY };
-      try {
-        const payload = jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
-        return isClaims(payload) ? payload : 'invalid';
-      } catch (error) {
-        return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
-      }
+      const payload = await verify(headerTypes[kind], token, now, expected);
+      if (payload === 'expired') return payload;
+      return isClaims(payload) ? payload : 'invalid';
+    },
+    signAddress: (address, now) => sign(ADDRESS_TYPE, { address, iat: secondsOf(now) }),
+    async verifyAddress(token, now) {
+      const payload = await verify(ADDRESS_TYPE, token, now, { maxAge: ADDRESS_SECONDS });
+      const { address } = Object(payload) as { readonly address?: unknown };
+      return typeof address === 'string' && isIP(address) ? address : null;
     },
   };
 }
+
+const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000);
 
 function headerOf(token: string): jwt.JwtHeader | undefined {
   try {

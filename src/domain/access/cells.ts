@@ -43,7 +43,17 @@ const NEW_TOKEN = 'The token was issued for another location of your data; obtai
  * client. @throws OAuthProblem of the cell that has it; Problem dependency_unavailable if a cell does not answer
  */
 export async function tokensOfOtherCells(
-  { db, config: { cell }, requestToken, authorization, cellsAsked }: PublicContext,
+  {
+    db,
+    config: { cell },
+    requestToken,
+    tokens,
+    now,
+    authorization,
+    cellsAsked,
+    callerAddress,
+    untilGone,
+  }: PublicContext,
   request: Bodies['TokenRequest'],
 ): Promise<Schemas['TokenResponse'] | null> {
   const asked = [...(cellsAsked?.split(',') ?? []), cell ?? ''];
@@ -51,7 +61,9 @@ export async function tokensOfOtherCells(
     SELECT name, url FROM cell WHERE NOT is_own AND name <> ALL (${asked}) ORDER BY name`;
   // None asks a cell that this one asks.
   const names = [...asked, ...others.map(({ name }) => name)];
-  const answers = others.map(({ url }) => requestToken(url, { body: request, authorization, asked: names }));
+  const address = await tokens.signAddress(callerAddress() ?? '', now());
+  const passedOn = { body: request, authorization, asked: names, address, signal: untilGone() };
+  const answers = others.map(({ url }) => requestToken(url, passedOn));
   let isSilent = false;
   for (const answer of await Promise.all(answers)) {
     if (answer?.status === 200) return answer.body as Schemas['TokenResponse'];

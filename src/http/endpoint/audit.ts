@@ -2,8 +2,7 @@ import type { Operation } from 'openapi-backend';
 import type { AuditRow, RequestAudit, Services } from '../../context.js';
 import { emptyRow } from '../../domain/audit/recorder.js';
 import { UUID } from '../../domain/transactions/uuid.js';
-import { callerAddress } from '../listener/callerAddress.js';
-import type { Request, Route } from './route.js';
+import { addressOf, type Locals, type Request, type Route } from './route.js';
 
 /** The validated parts of a request: the audit records nothing else from it. */
 export interface ValidatedRequest {
@@ -60,7 +59,7 @@ export function requestAudit(
   { operationId, audit: rule }: Route & { readonly audit: AuditRule | null },
   { now, config }: Pick<Services, 'now' | 'config'>,
   req: Request,
-  requestId: string,
+  locals: Locals,
 ): RequestAudit & { readonly request: ValidatedRequest } {
   const request: ValidatedRequest = { path: {}, query: {}, body: undefined };
   return {
@@ -83,8 +82,8 @@ export function requestAudit(
         patientId: rule?.patientOf(parts) ?? this.patientId,
         status,
         code,
-        requestId,
-        ip: callerAddress(req, config.trustedProxies),
+        requestId: locals.requestId,
+        ip: addressOf(req, locals, config),
         outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
         reviewerRef: rule?.reviewerOf(parts) ?? null,
       };

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ASKED_HEADER } from '../../adapters/cells/otherCell.js';
+import { ADDRESS_HEADER, ASKED_HEADER } from '../../adapters/cells/otherCell.js';
 import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
 import type { LimitName } from '../../adapters/limits/limits.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
 import { readBody } from './body.js';
-import { callerAddress } from '../listener/callerAddress.js';
 import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
@@ -13,7 +12,7 @@ import { buildMatcher, type Match } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
 import { requestAudit, rowsOf, type ValidatedRequest } from './audit.js';
-import { hasGone, type Locals, type Request, type Response } from './route.js';
+import { addressOf, hasGone, type Request, type Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openTenantLimiter, unreadResponses } from './tenantLimiter.js';
@@ -113,12 +112,16 @@ export function createBackend(
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     locals.route = endpoint;
-    const audit = requestAudit(endpoint, services, req, locals.requestId);
+    const audit = requestAudit(endpoint, services, req, locals);
     const record = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
       const isPending = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
       if (isPending) await Promise.all(rowsOf(audit, response).map((row) => services.auditLog.record(row)));
     };
-    const context = publicContext(services, req, locals, audit);
+    const stated = req.headers[ADDRESS_HEADER];
+    if (stated !== undefined && endpoint.limit === 'token') {
+      locals.statedAddress = await services.tokens.verifyAddress(String(stated), services.now());
+    }
+    const context = publicContext(services, req, res, audit);
     const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {
       const failure = failureOf(endpoint.operationId, error);
       const recording = record(failure);
@@ -139,12 +142,19 @@ export function createBackend(
   return { match: buildMatcher(endpoints), headers: common, answer };
 }
 
-function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
-  const { requestId } = locals;
+function publicContext(services: Services, req: Request, res: Response, audit: RequestAudit): PublicContext {
+  const { locals } = res;
   const { authorization, [ASKED_HEADER]: asked } = req.headers;
   const cellsAsked = asked === undefined ? undefined : String(asked);
-  const requestLimits = limitsOf(services.limits, locals, () => callerAddress(req, services.config.trustedProxies));
-  return { ...services, requestId, authorization, cellsAsked, audit, requestLimits };
+  const callerAddress = (): string | null => addressOf(req, locals, services.config);
+  const requestLimits = limitsOf(services.limits, locals, callerAddress);
+  const untilGone = (): AbortSignal => {
+    const controller = new AbortController();
+    res.once('close', () => controller.abort());
+    return controller.signal;
+  };
+  const ofRequest = { requestId: locals.requestId, authorization, cellsAsked, callerAddress, untilGone };
+  return { ...services, ...ofRequest, audit, requestLimits };
 }
 
 /** @throws Problem rate_limited */

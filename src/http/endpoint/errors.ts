@@ -4,9 +4,8 @@ import type { Services } from '../../context.js';
 import type { OperationId } from '../../contract.js';
 import { describeCauses } from '../../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../../problem.js';
-import { callerAddress } from '../listener/callerAddress.js';
 import { limitHeaders } from './limits.js';
-import { logIdsOf, type Locals } from './route.js';
+import { addressOf, logIdsOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds; the `Retry-After` of every 503. */
@@ -25,7 +24,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     }
     if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
       const { clientId } = problem;
-      log.warn({ ...logIdsOf(res), clientId, address: callerAddress(req, config.trustedProxies) }, 'login failed');
+      log.warn({ ...logIdsOf(res), clientId, address: addressOf(req, res.locals as Locals, config) }, 'login failed');
     }
     if (res.headersSent) return void res.destroy();
     res.set(limitHeaders(res.locals as Locals));

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Usage } from '../../adapters/limits/limits.js';
-import type { Caller } from '../../context.js';
+import type { Caller, Services } from '../../context.js';
 import type { OperationId } from '../../contract.js';
 import type { Problem } from '../../problem.js';
+import { callerAddress } from '../listener/callerAddress.js';
 
 /** The operation that a request matched, with its path template: the path could hold health data. */
 export interface Route {
@@ -24,6 +25,8 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
+  /** The caller's address, which a cell has stated that passed the request on (D-336). */
+  statedAddress?: string | null;
   /** The use of the limit that the request counted against last. */
   usage?: Usage;
   /** The code of the problem response. */
@@ -36,6 +39,13 @@ export interface Locals {
 
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
+
+/** The address of a caller, also through another cell. */
+export const addressOf = (
+  req: Request,
+  { statedAddress }: Locals,
+  { trustedProxies }: Services['config'],
+): string | null => statedAddress ?? callerAddress(req, trustedProxies);
 
 /** Whether the caller has hung up. A FIN counts, because Node then ends the connection, too. */
 export const hasGone = ({ socket }: Request): boolean => !socket.writable;
