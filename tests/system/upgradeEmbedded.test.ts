@@ -128,7 +128,7 @@ async function contentOf(url: string) {
 
   it('are complete on repetition after a kill between the two renames', async () => {
     await rename(dataOf('data'), dataOf('data.new'));
-    expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('has an interrupted upgrade');
+    expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('contains an interrupted upgrade');
     expect(await runJson(environment(), ...UPGRADE)).toMatchObject({ from: null, kept: null });
   });
 
