@@ -64,7 +64,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
     const newEvents = new EventEmitter();
-    // The first process sends the webhooks, also of events that its workers record.
+    // The primary process sends all webhooks, including those for events that workers record.
     const wakeDeliveries = (): void => {
       if (cluster.isPrimary) newEvents.emit(NEW_EVENTS);
       else process.send?.(NEW_EVENTS, undefined, undefined, () => undefined);

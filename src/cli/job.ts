@@ -17,7 +17,7 @@ export function addJobCommands(program: Command, terminal: CliIo): void {
   const retrying = 'run a waiting or failed job now; a server must be running';
   addCommand(job, 'retry <job>', retrying, ['purge-events']).action(async (name, { json }) => {
     await withDatabase(terminal, async ({ db }) => {
-      if (!(await retryJob(db, name))) throw new Error(`No ${name} waits or has failed: see "job list".`);
+      if (!(await retryJob(db, name))) throw new Error(`No job ${name} is waiting or has failed. See "job list".`);
     });
     print(terminal, json, { job: name }, `${name} is due.`);
   });

@@ -59,7 +59,8 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     .action(async (id, { tenant, to, json }) => {
       const store = await openStore(terminal);
       await mkdir(to, { mode: 0o700 }).catch((cause: unknown) => {
-        throw new Error(`${to} cannot be created. Choose a folder that does not exist yet.`, { cause });
+        const advice = 'Choose a new folder inside one that you can write to.';
+        throw new Error(`${to} cannot be created: ${messageOf(cause)}. ${advice}`, { cause });
       });
       // The audit records the export before the first file is written.
       const exported = await withTenant(terminal, tenant, (context, tenantId) =>
@@ -88,7 +89,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Erases a patient with the objects of its documents, and audits it. */
+/** Erases a patient and the stored files of the patient's documents, and records this in the audit. */
 export async function erase(terminal: CliIo, tenant: string, id: string, given: Confirmation = {}) {
   const store = await openStore(terminal);
   const erased = await inTenant(

@@ -14,7 +14,7 @@ export function addUpgradeEmbeddedCommand(program: Command, terminal: CliIo): vo
     .requiredOption('--from <folder>', 'the previous build, whose packages have PostgreSQL of the old major version')
     .action(async ({ from, json }) => {
       const { databaseUrl, dataDir, log } = databasePlace(terminal);
-      if (databaseUrl !== null) throw new Error('DATABASE_URL is set, so that there is no embedded PostgreSQL.');
+      if (databaseUrl !== null) throw new Error('DATABASE_URL is set, so there is no embedded PostgreSQL to upgrade.');
       const record = (url: string): Promise<void> => recordedOn(terminal, url, async () => undefined);
       const result = await upgradeEmbedded({ dataDir, log, from, record });
       const old = result.kept === null ? '' : ` The old data are in ${result.kept}: remove them once a server has run.`;

@@ -56,7 +56,7 @@ async function assertMajor(dataDir: string, { pgdata, programs }: Cluster): Prom
   if (present === installed) return;
   const of = present === undefined ? 'an interrupted upgrade' : `data of PostgreSQL ${present}`;
   throw new Error(
-    `DATA_DIR ${dataDir} has ${of}, and this build has PostgreSQL ${installed}. Run "ces upgrade-embedded" ` +
+    `DATA_DIR ${dataDir} contains ${of}, but this build has PostgreSQL ${installed}. Run "ces upgrade-embedded" ` +
       '(scripts/production/upgrade.md), or use the build that made the data.',
   );
 }

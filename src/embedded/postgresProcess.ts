@@ -86,7 +86,10 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
   }
 }
 
-/** Stops within 10 s. `fast` ends other sessions, `smart` waits for them; `release` ends ours after the signal. */
+/**
+ * Tells PostgreSQL to stop, and waits at most 10 s. `fast` ends other sessions, and forces the stop after that; `smart`
+ * leaves PostgreSQL to stop when they end. `release` closes our own session, after the signal.
+ */
 export async function stopPostgres(
   cluster: Cluster,
   { pid }: RunningPostgres,

@@ -46,7 +46,10 @@ export async function migrateDatabase(
   return [...applied, ...ofJobs];
 }
 
-/** What {@link migrateDatabase} would apply; logs a later build. @throws Error for unknown migrations */
+/**
+ * The migrations that {@link migrateDatabase} would apply. If the database is newer but still supported, it only logs that.
+ * @throws Error if the database has migrations that this build does not support
+ */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   const states = [await checkSchema(url), await checkJobSchema(url)];
   const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.reason : []));

@@ -48,7 +48,7 @@ export function table(caption: string, headings: readonly string[], rows: readon
   return element('div', { class: 'table', tabindex: '0' }, made);
 }
 
-/** Tells the user, also through a screen reader. */
+/** Tells the user, including users of screen readers. */
 export function notify(text: string, isError = false): void {
   const notice = part('notice');
   notice.className = isError ? 'error' : '';

@@ -259,7 +259,7 @@ describe('doctor', () => {
     expect([code, faults]).toEqual([1, [{ check: 'clock', level: 'failure', message, remedy: expect.any(String) }]]);
   });
 
-  it('finds an empty database of another encoding', async () => {
+  it('reports an empty database whose encoding is not UTF-8', async () => {
     await sql(`CREATE DATABASE ${name}_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`);
     const { code, faults } = await examine(installation, address({ pathname: `/${name}_ascii` })).finally(() =>
       sql(`DROP DATABASE ${name}_ascii WITH (FORCE)`),

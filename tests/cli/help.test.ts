@@ -89,7 +89,7 @@ describe("the operator's program", () => {
     [
       'an invalid clinic id',
       [...newClient, '--preset', 'partner', '--clinic', 'Austin'],
-      /Not the id of a clinic: Austin/,
+      /The id of a clinic must be a UUID. Correct Austin/,
     ],
   ])('exits with 2 for %s, and leaves standard output empty', async (_misuse, args, message = /./) => {
     const refused = await run(...args);

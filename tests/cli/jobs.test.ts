@@ -29,7 +29,7 @@ describe('job list and retry', () => {
   });
 
   it('refuse to retry a job that is not in the queue', async () => {
-    const message = 'No apply-retention waits or has failed: see "job list".\n';
+    const message = 'No job apply-retention is waiting or has failed. See "job list".\n';
     expect(await run('job', 'retry', 'apply-retention')).toEqual(refusal(1, message));
   });
 });

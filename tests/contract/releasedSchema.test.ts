@@ -110,7 +110,7 @@ describe('the schema, for servers of the last release', () => {
   });
 });
 
-it('each migration after the release states the locks that block requests', async () => {
+it('each migration after the release states its locks stronger than ROW EXCLUSIVE', async () => {
   const later = (await readMigrations()).filter(({ name }) => name > LAST_RELEASED);
   const url = await databaseWith(migrationNames.filter((name) => name <= LAST_RELEASED));
   await withClient({ connectionString: url }, async (client) => {

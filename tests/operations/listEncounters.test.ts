@@ -153,7 +153,7 @@ describe('200', () => {
     ['9999-12-31T23:59:59-23:59', 0],
     ['2016-12-31T23:59:60Z', 12],
     ['2999-06-30T17:59:60.5-06:00', 0],
-  ])('accepts the extreme created_after %s', async (created_after, length) => {
+  ])('accepts created_after %s, at the limits and in a leap second', async (created_after, length) => {
     expect((await list({ created_after })).body.data).toHaveLength(length);
   });
 

@@ -216,7 +216,7 @@ describeOnS3('the S3 store', () => {
     }
   });
 
-  it('stores an object larger than a part in parts, or nothing if one cannot be sent', async () => {
+  it('uploads a large object in parts, and leaves nothing behind if a part fails', async () => {
     const partSize = 5 * 1024 ** 2;
     const content = randomBytes(2 * partSize + 1);
     const options = { ...server.account, spoolFolder: spool(), partSize };

@@ -88,7 +88,7 @@ async function contentOf(url: string) {
   it('are refused at the start by a build with another major version, which names the command', async () => {
     const { code, stderr } = await runProgram(environment(), 'tenant', 'list');
     expect(code).toBe(1);
-    expect(stderr).toMatch(`DATA_DIR ${dataDir} has data of PostgreSQL ${OLD}, and this build has PostgreSQL `);
+    expect(stderr).toMatch(`DATA_DIR ${dataDir} contains data of PostgreSQL ${OLD}, but this build has PostgreSQL `);
     expect(stderr).toContain('Run "ces upgrade-embedded"');
   });
 
@@ -128,7 +128,7 @@ async function contentOf(url: string) {
 
   it('are complete on repetition after a kill between the two renames', async () => {
     await rename(dataOf('data'), dataOf('data.new'));
-    expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('has an interrupted upgrade');
+    expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('contains an interrupted upgrade');
     expect(await runJson(environment(), ...UPGRADE)).toMatchObject({ from: null, kept: null });
   });
 

@@ -31,7 +31,7 @@ describe('the end of an approval', () => {
     expect(approvalEnd(rule, at('2026-11-20T16:00:00.000Z'))).toBeNull();
   });
 
-  it('has the time and the day of the decision, or the last day of a shorter month', () => {
+  it("keeps the decision's time and day of the month, or falls on the last day of a shorter month", () => {
     const times = fc.date({ min: at('2000-01-01'), max: at('2199-12-31'), noInvalidDate: true });
     fc.assert(
       fc.property(times, fc.constantFrom([yearly, 12] as const, [monthly, 1] as const), (approved, [rule, months]) => {

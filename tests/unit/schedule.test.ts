@@ -60,7 +60,7 @@ describe('resolveSchedule with a local time', () => {
   });
 
   it.each(['00:00:00', '12:00:00', '23:59:59'])(
-    'rejects %s on the day that Samoa skipped, with the day as the wrong property',
+    'rejects %s on the day that Samoa and Tokelau skipped, and names scheduledDay as the fault',
     (time) => {
       expect(resolve('2011-12-30', time, 'Pacific/Apia')).toEqual(skippedDay);
       expect(resolve('2011-12-30', time, 'Pacific/Fakaofo')).toEqual(skippedDay);

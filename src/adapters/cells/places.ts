@@ -117,9 +117,9 @@ export async function lockMove(client: Client, tenantId: string): Promise<void> 
 const AUDIT_BATCH = 10_000;
 
 /**
- * Appends the tenant's rows of the source's audit to the target's, which has its own chain: each row with its content, in
- * the same order, unless it is there from an earlier stay. The directory counts in the same transaction, so that a
- * repetition appends the rest. @returns how many rows it read
+ * Copies the tenant's audit rows, in order, to the end of the target's audit, which has its own chain. Skips rows left from
+ * an earlier stay. Each batch also saves in tenant_cell how far it got, so a repeat continues there.
+ * @returns how many rows it read
  */
 export async function appendAudit(source: Client, target: Client, tenantId: string): Promise<number> {
   const { rows: columns } = await source.query<{ list: string }>(

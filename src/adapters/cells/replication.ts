@@ -101,10 +101,10 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
     [nameOfMove(tenantId)],
   );
   if (rows[0]?.enabled) return rows[0].waiting;
-  throw new Error("The copy has stopped at a conflict: see the log of the target's PostgreSQL, and use --cancel.");
+  throw new Error("The copy has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.");
 }
 
-/** Ends the copying, also one that has only begun. */
+/** Ends the replication of a tenant, even if it was only partly set up. */
 export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
   const { rows } = await target.query<{ id: string }>(`SELECT oid::text AS id FROM pg_subscription WHERE ${OWN}`, [

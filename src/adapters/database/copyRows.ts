@@ -3,7 +3,7 @@ import { withClient, type Connection } from './withClient.js';
 
 /**
  * Replaces the rows and sequences of a database by those of another one with the same schema, both of superusers.
- * The servers themselves write and read `file`, one table at a time. @throws Error naming tables that only one of them has
+ * The servers themselves write and read `file`, one table at a time. @throws Error naming tables that differ
  * @returns the number of rows
  */
 export function copyRows(from: string, to: string, file: string): Promise<number> {
@@ -18,11 +18,10 @@ async function copyBetween(source: Connection, target: Connection, file: string)
   // The rows have passed triggers and foreign keys.
   await target.query('SET LOCAL session_replication_role = replica');
   const tables = await tablesOf(source);
-  const others = new Set((await tablesOf(target)).map(textOf));
-  const different = tables.filter((table) => !others.delete(textOf(table))).map(({ name }) => name);
-  if (different.length + others.size > 0) {
-    throw new Error(`The schemas differ: ${[...different, ...others].join(', ')}.`);
-  }
+  const others = new Map((await tablesOf(target)).map((table) => [textOf(table), table.name]));
+  const changed = tables.filter((table) => !others.delete(textOf(table))).map(({ name }) => name);
+  const different = new Set([...changed, ...others.values()]);
+  if (different.size > 0) throw new Error(`The tables of the two databases differ: ${[...different].join(', ')}.`);
   await target.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
   let total = 0;
   for (const { name, columns } of tables) {

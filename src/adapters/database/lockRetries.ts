@@ -7,7 +7,7 @@ import { withClient } from './withClient.js';
 export interface LockPatience {
   /** Lock timeout of a statement in milliseconds; requests for the table wait behind it. */
   readonly timeoutMs: number;
-  /** Milliseconds between attempts, during which those requests run. */
+  /** Pauses between attempts, in milliseconds. They let the requests run that waited behind the last attempt. */
   readonly pausesMs: readonly number[];
 }
 

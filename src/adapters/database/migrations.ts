@@ -19,7 +19,7 @@ export type SchemaState =
   /** `reason`: recorded migrations that are missing or different in this build, or unfinished. */
   | { readonly state: 'unknown'; readonly reason: string };
 
-/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, also after 5 s without a response */
+/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, including one after 5 s without a response */
 export async function checkSchema(url: string): Promise<SchemaState> {
   const known = await readMigrations();
   const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(

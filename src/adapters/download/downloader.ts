@@ -15,7 +15,7 @@ export interface Downloaded<T> {
 }
 
 /**
- * Fetches a URL and passes the file to `use`, which must read its body to the end; then the connection is closed, also
+ * Fetches a URL and passes the file to `use`, which must read its body to the end; then the connection is closed, even
  * after an error. Memory is independent of the file's size.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
  * document_too_large (R-62), or the error of `use`

@@ -11,7 +11,7 @@ const SCHEMA = 'graphile_worker';
 /** The advisory lock of migrating: a fixed, otherwise unused number. */
 const LOCK = 0x63_65_73_02;
 
-/** Compares the job engine's tables with this build. @throws the driver's error, also after 5 s without a response */
+/** Compares the job engine's tables with this build. @throws the driver's error, including one after 5 s without a response */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
   // The engine runs on later schemas unless a later migration is marked as breaking.

@@ -22,7 +22,7 @@ export class WrongStoreSetting extends Error {}
 export interface StoredObjects {
   /** Stores the whole body, or nothing if the body throws. Memory is independent of its size. */
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
-  /** The object. Rejects with Problem dependency_unavailable also if it is missing. */
+  /** The object. Rejects with Problem dependency_unavailable, including when it is missing. */
   read(key: string): AsyncIterable<Uint8Array>;
   remove(key: string): Promise<void>;
   /** All keys, or those below a folder, unordered. Concurrent changes may or may not appear. */

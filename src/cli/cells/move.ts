@@ -48,7 +48,8 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
     const { source, target } = sides;
     const isActive = (await places.entryOf(target, tenantId))?.place === 'here';
     const left = (await places.entryOf(source, tenantId))?.place;
-    if (isActive && left !== 'closed' && left !== 'away') throw new Error(`${tenantId} lives in the cell of --to.`);
+    if (isActive && left !== 'closed' && left !== 'away')
+      throw new Error(`${tenantId} is already in the cell that --to names.`);
     const tables = await tenantRows.tenantTables(source);
     let closedSeconds = 0;
     if (!isActive) {

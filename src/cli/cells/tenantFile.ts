@@ -75,7 +75,8 @@ async function assertNotElsewhere(client: Connection, tenantId: string): Promise
   const { place = 'here', cell } = (await entryOf(client, tenantId)) ?? {};
   if (place === 'away')
     throw new Error(`${tenantId} lives in the cell ${cell}: use the command there, or move it back.`);
-  if (place !== 'here') throw new Error(`A move of ${tenantId} is in progress: complete it, or take it back.`);
+  if (place !== 'here')
+    throw new Error(`A move of ${tenantId} is in progress. Complete it, or cancel it with "tenant move --cancel".`);
 }
 
 /** Neither a backup nor another tenant's export is replaced. */
@@ -119,7 +120,10 @@ export async function importTenant(from: BackupStore, manifest: Manifest, { url,
     assertSameSchema(await describeMigrations(client), migrations);
     const tables = await tenantTables(client);
     const filled = await tableWithRows(client, tables, tenant);
-    if (filled) throw new Error(`The database has rows of ${tenant} in ${filled}.`);
+    if (filled) {
+      const found = `The database already contains rows of tenant ${tenant}, in the table ${filled}.`;
+      throw new Error(`${found} Import into a database without this tenant.`);
+    }
     await backups.each(objects, (object) => putMissing(store, from, object));
     await psql.feed(from.read(dump.file), url, ...RUN, '--single-transaction', '--file=-');
     const counts = await countsOf(client, tables, tenant);

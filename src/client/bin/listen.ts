@@ -116,7 +116,7 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   });
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
-    throw new ListenError(`${file} is the position of ${kept.client}. Name another file with --state, or delete it.`);
+    throw new ListenError(`${file} belongs to ${kept.client}. Name another file with --state, or delete this one.`);
   }
   return secret ? { ...kept, secret } : kept;
 }

@@ -59,7 +59,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
 }
 
 /**
- * Ends the older of two secrets, or the one with this hint; `force`: also if the other was never used.
+ * Ends the older of two secrets, or the one with this hint; `force`: even if the other was never used.
  * @throws Error if no used secret would remain, and for an unknown client
  */
 export async function retireSecret(

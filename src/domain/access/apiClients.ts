@@ -147,7 +147,7 @@ export function grantedPermissions(
 /** Canonical, distinct ids. Pharmacies have no table, so their existence cannot be checked. */
 export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []): string[] {
   const malformed = given.filter((id) => !onlyUuid.test(canonicalUuid(id)));
-  if (malformed.length > 0) throw new Error(`Not the id of a ${what}: ${malformed.join(', ')}.`);
+  if (malformed.length > 0) throw new Error(`The id of a ${what} must be a UUID. Correct ${malformed.join(', ')}.`);
   return [...new Set(given.map(canonicalUuid))];
 }
 

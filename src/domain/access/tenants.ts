@@ -74,7 +74,7 @@ export async function configureTenant(
   );
 }
 
-/** Blocks or admits the callers of a tenant; its records stay. @throws Error for an unknown tenant */
+/** Blocks or admits a tenant's callers and webhooks; its records stay. @throws Error for an unknown tenant or an ambiguous name */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return tenantOf(

@@ -182,7 +182,7 @@ function newEncounter(
   const now = context.now();
   const { clinic, patient, schedule, nextNumber } = draft;
   const encounterNo = fixed?.encounterNo ?? nextNumber;
-  if (encounterNo === null) throw new Error('a draft to be stored has no number');
+  if (encounterNo === null) throw new Error('a new encounter was given no encounter number');
   return {
     id: context.newId(),
     encounterNo,

@@ -130,7 +130,7 @@ export async function showEndedEncounters(
 /**
  * Finds the encounter that all given identifiers name.
  * @throws Problem clinic_not_permitted (D-31); identifier_mismatch when they do not agree (D-32); encounter_not_found,
- * also for another tenant's
+ * even if another tenant has it
  */
 export async function findEncounter(
   context: ReadContext,
@@ -177,7 +177,7 @@ const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFiel
       AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
   FROM encounter`;
 
-/** @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31) */
+/** @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted (D-31) */
 export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   context: Pick<LookupContext, 'caller'>,
   encounter: Found | null | undefined,

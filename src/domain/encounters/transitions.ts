@@ -48,7 +48,7 @@ export async function lockEncounter({ db, caller }: CallerContext, encounterNo: 
  * succeeds, the others get a problem (R-45).
  * @param decide returns the change of the current encounter, or throws if the change is not allowed
  * @returns the encounter after the change
- * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws
+ * @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted; and what `decide` throws
  */
 export async function changeEncounter(
   context: CallerContext,

@@ -106,7 +106,7 @@ async function revision(
   };
 }
 
-/** Without the time: it stays the instant that it was, also if the clinic has another time zone now (D-282). */
+/** Without the time: it stays the instant that it was, even if the clinic has another time zone now (D-282). */
 function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmentIds' | 'reviewType'> {
   const { clinicId, patientId, serviceQueue, documents } = encounter;
   const { additionalNotes, scheduledDay, scheduledTimeZone } = encounter;

@@ -5,7 +5,7 @@ import type { TransactionContext } from '../transactions/transaction.js';
 /** The owner of an event. */
 export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;
 
-/** Rejects members that the contract does not list, also in values that are not literals. */
+/** Rejects properties that the contract does not list, even when the data is not an object literal. */
 type NoOther<Type extends EventType, Data> = Readonly<Record<Exclude<keyof Data, keyof EventDataOf<Type>>, never>>;
 
 /** Records an event of the transaction's change (D-21) with exactly the data of its type. */

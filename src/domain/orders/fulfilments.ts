@@ -25,7 +25,7 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 /**
  * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
  * are kept. A line that comes back is held if its approval has ended meanwhile (R-190).
- * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
+ * @throws Problem order_not_found, including when the caller sees no line of the pharmacy; treatment_not_found;
  * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state; ship_to_required for a shipment (R-203)
  */
 export async function recordFulfilment(

@@ -116,7 +116,7 @@ function ofAny(pharmacies: readonly string[]): Prisma.Sql {
   return Prisma.sql`line.pharmacy_id = ANY (${[...pharmacies]}::uuid[])`;
 }
 
-/** Held lines, also those whose hold no sweep has recorded. Implies the condition of their index. */
+/** Held lines, including those whose hold no sweep has recorded. Implies the condition of their index. */
 const heldBy = (now: Date): Prisma.Sql => Prisma.sql`(line.hold_at IS NOT NULL OR line.expires_at <= ${now})`;
 
 /** A row comparison, which lets the index scan start at the cursor. */

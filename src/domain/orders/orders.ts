@@ -126,7 +126,7 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
   return ofPharmacies(context, applyElapsedHolds(order, context.now()));
 }
 
-/** @throws Problem order_not_found, also without a line of the caller's pharmacies; clinic_not_permitted (D-31) */
+/** @throws Problem order_not_found, even if it only lacks a line of the caller's pharmacies; clinic_not_permitted (D-31) */
 export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: OrderRecord | undefined): OrderRecord {
   if (!order || ofPharmacies(context, order).lines.length === 0) throw new Problem('order_not_found');
   if (!mayUseClinic(context, order.clinicId)) throw new Problem('clinic_not_permitted');

@@ -151,7 +151,7 @@ const required = (parameter: keyof Search): Problem =>
 /** A patient with its state (D-02). */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
-/** @throws Problem patient_not_found, also for another tenant's patient, or one that the caller may not see (R-89) */
+/** @throws Problem patient_not_found, even if another tenant has the patient, or the caller may not see it (R-89) */
 export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
   const [patient] = await db.of(caller.tenantId).rows<PatientRecord>`
     SELECT ${patientFields}, CASE WHEN state.id IS NOT NULL

@@ -29,7 +29,7 @@ const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item
 
 /**
  * Other patients of the tenant with the birth date and the last name or phone number of this one, those with the latest
- * denials first (R-212), also at clinics that the caller may not see (D-242).
+ * denials first (R-212), even at clinics that the caller may not see (D-242).
  */
 export async function findPossibleDuplicates(
   { db, caller: { tenantId } }: ReadContext,

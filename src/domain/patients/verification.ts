@@ -10,7 +10,7 @@ export type Verification = Patient['isVerified'];
 /** The columns that a verification confirms. */
 export const identityColumns = ['firstName', 'lastName', 'dateOfBirth'] as const satisfies readonly (keyof Patient)[];
 
-/** Columns of a patient whose verified name or birth date changed: the result was another identity's. */
+/** Resets a patient's verification after a change of name or birth date: the old result was for a different identity. */
 export const unverified = {
   isVerified: 'NOTVERIFIED',
   verifierResultMessage: null,

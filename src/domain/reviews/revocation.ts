@@ -13,7 +13,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 
 /**
  * Revokes approvals of a completed encounter wherever they are reused. The encounter and its order stay (R-83).
- * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is no longer approved;
+ * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, including when an item is no longer approved;
  * provider_not_licensed (R-107); validation_failed when an item is not one of the encounter's, or is named twice
  */
 export function revokeApprovals(

@@ -34,7 +34,7 @@ export async function readClock(context: Context): Promise<SandboxTime> {
 
 /**
  * Advances the time of a sandbox to `offsetSeconds`, then starts what is due by then; jobs do the rest. Commits `row`.
- * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, also after a concurrent change
+ * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, even due to a concurrent change
  */
 export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {
   requireSandbox(context);

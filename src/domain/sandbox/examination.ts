@@ -240,7 +240,7 @@ function judgeFirst(first: Attempt): readonly CheckResult[] {
     'Make the URL reachable at a public address with a trusted certificate, and respond within 15 seconds.';
   const direct = 'Register the final URL: redirects are not followed.';
   const accepted =
-    'Respond with a 2xx to a correctly signed event, also to `webhook.ping`. Check the secret, your clock, and that you verify the bytes of the body as they arrived.';
+    'Respond with a 2xx to a correctly signed event, including `webhook.ping`. Check the secret, your clock, and that you verify the bytes of the body as they arrived.';
   const answered = judged('responds_in_time', seen, reachable, (attempt) => !isLost(attempt));
   if (isLost(first)) {
     return [answered, { name: 'does_not_redirect', ...unjudged }, { name: 'accepts_valid_event', ...unjudged }];

@@ -8,7 +8,7 @@ const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
 /** Keys that are looked up by one statement. */
 const BATCH = 1000;
 
-/** Matches keys of `blobPath`, also the older form that ends in a file name. Other objects in the store are not ours. */
+/** Matches keys of `blobPath`, including the older form that ends in a file name. Other objects in the store are not ours. */
 const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**

@@ -14,7 +14,7 @@ type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
 export interface Start {
   /** Milliseconds that the tenant's clock is ahead of real time. */
   readonly aheadMs: bigint;
-  /** Whether the request is the first with its key. */
+  /** Whether this request must do the work: its key has no stored answer, or only an expired one. */
   readonly isFirst: boolean;
 }
 

@@ -138,7 +138,7 @@ export async function post(
 export const isSuccess = ({ http_status: status }: Attempt): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** The secrets that sign at this time of the tenant: during a rotation also the previous one. */
+/** The secrets that sign at this time of the tenant, including the previous one during a rotation. */
 export function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
   return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
 }

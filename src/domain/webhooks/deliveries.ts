@@ -20,7 +20,7 @@ export interface Delivery {
   readonly attempts: Schemas['WebhookAttempt'][];
 }
 
-/** Events that one request replays: few enough for the statement timeout. */
+/** The most events that one request may replay; more might exceed the statement timeout. */
 export const MAX_REPLAYED = 10_000;
 
 /** The columns of a {@link Delivery}. */

@@ -4,7 +4,7 @@ const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 export const ATTEMPT_TIMEOUT = 15 * SECOND;
 /** Milliseconds before each retry. */
 const delays = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)];
-/** The jitter of a delay, as a fraction to either side, so that a recovered receiver is not flooded. */
+/** Jitter: each delay varies by up to this fraction, up or down, so that retries do not flood a receiver that has just recovered. */
 const SPREAD = 0.2;
 /** The longest Retry-After that is honoured. */
 const LONGEST_WISH = 24 * HOUR;

@@ -65,7 +65,7 @@ export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
   await api.init();
   return api.getOperations().map((operation) => {
     const run = api.handlers[operation.operationId ?? ''] as Run | undefined;
-    if (!run) throw new Error(`No code for the operation ${operation.operationId}.`);
+    if (!run) throw new Error(`The operation ${operation.operationId} of the contract is not implemented.`);
     return endpointOf(operation as DeclaredOperation, run);
   });
 }

@@ -170,8 +170,9 @@ function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchem
 /** The name that the caller probably meant. */
 function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
   const properties = (schema['properties'] ?? {}) as object;
-  // Long names would cost more than a good request, short ones resemble every other.
+  // Comparing a long name would cost more time than a valid request.
   if (name.length > 40) return '';
+  // Short names resemble too many others, so they may differ less.
   const known = closestMatch(name, Object.keys(properties), { maxDistance: Math.floor(name.length / 4) });
   return known === undefined ? '' : `; perhaps ${known} is meant`;
 }

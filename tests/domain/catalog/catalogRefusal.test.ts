@@ -4,7 +4,7 @@ import { clinic, location, offer, product, sample } from './catalogSample.js';
 const harness = useCatalogHarness();
 const { faultsOf, stored } = harness;
 
-describe('a file that is not JSON', () => {
+describe('a file that is not JSON, or whose values JSON.parse would lose', () => {
   it.each([
     ['{"clinics": [\n  {"a": 1 "b": 2}\n]}', 2, 11, /comma expected/],
     ['{"clinics": [],\n}', 2, 1, /property name expected/],
@@ -25,7 +25,7 @@ describe('a file that is not JSON', () => {
     expect(fault && textAt(text, fault)).toBe('"name": "Other",');
   });
 
-  it('is refused for a number that a double cannot hold', async () => {
+  it('is refused for a number too large for a double', async () => {
     const text = write({ clinics: [clinic({ metadata: { n: 0 } })] }).replace('"n": 0', '"n": 1e400');
     const fault = { pointer: '/clinics/0/metadata/n', message: expect.stringContaining('double') };
     expect(await faultsOf(text)).toMatchObject([fault]);

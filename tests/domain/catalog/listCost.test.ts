@@ -48,7 +48,7 @@ describe('the number of SQL statements', () => {
     expect([await costOf(page(1), 1), await costOf(page(100), 100)]).toEqual([statements, statements]);
   });
 
-  it('of findPatients and getPatient is 1, with or without a state', async () => {
+  it('of findPatients is 1, and of getPatient 1 whether or not the patient has a state', async () => {
     await newPatient(harness, partner, { email: 'cheap@example.com' });
     expect(await costOf('GET /clients?email=cheap@example.com', 1)).toBe(1);
     expect(await costOf(`GET /clients/${await newPatient(harness, partner)}`, 1)).toBe(1);

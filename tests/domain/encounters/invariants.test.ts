@@ -118,7 +118,7 @@ describe('a constraint on one row', () => {
     ['tenant_currency', `currency = ''`],
     ['tenant_clock', 'clock_offset_ms = -1'],
     ['tenant_clock', `mode = 'live', clock_offset_ms = 1`],
-  ])('%s rejects a tenant with %s', async (constraint, set) => {
+  ])('the constraint %s rejects a tenant with %s', async (constraint, set) => {
     expect(await refusal(`UPDATE tenant SET ${set} WHERE id = 'a'`)).toBe(constraint);
   });
 

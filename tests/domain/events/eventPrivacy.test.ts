@@ -152,7 +152,7 @@ describe('the data of an event', () => {
     }
   });
 
-  it('contains no text of a request', () => {
+  it('contains none of the text that requests sent, except the reference', () => {
     expect(JSON.stringify(events)).not.toContain(MARK);
     const names = new Set(events.flatMap((event) => Object.keys(event)));
     expect([...names].sort()).toEqual(['data', 'id', 'timestamp', 'type']);
