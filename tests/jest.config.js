@@ -24,7 +24,7 @@ export default {
   runner: '<rootDir>/tests/support/runner.js',
   // Two more than CI has cores: there are always files that wait for a process or a browser.
   maxWorkers: 4,
-  testSequencer: '<rootDir>/tests/support/longFirst.js',
+  testSequencer: '<rootDir>/tests/support/systemFirst.js',
   setupFiles: ['<rootDir>/tests/support/setup.js'],
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
