@@ -71,7 +71,7 @@ function send(
   });
 }
 
-const { tenantId, apiClientId, nobody } = cast;
+const { tenantId, apiClientId, absent } = cast;
 const KEY = 'Idempotency-Key';
 const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
@@ -193,8 +193,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
     query: { id: cast.noah.id },
     body: { email: cast.jane.email },
   })),
-  'getReviewOptions patient_not_found': withQuery({ patientId: nobody }),
-  patient_access_denied: withQuery({ id: nobody }),
+  'getReviewOptions patient_not_found': withQuery({ patientId: absent }),
+  patient_access_denied: withQuery({ id: absent }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
   document_url_forbidden: withBody({ url: 'https://127.0.0.1/file.pdf' }),
   document_fetch_failed: delivering((_req, res) => res.writeHead(404).end()),
@@ -203,10 +203,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
   document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
-  clinic_not_found: withMember({ clinicId: nobody }),
+  clinic_not_found: withMember({ clinicId: absent }),
   patient_not_found: (each) =>
-    send(each, targetOf(each).includes('/clients/') ? { query: { id: nobody } } : { body: { patientId: nobody } }),
-  treatment_not_found: withMember({ treatmentIds: [cast.products.botox, nobody] }),
+    send(each, targetOf(each).includes('/clients/') ? { query: { id: absent } } : { body: { patientId: absent } }),
+  treatment_not_found: withMember({ treatmentIds: [cast.products.botox, absent] }),
   'updateEncounter clinic_inactive': whileChanged(austin(false), austin(true), withBody({})),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
   patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
@@ -228,9 +228,9 @@ const provocations: Readonly<Record<string, Provocation>> = {
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
-  'examineWebhookEndpoint webhook_endpoint_not_found': withBody({ endpoint_id: nobody }),
-  webhook_endpoint_not_found: withQuery({ endpoint_id: nobody }),
-  delivery_not_found: withQuery({ delivery_id: nobody }),
+  'examineWebhookEndpoint webhook_endpoint_not_found': withBody({ endpoint_id: absent }),
+  webhook_endpoint_not_found: withQuery({ endpoint_id: absent }),
+  delivery_not_found: withQuery({ delivery_id: absent }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
@@ -265,7 +265,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
-  payment_not_found: withBody({ payment_id: nobody }),
+  payment_not_found: withBody({ payment_id: absent }),
   refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: sending(() => ({
     query: { encounter_id: claimed.encounter_id },
@@ -275,7 +275,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   not_due: about(scheduled),
   decisions_incomplete: (operation) => {
     const { decisions } = exampleBody(operation);
-    const unknown = { categoryId: nobody, subcategoryId: nobody, decision: 'approved' };
+    const unknown = { categoryId: absent, subcategoryId: absent, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
   ...provokedByDocuments(after, send),

@@ -68,7 +68,7 @@ const reads = new Set<Occasion | undefined>();
 /** The cursor at the end of the audit. */
 async function auditCursor(): Promise<string> {
   await addCheckpoints(harness.domain);
-  const noRows = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
+  const noRows = { patientId: cast.absent, clientId: undefined, operationId: undefined };
   const { body } = await ask('listAuditEvents', noRows)();
   await addCheckpoints(harness.domain);
   const all = { ...noRows, patientId: undefined, limit: 100, after: body.next_cursor };

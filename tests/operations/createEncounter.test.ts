@@ -7,7 +7,7 @@ import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { recordOf } from '../support/reviews.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -118,16 +118,16 @@ describe('400', () => {
     ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map(
       (name): Fault => [`a missing ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
     ['a clinicId that is not a UUID', { clinicId: '7' }, '#/clinicId', 'format'],
-    ['a URN as patientId (D-51)', { patientId: `urn:uuid:${nobody}` }, '#/patientId', 'maxLength'],
+    ['a URN as patientId (D-51)', { patientId: `urn:uuid:${absent}` }, '#/patientId', 'maxLength'],
     ['an empty list of treatments', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
     ['21 treatments', { treatmentIds: many }, '#/treatmentIds', 'maxItems'],
-    ['a treatment twice', { treatmentIds: [nobody, nobody] }, '#/treatmentIds', 'uniqueItems'],
-    ['a treatment in two spellings', { treatmentIds: [many[0], nobody, nobody.toUpperCase()] },
+    ['a treatment twice', { treatmentIds: [absent, absent] }, '#/treatmentIds', 'uniqueItems'],
+    ['a treatment in two spellings', { treatmentIds: [many[0], absent, absent.toUpperCase()] },
       '#/treatmentIds/2', 'uniqueItems'],
-    ['a treatment that is not a UUID', { treatmentIds: [nobody, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
+    ['a treatment that is not a UUID', { treatmentIds: [absent, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
     ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
-    ['a document twice', { documentIds: [nobody, nobody] }, '#/documentIds', 'uniqueItems'],
-    ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
+    ['a document twice', { documentIds: [absent, absent] }, '#/documentIds', 'uniqueItems'],
+    ['a document in two spellings', { documentIds: [absent, absent.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
     ['an unknown review type', { reviewType: 'Synchronous' }, '#/reviewType', 'enum'],
     ['an unknown queue', { serviceQueue: 'vip' }, '#/serviceQueue', 'enum'],
     ['notes that are too long', { additionalNotes: 'x'.repeat(10_001) }, '#/additionalNotes', 'maxLength'],
@@ -170,10 +170,10 @@ describe('400', () => {
 
 describe('404', () => {
   it.each([
-    ['clinic_not_found', { clinicId: nobody }, '#/clinicId'],
-    ['patient_not_found', { patientId: nobody }, '#/patientId'],
-    ['treatment_not_found', { treatmentIds: [nobody] }, '#/treatmentIds/0'],
-    ['document_not_found', { documentIds: [nobody] }, '#/documentIds/0'],
+    ['clinic_not_found', { clinicId: absent }, '#/clinicId'],
+    ['patient_not_found', { patientId: absent }, '#/patientId'],
+    ['treatment_not_found', { treatmentIds: [absent] }, '#/treatmentIds/0'],
+    ['document_not_found', { documentIds: [absent] }, '#/documentIds/0'],
   ] as const)('answers %s for an unknown id', async (code, change, pointer) => {
     const before = await stored();
     expectProblem(await create({ ...valid, ...change }), 404, code, [{ pointer, code }]);

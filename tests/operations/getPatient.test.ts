@@ -6,7 +6,7 @@ import { expectProblem } from '../support/refusals.js';
 const texas = '01a05c32-5e80-7000-8000-000000005048';
 const usa = '01a05c32-5e80-7000-8000-000000000840';
 const named = { id: texas, name: 'Texas', code: 'TX', countryId: usa };
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -59,7 +59,7 @@ describe('200', () => {
   it.each([
     ['the state that stateId names', texas, named],
     ['the state of a stateId in upper case', texas.toUpperCase(), named],
-    ['no state when stateId is unknown', nobody, null],
+    ['no state when stateId is unknown', absent, null],
   ])('returns %s (D-02)', async (_which, stateId, state) => {
     const { body } = await get(await newPatient(harness, partner, { stateId }));
     expect(body).toMatchObject({ stateId: stateId.toLowerCase(), state });
@@ -75,11 +75,11 @@ describe('200', () => {
 describe('400', () => {
   it.each([
     ['a word', 'me', ['format']],
-    ['a URN', `urn:uuid:${nobody}`, ['maxLength']],
-    ['braces', `%7B${nobody}%7D`, ['maxLength', 'format']],
-    ['a UUID without hyphens', nobody.replaceAll('-', ''), ['format']],
-    ['a digit too many', `${nobody}0`, ['maxLength', 'format']],
-    ['a NUL', `${nobody.slice(1)}%00`, ['format']],
+    ['a URN', `urn:uuid:${absent}`, ['maxLength']],
+    ['braces', `%7B${absent}%7D`, ['maxLength', 'format']],
+    ['a UUID without hyphens', absent.replaceAll('-', ''), ['format']],
+    ['a digit too many', `${absent}0`, ['maxLength', 'format']],
+    ['a NUL', `${absent.slice(1)}%00`, ['format']],
     ['malformed percent-encoding', '%E0%A4%A', ['format']],
     ['SQL', "'%20OR%20'1'='1", ['format']],
   ])('refuses the id: %s', async (_what, id, rules) => {
@@ -90,6 +90,6 @@ describe('400', () => {
 
 describe('404', () => {
   it('answers patient_not_found for an unknown id', async () => {
-    expectProblem(await get(nobody), 404, 'patient_not_found');
+    expectProblem(await get(absent), 404, 'patient_not_found');
   });
 });

@@ -12,7 +12,7 @@ import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -130,7 +130,7 @@ describe('200', () => {
 describe('400', () => {
   it.each([
     ['validation_failed', { reviewType: 'no' }, '#/reviewType'],
-    ['validation_failed', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1'],
+    ['validation_failed', { documentIds: [absent, absent.toUpperCase()] }, '#/documentIds/1'],
     ['schedule_incomplete', { scheduledTime: '12:00:00' }, '#/scheduledTime'],
     ['schedule_time_zone_unknown', { scheduledDay: '2027-03-14', scheduledTimeZone: '+05:30' }, '#/scheduledTimeZone'],
     // The zone is that of the clinic.
@@ -142,7 +142,7 @@ describe('400', () => {
 
 describe('404', () => {
   it('names every unknown id as createEncounter does', async () => {
-    const json = { ...valid, patientId: nobody, treatmentIds: [...valid.treatmentIds, nobody], documentIds: [nobody] };
+    const json = { ...valid, patientId: absent, treatmentIds: [...valid.treatmentIds, absent], documentIds: [absent] };
     for (const ask of [preview, create]) {
       expectProblem(await ask(json), 404, 'patient_not_found', [
         { pointer: '#/patientId', code: 'patient_not_found' },

@@ -26,7 +26,7 @@ const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']
 const DAY = 24 * 3600;
 
 const notes = { additionalNotes: 'None.' };
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
 describe('200', () => {
   it('adds a dated entry and appends documents, and returns the encounter to its place in the queue', async () => {
@@ -110,7 +110,7 @@ describe('400', () => {
     ['an empty object', {}, '#', 'minProperties'],
     ['an empty list of documents', { documentIds: [] }, '#', 'minProperties'],
     ['blank notes', { additionalNotes: ' ' }, '#/additionalNotes', 'pattern'],
-    ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
+    ['a document in two spellings', { documentIds: [absent, absent.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
   ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
     const asked = await askedEncounter(harness, partner);
     expectProblem(await send(asked.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
@@ -126,7 +126,7 @@ describe('404', () => {
       expectProblem(await send(id, notes), 404, 'encounter_not_found');
     }
     const asked = await askedEncounter(harness, partner);
-    for (const id of [await newDocument(harness, other, foreign.patientId), nobody]) {
+    for (const id of [await newDocument(harness, other, foreign.patientId), absent]) {
       const answer = await send(asked.encounter_id, { documentIds: [id] });
       expectProblem(answer, 404, 'document_not_found', [{ pointer: '#/documentIds/0' }]);
     }

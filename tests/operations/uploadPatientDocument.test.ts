@@ -10,7 +10,7 @@ import { startHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem, tokenWithout, withoutDatabase } from '../support/refusals.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 const mebibyte = 1024 * 1024;
 /** A PNG of this size; readers ignore the padding after its end. */
 const big = (size: number) => Buffer.concat([sampleFiles.png, Buffer.alloc(size - sampleFiles.png.length)]);
@@ -200,8 +200,8 @@ describe('401', () => {
   it("answers patient_access_denied alike for an unknown patient and another tenant's, and fetches no file", async () => {
     const foreign = await newPatient(harness, await newPartner(harness));
     const before = host.connections();
-    const headers = { 'X-Request-Id': nobody };
-    const answers = [await upload({ url }, { patient: foreign, headers }), await upload({ url }, { patient: nobody, headers })];
+    const headers = { 'X-Request-Id': absent };
+    const answers = [await upload({ url }, { patient: foreign, headers }), await upload({ url }, { patient: absent, headers })];
     for (const answer of answers) {
       expectProblem(answer, 401, 'patient_access_denied');
       // The token is valid: an error attribute would tell the client to renew it.
@@ -209,7 +209,7 @@ describe('401', () => {
       expect(answer.text).toBe(answers[0]?.text);
     }
     for (const wrong of ['https://127.0.0.1/', 'nonsense://x', `http://${silent.host}/`]) {
-      for (const patient of [foreign, nobody]) {
+      for (const patient of [foreign, absent]) {
         expectProblem(await upload({ url: wrong }, { patient }), 401, 'patient_access_denied');
       }
     }

@@ -56,7 +56,7 @@ export const cast = {
   /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
   reviewerRef: '1234567893',
-  nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',
+  absent: '01a05c32-5e80-7fff-bfff-ffffffffffff',
 } as const;
 
 /** When the examples are sent. */

@@ -18,8 +18,8 @@ export function provokedByDocuments(
   return {
     document_not_found: (operation) =>
       targetOf(operation).includes('/documents/')
-        ? send(operation, { query: { documentId: cast.nobody } })
-        : send(operation, { body: { documentIds: [cast.nobody] } }),
+        ? send(operation, { query: { documentId: cast.absent } })
+        : send(operation, { body: { documentIds: [cast.absent] } }),
     document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
     document_withdrawn: after(withdraw, withBody({})),
     'withdrawDocument document_withdrawn': after(withdraw, withBody({ reason: 'illegible' })),

@@ -47,7 +47,7 @@ export function provokedByShipments(
       () => revokeOrders(stage().harness, stage().partner),
       (operation) => send(operation),
     ),
-    'recordFulfilment treatment_not_found': (operation) => send(operation, { body: { treatmentIds: [cast.nobody] } }),
+    'recordFulfilment treatment_not_found': (operation) => send(operation, { body: { treatmentIds: [cast.absent] } }),
     'getDispensing ship_to_required': after(acceptWithoutAddress, (operation) => send(operation)),
     'recordFulfilment ship_to_required': after(acceptWithoutAddress, (operation) =>
       send(operation, { body: { status: 'shipped' } }),

@@ -125,7 +125,7 @@ suite('two cells', () => {
     expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
   }, 30_000);
 
-  it('opens the tenant again when the copy differs, and lets the move be taken back, repeated and completed', async () => {
+  it('opens the tenant again when the copy differs, and lets the move be cancelled, repeated and completed', async () => {
     const partner = await newPartner(a);
     const { tenantId, token } = partner;
     const create = (cell = a, by = token) => call(cell, 'POST /clients', { token: by, json: patientBody() });

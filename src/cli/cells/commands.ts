@@ -16,7 +16,7 @@ const TO = '"postgresql://ces_owner@cell-b/ces?sslmode=verify-full"';
 const NOTES = `
 Both databases need cells with names (CELL), the same migrations and one object store. The tenant works in its cell while its
 rows are copied by PostgreSQL's logical replication; then it gets 503 for some seconds. Repeat an interrupted command, or
-take the move back with --cancel. Until "tenant forget", the old cell keeps a copy that nothing can change.`;
+cancel the move with --cancel. Until "tenant forget", the old cell keeps a copy that nothing can change.`;
 
 const FILE_NOTES = `
 It needs psql of PostgreSQL 15 or later. The files have what the database has of the tenant: health data, hashes of client secrets and the
@@ -33,7 +33,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
     .option('--cancel', 'take an unfinished move back')
     .action(async (idOrName, { to: target, via, cancel, json, ...given }) => {
       const to = protectedUrl('--to', target);
-      const effect = cancel ? 'takes back the move of' : 'makes requests get 503 for some seconds, and moves';
+      const effect = cancel ? 'cancels the move of' : 'makes requests get 503 for some seconds, and moves';
       await confirm(terminal, `This ${effect} ${idOrName}.`, given);
       await withAnySchema(terminal, async ({ ownerUrl: from }, log) => {
         const run = async (tenantId: string): Promise<void> => {

@@ -27,7 +27,7 @@ export async function assertMovable(
   if (here.name === there.name) refuse('--to is the database of this cell.');
   if (place?.place === 'away') refuse(`${tenantId} lives in the cell ${place.cell}: run the command there.`);
   if (place && place.place !== 'here' && place.cell !== there.name) {
-    refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or take it back with --cancel.`);
+    refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or cancel it with --cancel.`);
   }
   if (here.object_store !== there.object_store) {
     refuse(

@@ -123,7 +123,7 @@ async function cutOver(
   }
   // Without a response, the tenant stays closed: a repetition finds out whether it is active.
   const isActive = await places.setPlace(target, tenantId, ['arriving'], 'here', there.name);
-  if (!isActive) throw new Error(`The move of ${tenantId} was taken back.`);
+  if (!isActive) throw new Error(`The move of ${tenantId} was cancelled.`);
   await places.setPlace(source, tenantId, ['closed'], 'away', there.name);
   return (performance.now() - begun) / 1_000;
 }

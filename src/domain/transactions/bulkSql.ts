@@ -81,9 +81,7 @@ export function columnsOf([first = {}]: readonly object[]): string[] {
 const identifiers = (names: readonly string[]): Prisma.Sql => Prisma.raw(names.map((name) => `"${name}"`).join(', '));
 
 /** Quotes a known table or column. @param name never text of a caller */
-export function identifier(name: string): Prisma.Sql {
-  return Prisma.raw(`"${name}"`);
-}
+export const identifier = (name: string): Prisma.Sql => identifiers([name]);
 
 /** The table of a model. */
 export const tableOf = (model: Prisma.ModelName): string => (model === 'Patient' ? 'client' : columnOf(model).slice(1));

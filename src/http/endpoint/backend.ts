@@ -150,7 +150,8 @@ function publicContext(services: Services, req: Request, res: Response, audit: R
   const requestLimits = limitsOf(services.limits, locals, callerAddress);
   const untilGone = (): AbortSignal => {
     const controller = new AbortController();
-    res.once('close', () => controller.abort());
+    if (res.closed) controller.abort();
+    else res.once('close', () => controller.abort());
     return controller.signal;
   };
   const ofRequest = { requestId: locals.requestId, authorization, cellsAsked, callerAddress, untilGone };

@@ -40,7 +40,7 @@ export interface Locals {
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
-/** The address of a caller, also through another cell. */
+/** The address of the caller, even of a request that another cell passed on. */
 export const addressOf = (
   req: Request,
   { statedAddress }: Locals,
