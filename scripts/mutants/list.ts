@@ -38,7 +38,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'token-type',
     guarantee: 'Only a JWT of the type of access tokens is an access token.',
-    search: 'header?.typ !== headerTypes[kind]',
+    search: 'header?.typ !== typ',
     replacement: 'header === undefined',
     tests: ['access/security.test'],
   },
