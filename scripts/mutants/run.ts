@@ -4,10 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { mutants, type Mutant } from './list.js';
+import { mutants } from './list.js';
+import { locate } from './locate.js';
 
 /** The used part of jest's `--json` report. */
 interface Report {
@@ -21,35 +22,6 @@ interface Report {
 const LANES = 2;
 const root = join(import.meta.dirname, '../..');
 const left = ['node_modules', '.git', '.data', 'generated/build'];
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => join(folder, path));
-const sources = filesIn('src').map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-const testFiles = filesIn('tests').filter((path) => path.endsWith('.test.ts'));
-
-/** Matches the text with any white space, and with trailing commas, as Prettier may lay it out. */
-function pattern(search: string): RegExp {
-  const characters = Array.from(search.replaceAll(/\s/g, ''), (character) => {
-    const literal = character.replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
-    return /[)\]}]/.test(character) ? `,?\\s*${literal}` : literal;
-  });
-  return new RegExp(characters.join('\\s*'), 'g');
-}
-
-/** The one location of a mutant, or the error in its entry. */
-function locate({ search, replacement, tests }: Mutant) {
-  const missing = tests.find((regex) => !testFiles.some((path) => new RegExp(regex).test(path)));
-  if (missing !== undefined) return `no test file is called ${missing}`;
-  const [only, ...others] = sources.flatMap(({ file, text: before }) =>
-    Array.from(before.matchAll(pattern(search)), ({ 0: match, index }) => {
-      const after = before.slice(0, index) + replacement + before.slice(index + match.length);
-      return { file, before, after };
-    }),
-  );
-  if (!only) return 'its search text is no longer in src';
-  return others.length > 0 ? `its search text is in src ${others.length + 1} times` : only;
-}
 
 /** A copy of the tree to change; after a crash, it stays in the system's temporary folder. */
 function copyTree(): string {
