@@ -27,6 +27,8 @@ const withHashes = (rendered: string): string =>
 
 /** Changes of Redoc's script. */
 const CHANGES = {
+  // The menu of the prerendered page keeps its start as the present item: render the page of another link from scratch.
+  'if(r.childElementCount===0){': 'if(location.hash){',
   // Its search knows the whole guide as one page: make each section one.
   'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
   'addItem(e,t=[]){':
