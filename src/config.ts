@@ -62,6 +62,9 @@ function configOf(values: CleanedEnv<typeof variables>) {
     cell: values.CELL ?? null,
     /** Null = the base URL. */
     cellUrl: values.CELL_URL ?? null,
+    /** The databases of a move of a tenant; null = none, and the owner's address. */
+    moveToUrl: values.MOVE_TO_URL ?? null,
+    moveViaUrl: values.MOVE_VIA_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */

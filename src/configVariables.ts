@@ -116,6 +116,12 @@ export const variables = {
     'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
+  MOVE_TO_URL: postgresUrl.optional(
+    'For `tenant move`: the database of the other cell, for the role that owns its schema ([scale](scale.md#cells))',
+  ),
+  MOVE_VIA_URL: postgresUrl.optional(
+    "For `tenant move`: how the other cell's PostgreSQL reaches this one; default: the owner's address",
+  ),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(
     'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',

@@ -36,6 +36,8 @@ it('configures the embedded database and freezes the configuration without any v
     databaseReadUrl: null,
     cell: null,
     cellUrl: null,
+    moveToUrl: null,
+    moveViaUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,
