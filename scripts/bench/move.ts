@@ -124,8 +124,11 @@ await delay(CALM_MS);
 const watching = watch();
 const started = performance.now();
 const command = fileURLToPath(new URL('generated/build/src/cli/main.js', packageRoot));
-const args = ['tenant', 'move', tenantId, '--to', b.database.url, '--yes', '--json'];
-const env = { PATH: process.env['PATH'], DATABASE_URL: a.database.url, DATA_DIR: folder.dataDir, USER: 'bench' };
+const args = ['tenant', 'move', tenantId, '--yes', '--json'];
+const env = {
+  ...{ PATH: process.env['PATH'], DATABASE_URL: a.database.url, MOVE_TO_URL: b.database.url },
+  ...{ DATA_DIR: folder.dataDir, USER: 'bench' },
+};
 const { stdout } = await promisify(execFile)(process.execPath, [command, ...args], { env });
 const seconds = (performance.now() - started) / 1_000;
 phase = 'after';

@@ -182,11 +182,19 @@ suite('two cells', () => {
     await expect(forget()).rejects.toThrow('is not complete');
     await moveTenant(cells, tenantId, options);
     const back = { from: cells.to, to: cells.from };
-    const command = (url: string, ...args: string[]) =>
-      runProgram({ DATABASE_URL: url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
-    const check = () => command(back.from, 'move', tenantId, '--to', back.to, '--dry-run');
+    const environment = { DATABASE_URL: back.from, DATA_DIR: folder(), USER: 'alice' };
+    const check = (MOVE_TO_URL = back.to) =>
+      runProgram({ ...environment, MOVE_TO_URL }, 'tenant', 'move', tenantId, '--dry-run');
+    expect((await check('')).stderr).toBe("Set MOVE_TO_URL to the address of the other cell's database.\n");
     expect((await check()).stderr).toContain('The target has rows of');
-    expect((await command(back.to, 'forget', tenantId, '--yes')).stdout).toMatch(/^\d+ rows deleted\.\n$/);
+    const forgotten = await runProgram(
+      { ...environment, DATABASE_URL: back.to },
+      'tenant',
+      'forget',
+      tenantId,
+      '--yes',
+    );
+    expect(forgotten.stdout).toMatch(/^\d+ rows deleted\.\n$/);
     expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('from b to a') });
     await moveTenant(back, tenantId, options);
     a.clock.advance(31);

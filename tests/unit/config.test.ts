@@ -36,6 +36,8 @@ it('the configuration without any variable has the embedded database, and is fro
     databaseReadUrl: null,
     cell: null,
     cellUrl: null,
+    moveToUrl: null,
+    moveViaUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,

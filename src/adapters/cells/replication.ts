@@ -3,11 +3,11 @@ import { escapeLiteral, type Client } from 'pg';
 import { withLockRetries } from '../database/lockRetries.js';
 import { ofTenant, type TenantTable } from './tenantTables.js';
 
-/** The name of everything that a move of this tenant creates: publication, subscription, slot and triggers. */
+/** The name of all database objects that a tenant's move creates: publication, subscription, slot and triggers. */
 export const nameOfMove = (tenantId: string): string =>
   `ces_move_${createHash('sha256').update(tenantId).digest('hex').slice(0, 16)}`;
 
-/** Requests wait for a lock only shortly; a minute of attempts. */
+/** Short lock timeouts, because requests queue behind each attempt; one attempt a second for a minute. */
 const PATIENCE = { timeoutMs: 200, pausesMs: Array.from({ length: 60 }, () => 1_000) };
 
 interface Side {
@@ -15,7 +15,7 @@ interface Side {
   readonly client: Client;
 }
 
-/** Runs each statement in a transaction of its own, with short waits for locks. */
+/** Runs each statement in its own transaction, retrying while tables are locked: so requests wait only briefly. */
 async function changeTables({ url, client }: Side, statements: readonly string[], log: (text: string) => void) {
   const waiting = [...statements].reverse();
   await client.query(`SET lock_timeout = ${PATIENCE.timeoutMs}`);
@@ -28,7 +28,7 @@ async function changeTables({ url, client }: Side, statements: readonly string[]
   await client.query('SET lock_timeout = 0');
 }
 
-/** Lets the place of a tenant decide over each change of its rows. A change of the tenant waits for those in progress. */
+/** Adds triggers that refuse changes of the tenant's rows once it is elsewhere. Moving it waits for running changes. */
 export function addFence(source: Side, tables: readonly TenantTable[], tenantId: string, log: (text: string) => void) {
   const name = nameOfMove(tenantId);
   const trigger = (table: TenantTable, kind: string, events: string, row: string): string => `
@@ -55,7 +55,7 @@ export async function removeFence(source: Side, tenantId: string, log: (text: st
 const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
   (await client.query(query, [...values])).rowCount !== 0;
 
-/** Whether changes of the tenant's rows can still reach another cell. */
+/** Whether the source still sends, or keeps for sending, changes of the tenant's rows to another cell. */
 export const isPublished = (source: Client, tenantId: string): Promise<boolean> =>
   exists(
     source,
@@ -63,14 +63,14 @@ export const isPublished = (source: Client, tenantId: string): Promise<boolean> 
     [nameOfMove(tenantId)],
   );
 
-/** Publishes the rows of a tenant, and keeps the changes from now on for its subscriber. */
+/** Publishes a tenant's rows, and creates the slot that keeps later changes until the subscriber has them. */
 export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (!(await exists(source, 'SELECT FROM pg_publication WHERE pubname = $1', [name]))) {
     const filtered = tables.map((table) => `${table.name} WHERE (${ofTenant(table, tenantId)})`);
     await source.query(`CREATE PUBLICATION ${name} FOR TABLE ${filtered.join(', ')}`);
   }
-  // By itself: a subscription in another database of the same server would wait for its own transaction.
+  // Create the slot separately: a subscription to a database on the same server would wait for its own transaction.
   if (!(await exists(source, 'SELECT FROM pg_replication_slots WHERE slot_name = $1', [name]))) {
     await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [name]);
   }
@@ -78,11 +78,11 @@ export async function publish(source: Client, tables: readonly TenantTable[], te
 
 const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Copies the published rows, then their changes. @param url by which the target's server reaches the source */
+/** Copies the published rows, then follows their changes. @param url address of the source for the target's server */
 export async function subscribe(target: Client, tenantId: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // The statement has a password, which must not reach the log. Only a superuser may set this.
+  // The statement contains a password, which must not reach PostgreSQL's log. Only a superuser may turn off logging.
   await target.query(
     `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
      WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
@@ -93,7 +93,7 @@ export async function subscribe(target: Client, tenantId: string, url: string): 
   );
 }
 
-/** How many tables wait for the end of their copy. @throws Error if the subscription has stopped */
+/** The number of tables whose first copy is not complete. @throws Error if the subscription has stopped */
 export async function waitingTables(target: Client, tenantId: string): Promise<number> {
   const { rows } = await target.query<{ enabled: boolean; waiting: number }>(
     `SELECT subenabled AS enabled, (SELECT count(*)::int FROM pg_subscription_rel
@@ -104,7 +104,7 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
   throw new Error("The copy has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.");
 }
 
-/** Ends the replication of a tenant, even if it was only partly set up. */
+/** Removes the replication of a tenant from both databases, even if it was only partly set up. */
 export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
   const { rows } = await target.query<{ id: string }>(`SELECT oid::text AS id FROM pg_subscription WHERE ${OWN}`, [
@@ -113,7 +113,7 @@ export async function unpublish(source: Client, target: Client, tenantId: string
   const [subscription] = rows;
   if (subscription) {
     await target.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
-    // The slot is dropped below, because the subscription would wait forever for a source that is gone.
+    // Detach the slot, which is dropped below: otherwise the drop would wait forever for an unreachable source.
     await target.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
     await target.query(`DROP SUBSCRIPTION ${name}`);
   }

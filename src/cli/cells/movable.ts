@@ -24,7 +24,7 @@ export async function assertMovable(
   const refuse = (text: string): never => {
     throw new Error(text);
   };
-  if (here.name === there.name) refuse('--to is the database of this cell.');
+  if (here.name === there.name) refuse('MOVE_TO_URL is the database of this cell.');
   if (place?.place === 'away') refuse(`${tenantId} lives in the cell ${place.cell}: run the command there.`);
   if (place && place.place !== 'here' && place.cell !== there.name) {
     refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or cancel it with --cancel.`);
@@ -42,7 +42,7 @@ export async function assertMovable(
     refuse('The role of the source may not replicate: give it REPLICATION, and CREATE on the database.');
   }
   if (!theirs.may_subscribe) {
-    refuse('The role of --to may not subscribe: it must be a superuser or have pg_create_subscription.');
+    refuse('The role of MOVE_TO_URL may not subscribe: it must be a superuser or have pg_create_subscription.');
   }
   assertSameSchema(await describeMigrations(source), await describeMigrations(target));
   if (entry?.place === 'arriving') return { here, there };

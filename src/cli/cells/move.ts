@@ -49,7 +49,7 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
     const isActive = (await places.entryOf(target, tenantId))?.place === 'here';
     const left = (await places.entryOf(source, tenantId))?.place;
     if (isActive && left !== 'closed' && left !== 'away')
-      throw new Error(`${tenantId} is already in the cell that --to names.`);
+      throw new Error(`${tenantId} is already in the cell that MOVE_TO_URL names.`);
     const tables = await tenantRows.tenantTables(source);
     let closedSeconds = 0;
     if (!isActive) {
@@ -156,7 +156,7 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     }
     // Otherwise the rows in the target are not those of a copy.
     if (there?.cell !== here.name || (await places.entryOf(source, tenantId))?.place === 'away') {
-      throw new Error(`No move of ${tenantId} from this cell to that of --to has begun.`);
+      throw new Error(`No move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`);
     }
     // From here on, the move cannot activate the target.
     if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
