@@ -104,7 +104,7 @@ export async function lastChange(client: Client, tenantId: string): Promise<stri
   return rows[0]?.at;
 }
 
-/** Excludes other moves of this tenant as long as the connection lives. */
+/** Excludes other moves of this tenant as long as the connection lives, by which `doctor` sees that the move is running. */
 export async function lockMove(client: Client, tenantId: string): Promise<void> {
   const { rows } = await client.query<{ owned: boolean }>(
     `SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS owned`,
