@@ -275,5 +275,5 @@ describe('doctor', () => {
     ]);
   });
 
-  it.each(broken)('finds %s', (...row) => expectFound(installation, row));
+  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
 });

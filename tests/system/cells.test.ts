@@ -41,7 +41,7 @@ suiteOfMoves('two cells', () => {
     )),
   ];
 
-  it('moves a tenant under writes without losing one, while another tenant goes on, and feeds continue', async () => {
+  it('tenant move loses no write of the moving tenant, does not disturb another tenant, and keeps the cursors of both feeds valid', async () => {
     const [moving, staying] = [await newPartner(a), await newPartner(a)];
     const { encounter_id: before } = await newEncounter(a, moving);
     // The first number of each cell.
@@ -103,7 +103,7 @@ suiteOfMoves('two cells', () => {
     expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
   }, 30_000);
 
-  it('opens the tenant again when the copy differs, and lets the move be cancelled, repeated and completed', async () => {
+  it('tenant move reopens the tenant when the copy differs, and can then be cancelled, repeated and completed', async () => {
     const partner = await newPartner(a);
     const { tenantId, token } = partner;
     const create = (cell = a, by = token) => call(cell, 'POST /clients', { token: by, json: patientBody() });
@@ -148,7 +148,7 @@ suiteOfMoves('two cells', () => {
     expect((await create(b, (await atB(partner)).token)).status).toBe(201);
   }, 30_000);
 
-  it('moves a tenant back after its rows were forgotten, with no row of the audit twice', async () => {
+  it('tenant move moves a tenant back after tenant forget, without duplicating an audit row', async () => {
     const partner = await newPartner(a);
     const { tenantId } = partner;
     const { encounter_id: before } = await newEncounter(a, partner);

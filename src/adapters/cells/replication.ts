@@ -4,11 +4,11 @@ import { withLockRetries } from '../database/lockRetries.js';
 import type { Queries } from '../database/statements.js';
 import { ofTenant, type TenantTable } from './tenantTables.js';
 
-/** The name of what a move of this tenant creates: publication, subscription and triggers; the slot's begins with it. */
+/** The name of a move's publication, subscription and triggers; that of its slot begins with it. */
 export const nameOfMove = (tenantId: string): string =>
   `ces_move_${createHash('sha256').update(tenantId).digest('hex').slice(0, 16)}`;
 
-/** Requests wait for a lock only shortly; a minute of attempts. */
+/** Short lock timeouts, because requests queue behind each attempt; one attempt a second for a minute. */
 const PATIENCE = { timeoutMs: 200, pausesMs: Array.from({ length: 60 }, () => 1_000) };
 
 interface Side {
@@ -16,7 +16,7 @@ interface Side {
   readonly client: Client;
 }
 
-/** Runs each statement in a transaction of its own, with short waits for locks. */
+/** Runs each statement in its own transaction, retrying while tables are locked: so requests wait only briefly. */
 async function changeTables({ url, client }: Side, statements: readonly string[], log: (text: string) => void) {
   const waiting = [...statements].reverse();
   await client.query(`SET lock_timeout = ${PATIENCE.timeoutMs}`);
@@ -29,7 +29,7 @@ async function changeTables({ url, client }: Side, statements: readonly string[]
   await client.query('SET lock_timeout = 0');
 }
 
-/** Lets the place of a tenant decide over each change of its rows. A change of the tenant waits for those in progress. */
+/** Adds triggers that refuse changes of the tenant's rows once it is elsewhere. Moving it waits for running changes. */
 export function addFence(source: Side, tables: readonly TenantTable[], tenantId: string, log: (text: string) => void) {
   const name = nameOfMove(tenantId);
   const trigger = (table: TenantTable, kind: string, events: string, row: string): string => `
@@ -56,10 +56,10 @@ export async function removeFence(source: Side, tenantId: string, log: (text: st
 const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
   (await client.query(query, [...values])).rowCount !== 0;
 
-/** All databases of a PostgreSQL share the names of slots, and several may have a tenant with this id. */
+/** Databases of one server share the names of slots, and several of them may have a tenant with this id. */
 const SLOT = `$1 || '_' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Whether changes of the tenant's rows can still reach another cell. */
+/** Whether the source still sends, or keeps for sending, changes of the tenant's rows to another cell. */
 export const isPublished = (source: Client, tenantId: string): Promise<boolean> =>
   exists(
     source,
@@ -67,20 +67,20 @@ export const isPublished = (source: Client, tenantId: string): Promise<boolean> 
     [nameOfMove(tenantId)],
   );
 
-/** Whether the source keeps the changes for the target: PostgreSQL gives up a slot above max_slot_wal_keep_size. */
+/** Whether the source keeps the changes for the target: PostgreSQL invalidates a slot above max_slot_wal_keep_size. */
 export const keepsChanges = (source: Client, tenantId: string): Promise<boolean> =>
   exists(source, `SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT} AND wal_status <> 'lost'`, [
     nameOfMove(tenantId),
   ]);
 
-/** Publishes the rows of a tenant, and keeps the changes from now on for its subscriber. @returns the name of the slot */
+/** Publishes a tenant's rows, and creates the slot that keeps later changes until the subscriber has them. @returns its name */
 export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<string> {
   const name = nameOfMove(tenantId);
   if (!(await exists(source, 'SELECT FROM pg_publication WHERE pubname = $1', [name]))) {
     const filtered = tables.map((table) => `${table.name} WHERE (${ofTenant(table, tenantId)})`);
     await source.query(`CREATE PUBLICATION ${name} FOR TABLE ${filtered.join(', ')}`);
   }
-  // By itself: a subscription in another database of the same server would wait for its own transaction.
+  // Create the slot separately: a subscription to a database on the same server would wait for its own transaction.
   const { rows } = await source.query<{ slot: string; isThere: boolean }>(
     `SELECT ${SLOT} AS slot, EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT}) AS "isThere"`,
     [name],
@@ -92,11 +92,11 @@ export async function publish(source: Client, tables: readonly TenantTable[], te
 
 const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Copies the published rows, then their changes. @param url by which the target's server reaches the source */
+/** Copies the published rows, then follows their changes. @param url address of the source for the target's server */
 export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // The statement has a password, which must not reach the log. Only a superuser may set this.
+  // The statement contains a password, which must not reach PostgreSQL's log. Only a superuser may turn off logging.
   await target.query(
     `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
      WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
@@ -107,7 +107,7 @@ export async function subscribe(target: Client, tenantId: string, slot: string, 
   );
 }
 
-/** How many tables wait for the end of their copy. @throws Error if the subscription has stopped */
+/** The number of tables whose first copy is not complete. @throws Error if the subscription has stopped */
 export async function waitingTables(target: Client, tenantId: string): Promise<number> {
   const { rows } = await target.query<{ enabled: boolean; waiting: number }>(
     `SELECT subenabled AS enabled, (SELECT count(*)::int FROM pg_subscription_rel
@@ -118,7 +118,7 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
   throw new Error("The copy has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.");
 }
 
-/** Ends the replication of a tenant, even if it was only partly set up. */
+/** Removes the replication of a tenant from both databases, even if it was only partly set up. */
 export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
   // Another target can have a subscription with this oid, so that only the identifier of its system tells them apart.
@@ -130,7 +130,7 @@ export async function unpublish(source: Client, target: Client, tenantId: string
   const [subscription] = rows;
   if (subscription) {
     await target.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
-    // The slot is dropped below, because the subscription would wait forever for a source that is gone.
+    // Detach the slot, which is dropped below: otherwise the drop would wait forever for an unreachable source.
     await target.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
     await target.query(`DROP SUBSCRIPTION ${name}`);
   }
