@@ -68,7 +68,7 @@ async function settingsOf(client: Connection, tenantId: string): Promise<Setting
   const { rows } = await client.query<Settings>(
     `SELECT current_setting('wal_level') AS wal_level,
        current_setting('max_replication_slots')::int
-         - (SELECT count(*)::int FROM pg_replication_slots WHERE slot_name <> $1) AS free_slots,
+         - (SELECT count(*)::int FROM pg_replication_slots WHERE NOT starts_with(slot_name, $1)) AS free_slots,
        (rolsuper OR rolreplication) AND has_database_privilege(current_database(), 'CREATE') AS may_publish,
        rolsuper OR EXISTS (SELECT FROM pg_roles AS granted WHERE granted.rolname = 'pg_create_subscription'
          AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe

@@ -34,7 +34,7 @@ const TELL_MS = 5_000;
 const between = <T>({ from, to }: Cells, tenantId: string, work: (sides: Sides) => Promise<T>): Promise<T> =>
   withClient({ connectionString: from }, (source) =>
     withClient({ connectionString: to }, async (target) => {
-      await places.lockMove(source, tenantId);
+      for (const side of [source, target]) await places.lockMove(side, tenantId);
       return work({ source, target });
     }),
   );
@@ -84,11 +84,16 @@ async function copy(
   await places.setPlace(target, tenantId, [null, 'away'], 'arriving', here.name);
   await places.setPlace(source, tenantId, [null, 'here'], 'leaving', there.name);
   await replication.addFence({ url: from, client: source }, tables, tenantId, log);
-  await replication.publish(source, tables, tenantId);
-  await replication.subscribe(target, tenantId, via);
+  const slot = await replication.publish(source, tables, tenantId);
+  await replication.subscribe(target, tenantId, slot, via);
   for (let told = performance.now(); ; await delay(5 * LOOK_MS)) {
     const left = await replication.waitingTables(target, tenantId);
     if (left === 0) break;
+    if (!(await replication.keepsChanges(source, tenantId))) {
+      throw new Error(
+        "The source's PostgreSQL gave the slot of the move up (max_slot_wal_keep_size): use --cancel, then move it again.",
+      );
+    }
     if (performance.now() - told < TELL_MS) continue;
     log(`copies the rows: ${left} of ${tables.length} tables are not complete`);
     told = performance.now();
