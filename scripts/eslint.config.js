@@ -17,9 +17,9 @@ export default ts.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       // An operation is asynchronous by its type, whether it waits or not.
       '@typescript-eslint/require-await': 'off',
-      // One that is used once still names what two functions agree on.
+      // Off: a type parameter that is used only once still names what two functions agree on.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
-      // Deprecated only to stand out: the tests talk to loopback.
+      // These options are marked as deprecated only to stand out; tests need them, because they talk to loopback.
       '@typescript-eslint/no-deprecated': [
         'error',
         {
@@ -30,9 +30,9 @@ export default ts.config(
           })),
         },
       ],
-      // There are no classes here whose methods could lose their `this`.
+      // Off, because no class here has methods that could lose their `this`.
       '@typescript-eslint/unbound-method': 'off',
-      // Libraries subclass and wrap; their types say enough.
+      // Off: libraries subclass and wrap classes, and their types are precise enough.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       // Awaiting an object that has a `then` calls it.
       'no-restricted-syntax': [
@@ -47,7 +47,7 @@ export default ts.config(
       'no-console': 'error',
     },
   },
-  // Parsed answers are `any` in tests: what they are is what the test asserts.
+  // Allow `any` for parsed responses in tests: a test asserts what they contain.
   {
     files: ['tests/**/*.ts'],
     rules: {

@@ -62,6 +62,9 @@ function configOf(values: CleanedEnv<typeof variables>) {
     cell: values.CELL ?? null,
     /** Null = the base URL. */
     cellUrl: values.CELL_URL ?? null,
+    /** The databases of a move of a tenant; null = none, and the owner's address. */
+    moveToUrl: values.MOVE_TO_URL ?? null,
+    moveViaUrl: values.MOVE_VIA_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */
@@ -78,7 +81,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     webhookAllowedHosts: values.WEBHOOK_ALLOWED_HOSTS,
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
-    /** Milliseconds, as are the next two timeouts. */
+    /** Milliseconds; so are `shutdownDelay` and `keepAliveTimeout`. */
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
     shutdownDelay: values.SHUTDOWN_DELAY * 1000,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
@@ -87,7 +90,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
-    /** Null = unlimited. */
+    /** Days after which data is deleted; null = never. */
     retention: {
       documentDays: values.DOCUMENT_RETENTION_DAYS ?? null,
       encounterDays: values.ENCOUNTER_RETENTION_DAYS ?? null,

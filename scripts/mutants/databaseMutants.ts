@@ -1,6 +1,6 @@
 import type { Mutant } from './list.js';
 
-/** Mutants of transactions, of the records that they return, and of the limits on them. */
+/** Mutants of transactions, of the records that transactions return, and of limits on both. */
 export const databaseMutants: readonly Mutant[] = [
   // The database
   {

@@ -18,7 +18,7 @@ const create = (json: unknown, { token } = partner) => call(harness, 'POST /enco
 const stored = () => harness.domain.db.prisma.encounter.count({ where: { tenantId: partner.tenantId } });
 const days = (count: number): number => count * 24 * 3_600_000;
 
-describe('201', () => {
+describe('createEncounter 201', () => {
   it('returns the stored record and its Location', async () => {
     const { status, headers, body } = await create(valid);
     const [treatment] = await harness.domain.db.prisma.encounterTreatment.findMany({
@@ -47,7 +47,7 @@ describe('201', () => {
     expect(recordOf(read.body)).toEqual(body);
   });
 
-  it('stores every property that is sent, lists in their order', async () => {
+  it('stores every property that is sent, and keeps the order of lists', async () => {
     const patientId = await newPatient(harness, partner);
     const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
     const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));
@@ -62,7 +62,7 @@ describe('201', () => {
     expect(read.body).toEqual({ ...body, visitUrl: null, information: [], addenda: [] });
   });
 
-  it('stores a time zone without a day, and no schedule', async () => {
+  it('stores a time zone that is sent without a day, and sets no schedule', async () => {
     const { body } = await create({ ...valid, scheduledTimeZone: 'US/Pacific' });
     const none = { scheduledDay: null, scheduledTime: null, scheduledAt: null };
     expect(body).toMatchObject({ ...none, scheduledTimeZone: 'US/Pacific' });
@@ -110,7 +110,7 @@ describe('201', () => {
   });
 });
 
-describe('400', () => {
+describe('createEncounter 400', () => {
   type Fault = [name: string, change: Record<string, unknown>, pointer: string, rule: string];
   const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
 
@@ -160,7 +160,7 @@ describe('400', () => {
     expect(await stored()).toBe(before);
   });
 
-  it('answers schedule_time_zone_required when the clinic has no zone', async () => {
+  it('answers schedule_time_zone_required when neither the request nor the clinic has a time zone', async () => {
     const places = [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }];
     const clinicId = await newClinic(harness, partner, { places });
     const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
@@ -168,7 +168,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('createEncounter 404', () => {
   it.each([
     ['clinic_not_found', { clinicId: absent }, '#/clinicId'],
     ['patient_not_found', { patientId: absent }, '#/patientId'],
@@ -181,7 +181,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('createEncounter 409', () => {
   it('refuses an inactive clinic, and stores no encounter (other cases: domain/encounters/encounterChecks)', async () => {
     const before = await stored();
     const clinicId = await newClinic(harness, partner, { isActive: false });
@@ -190,10 +190,10 @@ describe('409', () => {
   });
 });
 
-describe('500', () => {
+describe('createEncounter 500', () => {
   const parts = ['encounter_treatment', 'gfe_item', 'encounter_document', 'event'];
 
-  it.each(parts)('rolls back the encounter when the table %s fails', async (table) => {
+  it.each(parts)('rolls back the encounter when writing to the table %s fails', async (table) => {
     const before = await stored();
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     expectProblem(await withoutTable(harness, table, () => create({ ...valid, documentIds })), 500, 'internal_error');

@@ -51,7 +51,7 @@ const repeated = (...pairs: [string, string][]) => (client: Credentials): CallOp
 const besideBasic = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
   ({ json: { ...LOGIN, ...more }, ...withAuth(basicAuth(client)) });
 
-describe('200', () => {
+describe('issueToken 200', () => {
   it('returns the fields of a token response, with Cache-Control: no-store', async () => {
     const answer = await login(harness, partner);
     expect(answer.body).toEqual({
@@ -92,7 +92,7 @@ describe('200', () => {
     });
   });
 
-  it('gives every token a different jti', async () => {
+  it('issues every token with a different jti', async () => {
     const answers = await Promise.all([login(harness, partner), login(harness, partner)]);
     const tokens = answers.flatMap(({ body }) => [body.access_token, body.refresh_token]);
     expect(new Set(tokens.map((token) => readToken(token).payload['jti'])).size).toBe(4);
@@ -147,7 +147,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('issueToken 400', () => {
   const invalid: Request[] = [
     ['a missing body', () => ({})],
     ['an empty object', () => ({ json: {} })],
@@ -194,13 +194,13 @@ describe('400', () => {
     expect(answer.body.error_description).toBe('The query parameter grant_type is not known here.');
   });
 
-  it('keeps the OAuth shape for a caller who prefers problem details', async () => {
+  it('answers in the OAuth error shape even to a caller that accepts only problem details', async () => {
     const answer = await post({ json: {}, headers: { Accept: 'application/problem+json' } });
     expectFailure(answer, 400, 'invalid_request');
   });
 });
 
-describe('401', () => {
+describe('issueToken 401', () => {
   const unknown: Credentials = { clientId: `ces_${'a'.repeat(20)}`, clientSecret: `cess_live_${'A'.repeat(43)}` };
   const cases: [string, () => Promise<Credentials>][] = [
     ['an unknown client', async () => unknown],

@@ -43,7 +43,7 @@ const objects = async (): Promise<string[]> =>
 // After every test, each row has its object and each object has its row.
 afterEach(async () => { expect(await objects()).toHaveLength((await rows()).length); });
 
-describe('200', () => {
+describe('uploadPatientDocument 200', () => {
   it('returns exactly the stored document', async () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
@@ -64,7 +64,7 @@ describe('200', () => {
     });
   });
 
-  it('stores a row and an object that agree', async () => {
+  it('stores a row whose name, size and checksum agree with the stored object', async () => {
     const { body: { documentId: id, userDocument } } = await upload({ url, fileName: 'Blood test.pdf' });
     const row = await harness.domain.db.prisma.document.findUniqueOrThrow({
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
@@ -94,7 +94,7 @@ describe('200', () => {
     expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${extension}` });
   });
 
-  it('keeps only the base of a file name, and generates a missing one', async () => {
+  it('keeps only the last segment of a file name, and generates a missing name', async () => {
     const named = await upload({ url, fileName: '../../etc/..\\pass\u202ewd.pdf' });
     expect(named.body.userDocument).toMatchObject({ fileName: 'passwd.pdf', metadata: { originalFilename: 'blood.pdf' } });
     const { body } = await upload({ url: host.serve('/', { content: sampleFiles.pdf }) });
@@ -113,7 +113,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('uploadPatientDocument 400', () => {
   it.each<[string, Upload, unknown, object]>([
     ['an unknown documentType (D-29)', { type: 'x-ray' }, {}, { parameter: 'documentType', code: 'enum' }],
     ['a patient’s id that is not a UUID', { patient: 'me' }, {}, { parameter: 'id', code: 'format' }],
@@ -187,8 +187,8 @@ describe('400', () => {
   });
 });
 
-describe('401', () => {
-  it('fetches no file for a caller without token or permission, or while the database is down', async () => {
+describe('uploadPatientDocument 401', () => {
+  it('fetches no file for a caller without token or permission, nor while the database is down', async () => {
     const before = host.connections();
     expectProblem(await upload({ url }, { token: undefined }), 401, 'token_missing');
     const token = await tokenWithout(harness, partner, 'write:document');
@@ -217,8 +217,8 @@ describe('401', () => {
   });
 });
 
-describe('409', () => {
-  it('sends Retry-After while another request with its key is in progress, and keeps no object', async () => {
+describe('uploadPatientDocument 409', () => {
+  it('sends Retry-After while another request with the same Idempotency-Key is in progress, and keeps no object', async () => {
     const send = () => upload({ url }, { headers: { 'Idempotency-Key': 'slow' } });
     const answer = await whileKeyIsUsed(harness, partner, 'uploadPatientDocument', 'slow', send);
     expectProblem(answer, 409, 'idempotency_in_progress');
@@ -227,7 +227,7 @@ describe('409', () => {
   });
 });
 
-describe('503', () => {
+describe('uploadPatientDocument 503', () => {
   it('answers 503 while the object store is down, and stores no row', async () => {
     const before = await rows();
     const [incoming, elsewhere] = [join(folder(), '.incoming'), join(harness.dataDir, 'elsewhere')];

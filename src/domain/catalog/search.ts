@@ -1,6 +1,7 @@
 /**
- * The words of a search, split at white space and punctuation; punctuation alone only at white space (R-22).
- * Lower-cases single characters, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.
+ * The words of a search. They are split at white space and punctuation; a word of punctuation only is split only at
+ * white space (R-22). Lower-cases single characters, as PostgreSQL does: for a whole text, JavaScript changes a final
+ * Σ.
  */
 export function searchWords(search: string | undefined): string[] {
   const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');
