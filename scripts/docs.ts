@@ -5,7 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { operationsOf, readContract } from './artifacts/sources.js';
@@ -95,7 +96,8 @@ Object.assign(contract, { externalDocs: undefined });
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 const guide = await readFile(join(root, 'openapi/info.md'), 'utf8');
 contract.info.description = `${withDiagrams(guide)}\n\n${changes}`;
-await writeFile(source, JSON.stringify(contract));
+// Redoc's menu knows only links with a slash after the hash.
+await writeFile(source, JSON.stringify(contract).replaceAll('](#section/', '](#/section/'));
 
 execFileSync(
   process.execPath,
@@ -114,12 +116,16 @@ const [own] = buildSync({
   entryPoints: [join(root, 'src/reference/main.ts')],
   ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2022' },
 }).outputFiles;
-const files = { 'index.html': html, ...scripts, 'reference.js': own?.text ?? '' };
-for (const [name, text] of Object.entries(files)) {
+/** Writes a file of the page and its compressed forms. */
+async function write(name: string, text: string): Promise<void> {
   const file = join(root, 'generated/docs', name);
   await writeFile(file, text);
-  // Use level 9, because Brotli's two highest levels take seconds to save a few percent.
-  await writeFile(`${file}.br`, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
-  await writeFile(`${file}.gz`, gzipSync(text, { level: constants.Z_BEST_COMPRESSION }));
+  // Brotli's highest level, the default, saves 9 percent for seconds of work, so files are compressed at the same time.
+  await writeFile(`${file}.br`, await promisify(brotliCompress)(text));
+  await writeFile(`${file}.gz`, await promisify(gzip)(text, { level: constants.Z_BEST_COMPRESSION }));
 }
-await writeArtifacts(requests);
+
+const files = Object.entries({ ...scripts, 'reference.js': own?.text ?? '' });
+await Promise.all([writeArtifacts(requests), ...files.map(([name, text]) => write(name, text))]);
+// The Makefile's target comes last, so that an interrupted build runs again.
+await write('index.html', html);

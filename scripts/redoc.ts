@@ -27,6 +27,8 @@ const withHashes = (rendered: string): string =>
 
 /** Changes of Redoc's script: each text is replaced with the other one. */
 const CHANGES = {
+  // The menu of the prerendered page keeps its start as the present item: render the page of another link from scratch.
+  'if(r.childElementCount===0){': 'if(location.hash){',
   // Redoc's search knows the whole guide as one page: add each section as a page of its own.
   'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
   'addItem(e,t=[]){':

@@ -53,3 +53,10 @@ new MutationObserver(() => {
     if (section) header.append(runButton(section));
   }
 }).observe(document.body, { childList: true, subtree: true });
+
+/** Redoc leaves the item of the present section out of sight in a long menu. */
+const showActive = (): void =>
+  document.querySelector('[data-testid="menu-item-label"][data-active="true"]')?.scrollIntoView({ block: 'nearest' });
+new MutationObserver(showActive).observe(document.body, { subtree: true, attributeFilter: ['data-active'] });
+// Its place is known when the menu of its subject has opened.
+document.addEventListener('menu:expand-end', showActive);
