@@ -57,7 +57,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
             print(terminal, json, { moved: tenantId, closedSeconds, audit }, text);
           }
         };
-        // Both cells have the command in their audit.
+        // Record the command in the audit of both cells.
         await recordedOn(terminal, from, async (context) => {
           const { id } = await findTenant(context, idOrName);
           await (given.dryRun ? run(id) : recordedOn(terminal, to, () => run(id)));

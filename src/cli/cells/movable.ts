@@ -11,7 +11,7 @@ interface Settings {
   readonly may_subscribe: boolean;
 }
 
-/** @throws Error that says what prevents a move */
+/** Checks whether a tenant can be moved. @throws Error that says what prevents it */
 export async function assertMovable(
   source: Connection,
   target: Connection,
@@ -56,7 +56,7 @@ export async function assertMovable(
   return { here, there };
 }
 
-/** @throws Error that names the migrations that only one database has */
+/** Compares the schemas of two databases. @throws Error naming migrations that only one of them has */
 export function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {

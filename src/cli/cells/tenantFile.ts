@@ -13,7 +13,7 @@ import { putMissing } from '../backup/restore.js';
 import { assertSameSchema } from './movable.js';
 
 interface Place {
-  /** Of the role that owns the schema. */
+  /** Address of the role that owns the schema. */
   readonly url: string;
   readonly store: ObjectStore;
   readonly storeName: string;
@@ -22,7 +22,7 @@ interface Place {
 
 const RUN = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1'];
 
-/** Writes the rows of a tenant as a script of psql, and its documents, all of one moment. @returns the manifest, last written */
+/** Writes a tenant's rows, as a script for psql, and its documents, all as of one moment. @returns the manifest */
 export async function exportTenant(
   target: BackupStore,
   tenantId: string,
@@ -72,7 +72,7 @@ export async function exportTenant(
   });
 }
 
-/** @throws Error if another cell has the tenant, or gets it: rows here are or would be a second copy */
+/** @throws Error if the tenant lives in or moves to another cell: rows here are, or would be, a second copy */
 async function assertNotElsewhere(client: Connection, tenantId: string): Promise<void> {
   const { place = 'here', cell } = (await entryOf(client, tenantId)) ?? {};
   if (place === 'away')
@@ -81,17 +81,17 @@ async function assertNotElsewhere(client: Connection, tenantId: string): Promise
     throw new Error(`A move of ${tenantId} is in progress. Complete it, or cancel it with "tenant move --cancel".`);
 }
 
-/** Neither a backup nor another tenant's export is replaced. */
+/** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
 const copyOf = (table: TenantTable, tenantId: string): string[] => [
   `\\echo COPY ${table.name} (${table.columns}) FROM stdin;`,
   `COPY (SELECT ${table.columns} FROM ${table.name} WHERE ${ofTenant(table, tenantId)}) TO STDOUT`,
-  // In quotes, because two backslashes otherwise end the command.
+  // Quote the text, because psql would take two backslashes as the end of the command.
   `\\echo '\\\\.'`,
 ];
 
-/** Statements after the rows: the triggers have counted again, and the sequences may be behind the numbers. */
+/** Statements that follow the rows: correct the counts, which triggers doubled, and move sequences past the numbers. */
 async function endOf(client: Connection, tenantId: string): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `SELECT format('UPDATE tenant SET (active_clinics, inactive_clinics, active_products, inactive_products) = (%s, %s, %s, %s) WHERE id = %L;',
