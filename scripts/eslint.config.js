@@ -3,7 +3,7 @@ import ts from 'typescript-eslint';
 
 /** House rules that a machine can check; layout is left to people and their editors. */
 export default ts.config(
-  // The flows in tests/tools are compiled with the clients that a test generates.
+  // Ignore tests/tools: its flows are compiled later, with clients that a test generates.
   { ignores: ['generated/**', 'node_modules/**', '.data/**', 'tests/tools/**'] },
   js.configs.recommended,
   ...ts.configs.strictTypeChecked.map((config) => ({ ...config, files: ['**/*.ts'] })),
@@ -15,7 +15,7 @@ export default ts.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': 'off',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      // An operation is asynchronous by its type, whether it waits or not.
+      // Off: an operation is asynchronous by its type, even if it awaits nothing.
       '@typescript-eslint/require-await': 'off',
       // Off: a type parameter that is used only once still names what two functions agree on.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
@@ -34,7 +34,7 @@ export default ts.config(
       '@typescript-eslint/unbound-method': 'off',
       // Off: libraries subclass and wrap classes, and their types are precise enough.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      // Awaiting an object that has a `then` calls it.
+      // Forbid members named `then`: awaiting an object that has one calls it.
       'no-restricted-syntax': [
         'error',
         {

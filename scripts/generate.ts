@@ -200,7 +200,7 @@ const documentedProblems = ({ responses }: ShownOperation): object => {
 };
 
 const forReaders = new Set(['description', 'example', 'examples', 'links']);
-/** Members whose own members are names that may equal keywords, so they are not removed. */
+/** Members whose own members have arbitrary names: such a name may equal a keyword, but must not be removed. */
 const namings = new Set(['properties', 'schemas']);
 
 /** Writes the contract for the server, which reads it at each start: with its `$ref`s, without texts for readers. */

@@ -1,6 +1,6 @@
 import { runButton } from './run.js';
 
-/** What Redoc leaves out: tables that scroll by keyboard, the service's address, colors and buttons in the guide's code. */
+/** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
 const TOKENS = new RegExp(
   String.raw`((?<![\w&$"':])(?:#|//).*|/\*[^]*?\*/)|("(?:\\.|[^"\\])*"|'[^']*'|\`[^\`]*\`)|` +

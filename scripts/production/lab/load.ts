@@ -58,7 +58,7 @@ interface Verdict {
   readonly isSound: boolean;
 }
 
-/** The lab's tenant. What its requests were promised is checked afterwards. */
+/** The lab's tenant. After the scenarios, its stored data is compared with the responses to its requests. */
 export interface Tenant {
   /** Sends requests at a constant rate during the work, and then waits until each is acknowledged. */
   during(work: () => Promise<unknown>): Promise<Line>;

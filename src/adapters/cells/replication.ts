@@ -56,7 +56,7 @@ export async function removeFence(source: Side, tenantId: string, log: (text: st
 const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
   (await client.query(query, [...values])).rowCount !== 0;
 
-/** Databases of one server share the names of slots, and several of them may have a tenant with this id. */
+/** The name of a move's slot, with the oid of the database: databases of one server share slots, and ids of tenants. */
 const SLOT = `$1 || '_' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Whether the source still sends, or keeps for sending, changes of the tenant's rows to another cell. */
@@ -96,15 +96,12 @@ const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datna
 export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // The statement contains a password, which must not reach PostgreSQL's log. Only a superuser may turn off logging.
-  await target.query(
-    `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
-     WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
-  );
-  await target.query(
-    `CREATE SUBSCRIPTION ${name} CONNECTION ${escapeLiteral(url)} PUBLICATION ${name}
-     WITH (create_slot = false, slot_name = ${slot}, disable_on_error = true)`,
-  );
+  // PostgreSQL logs the texts of statements, and of those that fail: the password must be in none.
+  await target.query(`SELECT set_config('ces.source', $1, false)`, [url]);
+  await target.query(`DO $$ BEGIN
+    EXECUTE format('CREATE SUBSCRIPTION ${name} CONNECTION %L PUBLICATION ${name}
+      WITH (create_slot = false, slot_name = ${slot}, disable_on_error = true)', current_setting('ces.source'));
+    EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE; END $$`);
 }
 
 /** The number of tables whose first copy is not complete. @throws Error if the subscription has stopped */
@@ -121,7 +118,7 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
 /** Removes the replication of a tenant from both databases, even if it was only partly set up. */
 export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
-  // Another target can have a subscription with this oid, so that only the identifier of its system tells them apart.
+  // Slots of the first copy have the oid of a subscription, which is unique only with the target's system identifier.
   const { rows } = await target.query<{ syncSlots: string }>(
     `SELECT concat('pg_', oid, '_sync_%_', system_identifier) AS "syncSlots"
      FROM pg_subscription, pg_control_system() WHERE ${OWN}`,

@@ -57,7 +57,7 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
       closedSeconds = await cutOver(sides, cells, tenantId, tables);
     }
     await places.setPlace(source, tenantId, ['closed'], 'away', (await places.ownCell(target, 'target')).name);
-    // Before the audit, which can be long: from here on, no change of the old copy can reach the new one.
+    // Before the audit is copied, which can take long, make sure that no change of the old copy can reach the new one.
     await replication.unpublish(source, target, tenantId);
     const audit = await places.appendAudit(source, target, tenantId);
     return { closedSeconds, audit };
@@ -91,7 +91,7 @@ async function copy(
     if (left === 0) break;
     if (!(await replication.keepsChanges(source, tenantId))) {
       throw new Error(
-        "The source's PostgreSQL gave the slot of the move up (max_slot_wal_keep_size): use --cancel, then move it again.",
+        'The source no longer keeps the changes for the copy (max_slot_wal_keep_size): use --cancel, then move it again.',
       );
     }
     if (performance.now() - told < TELL_MS) continue;

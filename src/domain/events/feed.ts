@@ -85,7 +85,7 @@ async function scan(
   return frame;
 }
 
-/** Refuses a cursor that another than the next position follows: events between were purged, or it was never issued. */
+/** Refuses a cursor unless the next position follows it: else events were purged, or the cursor was never issued. */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');

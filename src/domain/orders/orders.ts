@@ -127,8 +127,8 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
 }
 
 /**
- * The order, if visible. @throws Problem order_not_found, also if only the pharmacy does not fit (R-125);
- * clinic_not_permitted (D-31)
+ * The order, if visible. @throws Problem order_not_found, also if the order has no line for the caller's pharmacies
+ * (R-125); clinic_not_permitted (D-31)
  */
 export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: OrderRecord | undefined): OrderRecord {
   if (!order || ofPharmacies(context, order).lines.length === 0) throw new Problem('order_not_found');
