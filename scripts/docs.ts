@@ -51,7 +51,8 @@ const COMMON_HEADERS = new Set([
 
 /**
  * Rewrites what Redoc would show badly: open vocabularies (as raw JSON), open schemas (with an additional member), and
- * regular expressions, which descriptions explain anyway. Removes the common headers of responses, and lists of headers that are empty then.
+ * regular expressions, which descriptions explain anyway. Removes the common headers of responses, and lists of headers that are
+ * empty then.
  */
 const shown = (name: string, value: unknown): unknown => {
   if (name === 'unevaluatedProperties' || name === 'pattern' || COMMON_HEADERS.has(name)) return undefined;
