@@ -45,7 +45,9 @@ export function useCells(): CellsOfTest {
     Object.assign(cells, { a, b, urls: { from: a.database.url, to: b.database.url } });
   });
   afterAll(async () => {
-    for (const { close, database } of [cells.a, cells.b]) await close().then(database.drop);
+    // A slot or subscription that a failed test left prevents the drop, but must not keep the servers running.
+    for (const { close } of [cells.a, cells.b]) await close();
+    for (const { database } of [cells.a, cells.b]) await database.drop();
   });
   return cells;
 }

@@ -2,6 +2,7 @@ import { closeTenant } from '../../src/adapters/cells/places.js';
 import { nameOfMove } from '../../src/adapters/cells/replication.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
 import { expireDueEncounters } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
@@ -173,6 +174,8 @@ suiteOfMoves('two cells', () => {
       '--yes',
     );
     expect(forgotten.stdout).toMatch(/^\d+ rows deleted\.\n$/);
+    const taken = createTenant(a.domain, { name: 'Other', id: tenantId, mode: 'live' });
+    await expect(taken).rejects.toThrow('lives in another cell');
     expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('from b to a') });
     await moveTenant(back, tenantId, moveAtOnce);
     a.clock.advance(31);
@@ -188,8 +191,10 @@ suiteOfMoves('two cells', () => {
     async () => {
       const partner = await newPartner(a);
       const { encounter_id: before } = await newEncounter(a, partner);
-      const command = ({ database }: CellOfTest, ...args: string[]) =>
-        runProgram({ DATABASE_URL: database.url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
+      const command = ({ database }: CellOfTest, ...args: string[]) => {
+        const DATA_DIR = database === a.database ? folder() : folder('of-b');
+        return runProgram({ DATABASE_URL: database.url, DATA_DIR, USER: 'alice' }, 'tenant', ...args);
+      };
       expect(await command(a, 'export', partner.tenantId, '--to', folder('export'))).toMatchObject({
         code: 0,
         stderr: '',
@@ -203,6 +208,9 @@ suiteOfMoves('two cells', () => {
       expect((await command(b, 'import', '--from', folder('export'))).stderr).toContain(
         'The database already contains rows of',
       );
+      const atStore = { DATABASE_URL: cells.to, DATA_DIR: folder(), USER: 'alice' };
+      const { stderr } = await runProgram(atStore, 'tenant', 'import', '--from', folder('export'));
+      expect(stderr).toBe('Both databases use one object store: use "tenant move" instead.\n');
       // These rows are not the copy of a move.
       await expect(cancelMove(cells, partner.tenantId, moveAtOnce.log)).rejects.toThrow('No move of');
       expect((await call(b, `GET /encounters/${before}`, { token })).status).toBe(200);

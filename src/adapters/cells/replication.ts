@@ -96,15 +96,12 @@ const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datna
 export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // The statement contains a password, which must not reach PostgreSQL's log. Only a superuser may turn off logging.
-  await target.query(
-    `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
-     WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
-  );
-  await target.query(
-    `CREATE SUBSCRIPTION ${name} CONNECTION ${escapeLiteral(url)} PUBLICATION ${name}
-     WITH (create_slot = false, slot_name = ${slot}, disable_on_error = true)`,
-  );
+  // PostgreSQL logs the texts of statements, and of those that fail: the password must be in none.
+  await target.query(`SELECT set_config('ces.source', $1, false)`, [url]);
+  await target.query(`DO $$ BEGIN
+    EXECUTE format('CREATE SUBSCRIPTION ${name} CONNECTION %L PUBLICATION ${name}
+      WITH (create_slot = false, slot_name = ${slot}, disable_on_error = true)', current_setting('ces.source'));
+    EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE; END $$`);
 }
 
 /** The number of tables whose first copy is not complete. @throws Error if the subscription has stopped */

@@ -32,6 +32,8 @@ export interface Manifest {
   readonly database?: string;
   /** The exported tenant; absent in a backup of the whole database. */
   readonly tenant?: string;
+  /** The name of the object store of an exported tenant. */
+  readonly objectStore?: string;
   readonly migrations: readonly string[];
   readonly dump: { readonly file: string; readonly sha256: string };
   /** The number of rows by table. */

@@ -91,7 +91,7 @@ async function copy(
     if (left === 0) break;
     if (!(await replication.keepsChanges(source, tenantId))) {
       throw new Error(
-        "The source's PostgreSQL gave the slot of the move up (max_slot_wal_keep_size): use --cancel, then move it again.",
+        'The source no longer keeps the changes for the copy (max_slot_wal_keep_size): use --cancel, then move it again.',
       );
     }
     if (performance.now() - told < TELL_MS) continue;

@@ -16,6 +16,7 @@ interface Place {
   /** Address of the role that owns the schema. */
   readonly url: string;
   readonly store: ObjectStore;
+  readonly storeName: string;
   readonly psql: PgProgram;
 }
 
@@ -25,7 +26,7 @@ const RUN = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1'];
 export async function exportTenant(
   target: BackupStore,
   tenantId: string,
-  { url, store, psql }: Place,
+  { url, store, storeName, psql }: Place,
 ): Promise<Manifest> {
   await store.check();
   await backups.assertBackupOf(target, databaseOf(tenantId));
@@ -59,6 +60,7 @@ export async function exportTenant(
         format: 1,
         version,
         tenant: tenantId,
+        objectStore: storeName,
         database: databaseOf(tenantId),
         takenAt: at.toISOString(),
         keys: null,
@@ -113,8 +115,14 @@ async function countsOf(client: Connection, tables: readonly TenantTable[], tena
 }
 
 /** Adds an exported tenant to a database that does not have it, in one transaction after the documents. */
-export async function importTenant(from: BackupStore, manifest: Manifest, { url, store, psql }: Place): Promise<void> {
-  const { tenant = '', migrations, objects, dump, rows } = manifest;
+export async function importTenant(
+  from: BackupStore,
+  manifest: Manifest,
+  { url, store, storeName, psql }: Place,
+): Promise<void> {
+  const { tenant = '', objectStore, migrations, objects, dump, rows } = manifest;
+  // The jobs of each database would delete documents that only the other one names.
+  if (objectStore === storeName) throw new Error('Both databases use one object store: use "tenant move" instead.');
   await withClient({ connectionString: url }, async (client) => {
     await assertNotElsewhere(client, tenant);
     assertSameSchema(await describeMigrations(client), migrations);
