@@ -123,7 +123,7 @@ async function cutOver(
   }
   // Without a response, the tenant stays closed: a repetition finds out whether it is active.
   const isActive = await places.setPlace(target, tenantId, ['arriving'], 'here', there.name);
-  if (!isActive) throw new Error(`The move of ${tenantId} was cancelled.`);
+  if (!isActive) throw new Error(`Another command has cancelled the move of ${tenantId}.`);
   await places.setPlace(source, tenantId, ['closed'], 'away', there.name);
   return (performance.now() - begun) / 1_000;
 }
@@ -156,11 +156,13 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     }
     // Otherwise the rows in the target are not those of a copy.
     if (there?.cell !== here.name || (await places.entryOf(source, tenantId))?.place === 'away') {
-      throw new Error(`No move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`);
+      throw new Error(
+        `There is nothing to cancel: no move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`,
+      );
     }
     // From here on, the move cannot activate the target.
     if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
-      throw new Error(`${tenantId} is active in the target.`);
+      throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
     }
     await replication.unpublish(source, target, tenantId);
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
@@ -179,7 +181,7 @@ export async function forgetTenant(
   return withClient({ connectionString: url }, async (client) => {
     await places.lockMove(client, tenantId);
     const place = (await places.entryOf(client, tenantId))?.place;
-    if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or is on its way.`);
+    if (place !== 'away') throw new Error(`${tenantId} still lives in this cell: move it to another cell first.`);
     // The deletions would reach the other cell.
     if (await replication.isPublished(client, tenantId)) {
       throw new Error(`The move of ${tenantId} is not complete: repeat it first.`);

@@ -36,7 +36,13 @@ const faultsIn = <T>(
 const cases: Case[] = [
   ['a file that is not an object', [], '', /must be object/, '['],
   ['an unknown part', { shops: [] }, '/shops', /not a member/, '"shops"'],
-  ['a pharmacy that no product has', { pharmacies: [{ name: 'Unused' }] }, '/pharmacies/0', /of no product/, '{'],
+  [
+    'a pharmacy that no product has',
+    { pharmacies: [{ name: 'Unused' }] },
+    '/pharmacies/0',
+    /not the pharmacy of any product/,
+    '{',
+  ],
   ...faultsIn('/clinics/0', withClinic, [
     ['a clinic without e-mail', { email: undefined }, '', /email is missing/, '{'],
     ['a clinic without locations', { locations: undefined }, '', /locations is missing/, '{'],
