@@ -85,7 +85,7 @@ const cases: Case[] = [
     repeats('sku', '/products/0'),
     '{',
   ],
-  ['the deletion of an unknown sku', unknownSku, '/products/0/sku', /no stored product/, '"NONE"'],
+  ['the deletion of an unknown sku', unknownSku, '/products/0/sku', /not the sku of a stored product/, '"NONE"'],
   ...faultsIn('/products/0', withProduct, [
     ['a description of 2001 characters', { description: 'a'.repeat(2001) }, '/description', /at most 2000/, '"aaa'],
     ['an image without an http URL', { imageUrl: 'ftp://x.example/a' }, '/imageUrl', /http or https/, '"ftp:'],
