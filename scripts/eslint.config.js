@@ -3,7 +3,7 @@ import ts from 'typescript-eslint';
 
 /** House rules that a machine can check; layout is left to people and their editors. */
 export default ts.config(
-  // The flows in tests/tools are compiled with the clients that a test generates.
+  // Ignore tests/tools: its flows are compiled later, with clients that a test generates.
   { ignores: ['generated/**', 'node_modules/**', '.data/**', 'tests/tools/**'] },
   js.configs.recommended,
   ...ts.configs.strictTypeChecked.map((config) => ({ ...config, files: ['**/*.ts'] })),
@@ -15,11 +15,11 @@ export default ts.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       '@typescript-eslint/no-confusing-void-expression': 'off',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      // An operation is asynchronous by its type, whether it waits or not.
+      // Off: an operation is asynchronous by its type, even if it awaits nothing.
       '@typescript-eslint/require-await': 'off',
-      // One that is used once still names what two functions agree on.
+      // Off: a type parameter that is used only once still names what two functions agree on.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
-      // Deprecated only to stand out: the tests talk to loopback.
+      // These options are marked as deprecated only to stand out; tests need them, because they talk to loopback.
       '@typescript-eslint/no-deprecated': [
         'error',
         {
@@ -30,11 +30,11 @@ export default ts.config(
           })),
         },
       ],
-      // There are no classes here whose methods could lose their `this`.
+      // Off, because no class here has methods that could lose their `this`.
       '@typescript-eslint/unbound-method': 'off',
-      // Libraries subclass and wrap; their types say enough.
+      // Off: libraries subclass and wrap classes, and their types are precise enough.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
-      // Awaiting an object that has a `then` calls it.
+      // Forbid members named `then`: awaiting an object that has one calls it.
       'no-restricted-syntax': [
         'error',
         {
@@ -47,7 +47,7 @@ export default ts.config(
       'no-console': 'error',
     },
   },
-  // Parsed answers are `any` in tests: what they are is what the test asserts.
+  // Allow `any` for parsed responses in tests: a test asserts what they contain.
   {
     files: ['tests/**/*.ts'],
     rules: {

@@ -1,6 +1,6 @@
 /**
- * Type-checks and lints everything as one program, because `tsc` and `eslint` spend most of their time on computing the
- * same types. Checks the migrations and the licences of packages, too.
+ * Type-checks and lints everything as one program, because `tsc` and `eslint` spend most of their time on the same
+ * types. Also checks the migrations and the licences of packages.
  */
 import { ESLint } from 'eslint';
 import ts from 'typescript';
@@ -9,7 +9,7 @@ import { licenceFaults, readLockFile } from './licences.js';
 import { faultsOfMigration } from './migrationRules.js';
 
 const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
-// The workbench runs in browsers, whose types the service must not see.
+// The workbench is a separate program: it uses types of browsers, which the service must not see.
 const programs = ['tsconfig.json', 'src/workbench/tsconfig.json'].map((file) => {
   const config = ts.getParsedCommandLineOfConfigFile(file, {}, host);
   if (!config) throw new Error(`${file} cannot be read`);

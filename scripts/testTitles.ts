@@ -1,7 +1,7 @@
 /**
- * `make test-titles`: counts the titles of tests that are not sentences. A title is a sentence when it has more verbs
- * than subordinate clauses: "answers 503 while the table is locked" is one, "a table that is locked" is not. Prints the others, and
- * fails when they are 2 % or more.
+ * `make test-titles`: counts the titles of tests that are not sentences. A title is a sentence if it has more verbs
+ * than subordinate clauses: "answers 503 while the table is locked" is one, "a table that is locked" is not. Prints the
+ * titles that are none, and fails if they are 2 % or more.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..');
 const MAX_SHARE = 0.02;
-/** Each begins a clause, which has a verb of its own. */
+/** Words that begin a subordinate clause, which has its own verb. */
 const SUBORDINATE = /^(?:although|because|if|that|unless|when|where|which|while|who|whose)$/;
-/** Present tense; a plural noun such as `requests` is not one, although it may be a verb elsewhere. */
+/** Verbs in the present tense. Words like `requests` are missing, because they are usually plural nouns. */
 const VERBS = new Set(
   `
   aborts accept accepts add added adds admits adopts agree agrees allow allows announces answer answers appear
@@ -66,7 +66,7 @@ const files = readdirSync(join(root, 'tests'), { recursive: true, encoding: 'utf
 );
 const titles = files.flatMap((file) => titlesOf(join(root, 'tests', file)).map((title) => ({ file, title })));
 const fragments = titles.filter(({ title }) => {
-  // A parameter at the end stands for a verb and more.
+  // Read a parameter at the end of a title as a verb, because it stands for the rest of the sentence.
   const words = title
     .toLowerCase()
     .replace(/%s$/, 'is')

@@ -5,7 +5,7 @@ import { conditionOf, variables, type SocketAddress as Address } from './configV
 export type SocketAddress = Address;
 /** The configuration of the service: read once, checked, frozen. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
-/** Requests per second (`burst`) or minute (R-84). */
+/** The limits by name: requests per second for `burst`, per minute for all others (R-84). */
 export type Quotas = NonNullable<Config['rateLimit']>['quotas'];
 export type ObjectStoreConfig = Config['objectStore'];
 export type S3Config = Omit<Extract<ObjectStoreConfig, { kind: 's3' }>, 'kind'>;
@@ -51,7 +51,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     dataDir: resolve(values.DATA_DIR),
     /** Null = the embedded PostgreSQL in `dataDir`. */
     databaseUrl: values.DATABASE_URL ?? null,
-    /** Not null: `databaseUrl` is a pooler in transaction mode. */
+    /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
     databaseDirectUrl: values.DATABASE_DIRECT_URL ?? null,
     /** Null = the service's role owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
@@ -62,7 +62,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     cell: values.CELL ?? null,
     /** Null = the base URL. */
     cellUrl: values.CELL_URL ?? null,
-    /** The databases of a move of a tenant; null = none, and the owner's address. */
+    /** `moveToUrl`: the database to which tenants move. `moveViaUrl`: how it reaches this one; null = as the owner. */
     moveToUrl: values.MOVE_TO_URL ?? null,
     moveViaUrl: values.MOVE_VIA_URL ?? null,
     /** Seconds. */

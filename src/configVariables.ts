@@ -4,7 +4,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 /** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A kind of variable. Its `rule` is for errors, which never quote the value (it may be secret), and for the table. */
+/** A kind of variable. Errors and the operator's table state its `rule`; errors never quote values, maybe secrets. */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);

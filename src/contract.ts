@@ -33,9 +33,9 @@ type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query' | 'header'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
-/** Node gives the names of headers in lower case. */
+/** Headers under lower-case names, in which Node gives them. */
 type LowerCased<Headers> = { readonly [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] };
-/** In a merge patch, null clears a field (RFC 7396). */
+/** The body of an operation's request. A merge patch keeps its nulls, which clear fields (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }

@@ -1,6 +1,6 @@
 import { runButton } from './run.js';
 
-/** What Redoc leaves out: tables that scroll by keyboard, the service's address, colors and buttons in the guide's code. */
+/** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
 const TOKENS = new RegExp(
   String.raw`((?<![\w&$"':])(?:#|//).*|/\*[^]*?\*/)|("(?:\\.|[^"\\])*"|'[^']*'|\`[^\`]*\`)|` +
@@ -53,3 +53,10 @@ new MutationObserver(() => {
     if (section) header.append(runButton(section));
   }
 }).observe(document.body, { childList: true, subtree: true });
+
+/** Redoc leaves the item of the present section out of sight in a long menu. */
+const showActive = (): void =>
+  document.querySelector('[data-testid="menu-item-label"][data-active="true"]')?.scrollIntoView({ block: 'nearest' });
+new MutationObserver(showActive).observe(document.body, { subtree: true, attributeFilter: ['data-active'] });
+// Its place is known when the menu of its subject has opened.
+document.addEventListener('menu:expand-end', showActive);

@@ -5,7 +5,7 @@ import { protectedUrl } from '../adapters/database/databaseUrl.js';
 export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log'> {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** Not null: `databaseUrl` is a pooler in transaction mode. */
+  /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
   readonly databaseDirectUrl: string | null;
   /** Address for migrations; null = they use the role of the service. */
   readonly databaseOwnerUrl: string | null;

@@ -67,8 +67,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
       }
       waiting += line;
       if (state !== 'idle') return;
-      // A write costs more than a line, so collect some first. At the end of the process, the exit listener writes
-      // them.
+      // A write costs more than a line, so collect some first. The exit listener writes the rest at the end.
       state = 'pausing';
       setTimeout(writeOn, PAUSE_MS).unref();
     },

@@ -11,11 +11,11 @@ export async function registerCell({ everyTenant }: Queries, config: Config, bas
   }
   if (cell === null) return;
   await everyTenant.run`
-    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${storeOf(config)}, true)
+    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${nameOfStore(config)}, true)
     ON CONFLICT (name) DO UPDATE SET url = excluded.url, object_store = excluded.object_store, is_own = true`;
 }
 
 /** A text that names the store of documents; equal for servers that share their documents. */
-function storeOf({ objectStore, dataDir }: Config): string {
+export function nameOfStore({ objectStore, dataDir }: Config): string {
   return objectStore.kind === 's3' ? `${objectStore.endpoint} ${objectStore.bucket}` : `file://${hostname()}${dataDir}`;
 }

@@ -269,6 +269,7 @@ describe('doctor', () => {
       { check: 'encoding', level: 'failure', remedy: expect.stringMatching(/ENCODING 'UTF8'/) },
       { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: /) },
       { check: 'migrations', level: 'failure', message: 'Pending: graphile_worker.' },
+      { check: 'moves', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'jobs', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'audit', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
     ]);

@@ -71,7 +71,7 @@ describe('GET /docs', () => {
       transferred += Number(given['content-length']);
     }
     // Most of it is Redoc (D-328).
-    expect(transferred).toBeLessThan(760_000);
+    expect(transferred).toBeLessThan(700_000);
     // Browsers do not load an alternate.
     expect(text.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toEqual([
       '<link rel="alternate" type="application/atom+xml" title="Changes of the contract" href="/docs/changelog.atom">',

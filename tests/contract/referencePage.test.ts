@@ -233,15 +233,19 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(hashes.filter((hash) => !sections.has(hash.replace(/.*#\/?/, '')))).toEqual([]);
   }, 120_000);
 
-  it('the reference page opens in a new tab at the operation, or the part of it, that a link names', async () => {
-    const part = `${anOperation}#encounters/createencounter/responses`;
-    for (const hash of ['#/webhooks/getwebhookendpoint', part]) {
+  it('the reference page opens in a new tab at the part that a link names, and its menu shows that part alone as active', async () => {
+    const part = `${anOperation}#encounters/createencounter/response&c=201/body`;
+    for (const hash of ['#/section/limits', '#/webhooks/paths/webhook.disabled/post', part]) {
       const page = await load(hash, 'light');
       const id = hash.replace(/.*#\/?/, '');
       await page.waitForFunction(`Math.abs(document.getElementById('${id}')?.getBoundingClientRect().top) < 200`);
+      const active = `[...document.querySelectorAll('[data-active="true"]')]`;
+      const item = hash.replace(/(?<=.)#.*/, '');
+      await page.waitForFunction(`${active}.every((one) => one.getBoundingClientRect().bottom < innerHeight)`);
+      expect(await page.evaluate(`${active}.map((one) => one.closest('a').getAttribute('href'))`)).toEqual([item]);
       await page.close();
     }
-  }, 60_000);
+  }, 120_000);
 
   it('the reference page shows every operation and webhook, and sends no request to another host', async () => {
     const page = await open();

@@ -57,6 +57,16 @@ describe('the start', () => {
     }
   });
 
+  it('fails without CELL, and names it, on a database whose servers had one: it would serve the copies of moved tenants', async () => {
+    const ofCell = await createTestDatabase();
+    try {
+      await rowsOf(ofCell.url, `INSERT INTO cell (name, url, object_store, is_own) VALUES ('a', '', '', true)`);
+      expect(await refusalOf({ DATABASE_URL: ofCell.serviceUrl })).toContain('set CELL=a');
+    } finally {
+      await ofCell.drop();
+    }
+  });
+
   it('fails on a newer schema that this version cannot use', async () => {
     const newer = await createTestDatabase();
     try {

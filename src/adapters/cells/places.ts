@@ -104,7 +104,7 @@ export async function lastChange(client: Client, tenantId: string): Promise<stri
   return rows[0]?.at;
 }
 
-/** Prevents other moves of this tenant until the connection ends. */
+/** Prevents other moves of this tenant until the connection ends; `doctor` sees by it that the move is running. */
 export async function lockMove(client: Client, tenantId: string): Promise<void> {
   const { rows } = await client.query<{ owned: boolean }>(
     `SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS owned`,

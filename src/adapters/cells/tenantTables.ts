@@ -8,7 +8,7 @@ export interface TenantTable {
   readonly key: string;
   /** All columns except generated ones, which cannot be inserted. */
   readonly columns: string;
-  /** The same columns with enumerations as text, because their hashes differ from database to database. */
+  /** `columns` as values for hashes: enumerations are text, because their own hashes differ between databases. */
   readonly values: string;
 }
 

@@ -29,7 +29,7 @@ interface DatabaseOptions {
   readonly pool?: 'requests' | 'reads' | 'webhooks';
 }
 
-/** Maximum of prepared statements, which cost memory per connection: more than the service has different ones. */
+/** Maximum of prepared statements, which cost memory per connection; the service has fewer different ones. */
 const preparedLimit = 300;
 /** Longer texts are not prepared: bulk inserts of the catalog import differ by row count and are used once. */
 const preparedLength = 20_000;

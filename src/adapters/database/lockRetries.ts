@@ -45,7 +45,7 @@ export async function withLockRetries(
       const seen = await holdersOf(observer, rows[0]?.pid).catch(() => undefined);
       holders = seen ?? holders;
       isLooking = false;
-      // Five looks take longer than the lock timeout, so this statement waits without one: say once for whom it waits.
+      // Five looks take longer than the lock timeout, so this statement waits without one: log the holder once.
       looks = seen === undefined ? 0 : looks + 1;
       if (looks === 5) log(`waits: ${holders}.`);
     };

@@ -6,7 +6,10 @@ import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { readMigrations } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
 
-/** This build's generation, for `oldest_generation()`. Increase it when code stops needing what will be removed. */
+/**
+ * The generation of this build, which runs on schemas whose `oldest_generation()` is not higher. Increase it when the
+ * code stops using something that a later migration will remove.
+ */
 export const GENERATION = 2;
 
 /** The schema of the database compared with this build. Servers run only on `current` and `newer`. */

@@ -23,9 +23,9 @@ export function openPool(config: PoolConfig): Pool {
 const READ_ONLY = '25006';
 
 /**
- * PostgreSQL's function that sends this warning when its wait for a synchronous standby is cancelled
- * (`pg_cancel_backend`). PostgreSQL then reports success, although a failover would lose the commit. The connection is
- * therefore broken, so that the caller gets an error instead.
+ * The function in PostgreSQL that warns when the wait for a synchronous standby is cancelled (`pg_cancel_backend`).
+ * PostgreSQL then reports success, although a failover would lose the commit. The connection is therefore broken, so
+ * that the caller gets an error instead.
  */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 

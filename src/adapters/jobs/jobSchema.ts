@@ -11,7 +11,7 @@ const SCHEMA = 'graphile_worker';
 /** Number of the advisory lock for migrating; fixed, and unused elsewhere. */
 const LOCK = 0x63_65_73_02;
 
-/** Compares the job engine's tables with this build's version. @throws the driver's error, also after 5 s */
+/** Compares the job engine's tables with this build. @throws the driver's error, after 5 s without response */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
   // The engine runs on later schemas unless a later migration is marked as breaking.

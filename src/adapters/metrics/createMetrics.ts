@@ -26,7 +26,7 @@ export function createMetrics() {
   const counter = countersIn(registers);
   return {
     registry,
-    /** `operation`: the operationId, or "none"; `status`: "none" without a response. */
+    /** The label `operation` is the operationId or "none"; the label `status` is "none" without a response. */
     requests: new Histogram({
       name: 'ces_http_request_duration_seconds',
       help: 'Requests by operation and status, from their first byte to the end of the response',

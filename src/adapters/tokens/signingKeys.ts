@@ -114,7 +114,7 @@ function parseKeys(file: string, text: string): StoredKey[] {
   throw new Error(`${file} is not a JWKS of ES256 private keys, each with kid and created_at`);
 }
 
-/** Whether a value is a complete key. Without its time, rotation could not know when the key's tokens have expired. */
+/** Whether a value is a complete key. Rotation needs `created_at`, to know when the key's tokens have expired. */
 function isKey(key: unknown): key is StoredKey {
   const { kid, created_at: createdAt, crv, d } = Object(key) as Readonly<Record<string, unknown>>;
   const hasTime = typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt));

@@ -44,7 +44,7 @@ const LEEWAY = 30;
 
 const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'access' ? issuer : `${issuer}/oauth/token`);
 
-/** Creates and checks tokens. @param issuer the public address; a function, because a free port is known only later */
+/** Creates and checks tokens. @param issuer the public address; a function, because the port may be known only later */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
   const sign = async (typ: string, payload: object): Promise<string> => {
     const [{ kid: keyid, privateKey }] = await keys.current();

@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { protectedUrl } from '../../adapters/database/databaseUrl.js';
 import { readConfig } from '../../config.js';
 import { findTenant } from '../../domain/access/tenants.js';
+import { nameOfStore } from '../../runtime/ownCell.js';
 import { openBackupStore } from '../backup/backupStore.js';
 import { readManifest, verifyFiles } from '../backup/manifest.js';
 import { pgProgram } from '../backup/programs.js';
@@ -56,7 +57,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
             print(terminal, json, { moved: tenantId, closedSeconds, audit }, text);
           }
         };
-        // Both cells have the command in their audit.
+        // Record the command in the audit of both cells.
         await recordedOn(terminal, from, async (context) => {
           const { id } = await findTenant(context, idOrName);
           await (given.dryRun ? run(id) : recordedOn(terminal, to, () => run(id)));
@@ -78,6 +79,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   const place = async (url: string) => ({
     url,
     store: await openStore(terminal),
+    storeName: nameOfStore(readConfig(terminal.environment)),
     psql: await pgProgram('psql', 15, terminal),
   });
   const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';

@@ -11,7 +11,7 @@ interface Settings {
   readonly may_subscribe: boolean;
 }
 
-/** @throws Error that says what prevents a move */
+/** Checks whether a tenant can be moved. @throws Error that says what prevents it */
 export async function assertMovable(
   source: Connection,
   target: Connection,
@@ -60,7 +60,7 @@ export async function assertMovable(
   return { here, there };
 }
 
-/** @throws Error that names the migrations that only one database has */
+/** Compares the schemas of two databases. @throws Error naming migrations that only one of them has */
 export function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {
@@ -72,7 +72,7 @@ async function settingsOf(client: Connection, tenantId: string): Promise<Setting
   const { rows } = await client.query<Settings>(
     `SELECT current_setting('wal_level') AS wal_level,
        current_setting('max_replication_slots')::int
-         - (SELECT count(*)::int FROM pg_replication_slots WHERE slot_name <> $1) AS free_slots,
+         - (SELECT count(*)::int FROM pg_replication_slots WHERE NOT starts_with(slot_name, $1)) AS free_slots,
        (rolsuper OR rolreplication) AND has_database_privilege(current_database(), 'CREATE') AS may_publish,
        rolsuper OR EXISTS (SELECT FROM pg_roles AS granted WHERE granted.rolname = 'pg_create_subscription'
          AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe

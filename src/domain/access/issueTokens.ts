@@ -23,7 +23,7 @@ export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: D
   return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
 
-/** Checks the credentials. @returns the client, or the tokens that another cell issued for a tenant of its own */
+/** Checks the credentials. @returns the client, or the tokens that another cell issued for one of its tenants */
 async function authenticate(
   context: PublicContext,
   request: Request,

@@ -8,7 +8,7 @@ export const MAX_UNSEALED_MS = 5 * 60_000;
 /** A checkpoint's number and hash that the operator has stored outside the database. */
 export interface ExpectedCheckpoint {
   readonly number: bigint;
-  /** Hex. */
+  /** The checkpoint's hash in hex. */
   readonly hash: string;
 }
 
@@ -76,7 +76,7 @@ function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigi
   return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
 }
 
-/** A difference from the operator's checkpoint: an attacker who can write every row can compute all hashes. */
+/** A difference from the operator's checkpoint. Without one, an attacker who can write rows could fake all hashes. */
 function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | undefined): string | null {
   if (checkpoint.number !== expected?.number || hexOf(checkpoint) === expected.hash.toLowerCase()) return null;
   return `The hash of checkpoint ${checkpoint.number} differs from the one that --expect names.`;
@@ -102,7 +102,7 @@ async function rowFault(
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
-  // A purge that runs now removes the rows of the remaining checkpoints.
+  // Accept missing rows if a purge is removing them, and the checkpoints before them, right now.
   if (isRemoved && (before !== null || number < anchor)) return null;
   const [found] = await db.everyTenant.rows<Digests>(
     digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),

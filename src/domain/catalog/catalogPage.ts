@@ -94,8 +94,7 @@ function searchOf(tenantId: string, { table, searched, isNarrow }: CatalogList, 
   const conditions = [Prisma.sql`(${one} || E'\n' || ${other}) LIKE ALL (${patterns}::text[])`];
   const parts = words.flatMap(partsOf);
   if (isNarrow || parts.length === 0) return { source: whole, conditions };
-  // Search keys include the tenant. OFFSET 0 keeps the planner from combining their index with one of all rows of the
-  // tenant.
+  // Search keys include the tenant. OFFSET 0 keeps the planner from also scanning an index of all the tenant's rows.
   const source = Prisma.sql`(SELECT * FROM ${whole}
     WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${parts}::text[]) OFFSET 0)`;
   return { source, conditions };

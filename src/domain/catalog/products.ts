@@ -87,7 +87,7 @@ function clinicsShownFirst({ caller }: Context, { clinicId }: ProductFilter): st
   return [...new Set([...named, ...(caller.allowedClinicIds ?? [])])];
 }
 
-/** A condition for products that the clinic may choose (D-38); none if the caller may not see the clinic. */
+/** SQL condition: whether a product is available at the clinic (D-38); false if the caller may not see the clinic. */
 function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
   if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;

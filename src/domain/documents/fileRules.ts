@@ -48,7 +48,7 @@ const unspecific: ReadonlySet<string> = new Set(
   application/download application/x-download application/force-download application/x-force-download`.split(/\s+/),
 );
 
-/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) say nothing. */
+/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) prove no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub

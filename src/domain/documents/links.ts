@@ -18,9 +18,7 @@ export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType
   readonly path: string;
 }
 
-/**
- * The document of a valid link, unless withdrawn (R-233). Audits before, without a client: anyone may use it (R-87).
- */
+/** The document of a valid link, unless withdrawn (R-233). Audits the access first, without a client (R-87). */
 export async function openDocumentLink(
   { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
   link: string,

@@ -121,7 +121,7 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
   return plain ? `Bearer ${REALM}` : `Bearer ${REALM}, error="invalid_token"`;
 }
 
-/** problem+json unless the caller admits only application/json (R-77). */
+/** The media type of a problem: problem+json, unless the caller accepts only application/json (R-77). */
 function mediaType(req: Request): string {
   // Responses state a charset, so the Accept header may name one, too.
   const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;

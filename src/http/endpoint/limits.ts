@@ -6,7 +6,7 @@ import { metrics } from '../../telemetry.js';
 import { networkOf } from '../listener/callerAddress.js';
 import type { Locals } from './route.js';
 
-/** Milliseconds before a refusal is sent: without this delay, a caller that retries at once would keep us busy. */
+/** Milliseconds before a refusal is sent: a caller that retries at once would otherwise keep the process busy. */
 export const REFUSAL_DELAY_MS = 100;
 
 /** The limits of one request. Stores the last usage in `locals`, for the response headers. */

@@ -16,7 +16,7 @@ export function buildMatcher<Operation extends { readonly path: string; readonly
     paths.set(operation.path, byMethod.set(operation.method.toUpperCase(), operation));
   }
   // The router finds only the path, so all paths are registered for GET; `store` has each path's operations by method.
-  // It needs no limit of its own: schemas limit the length of parameters, and Node that of paths.
+  // The router need not limit lengths: schemas limit those of parameters, and Node that of paths.
   const router = findMyWay({ maxParamLength: Infinity });
   for (const [path, byMethod] of paths) {
     router.on('GET', path.replaceAll(/\{([^}]+)\}/g, ':$1'), () => undefined, byMethod);

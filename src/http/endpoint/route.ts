@@ -31,7 +31,7 @@ export interface Locals {
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** Set if a sandbox asked for it: then its problem is not logged as an error, and metrics exclude its delay. */
+  /** What a sandbox's request asks for. Its problem is not logged as an error, and metrics exclude its delay. */
   behavior?: Behavior;
   /** The error for Express to turn into a response. */
   failure?: unknown;

@@ -11,7 +11,7 @@ import { countByTenant } from './tenantLimiter.js';
 /** The header's name in lower case, as Node gives it. */
 const HEADER = 'sandbox-behavior';
 const MAX_DELAY_MS = 30_000;
-/** Maximum of concurrent delays for one tenant: each occupies a connection and a body. */
+/** Maximum of concurrent delays for one tenant: each occupies a connection, and memory for its body. */
 const MAX_DELAYED = 100;
 
 /**

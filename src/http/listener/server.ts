@@ -83,8 +83,8 @@ const malformed = (): Problem =>
   );
 
 /**
- * Whether a refusal may be written. Before a request, and after the response to it, a browser would take it for the
- * response to its next request.
+ * Whether the caller awaits a response, so that a refusal may be written. Otherwise, before a request and after its
+ * response, a browser would take the refusal for the response to its next request.
  */
 function awaitsResponse(socket: Duplex, last: ServerResponse | undefined): boolean {
   if (socket instanceof Socket && socket.bytesRead === 0) return false;

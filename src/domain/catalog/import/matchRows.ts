@@ -104,7 +104,7 @@ export function nameOf({ parent, key }: Pick<Row, 'parent' | 'key'>): string {
   return `${parent} ${key}`;
 }
 
-/** The elements of one list member, collected from all of `wholes`. */
+/** The parts of several elements (`wholes`), such as the locations of all clinics, with their places in the file. */
 export function partsOf<Whole, Part>(
   wholes: readonly { readonly element: Whole; readonly pointer: string; readonly id: string }[],
   name: string,
