@@ -51,7 +51,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
     }
     others(req, res);
   };
-  // Last resort for errors in the code above: the request gets no response and no log line, but the process goes on.
+  // Last resort for errors in the code above: the request gets no response and no log line, but the process continues.
   return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 

@@ -157,7 +157,7 @@ export interface Context extends PublicContext {
 /** A request that may be a retry of an earlier one. */
 export interface IdempotencyRequest {
   readonly operationId: string;
-  /** The header's value without its quotation marks. */
+  /** The value of the Idempotency-Key header, without its quotation marks. */
   readonly key: string;
   /** SHA-256 of path and canonical body: a request with another fingerprint must not use this key. */
   readonly fingerprint: Buffer;

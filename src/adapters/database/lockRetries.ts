@@ -45,7 +45,7 @@ export async function withLockRetries(
       const seen = await holdersOf(observer, rows[0]?.pid).catch(() => undefined);
       holders = seen ?? holders;
       isLooking = false;
-      // Five looks take longer than the lock timeout, so this statement waits without one: say once for whom it waits.
+      // Five looks take longer than the lock timeout, so this statement waits without one: log the holder once.
       looks = seen === undefined ? 0 : looks + 1;
       if (looks === 5) log(`waits: ${holders}.`);
     };
@@ -58,9 +58,9 @@ export async function withLockRetries(
         } catch (error) {
           if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
           const attempts = pausesMs.length + 1;
-          const advice = 'End that transaction, or retry after it.';
+          const advice = 'End that transaction or wait for it, then run the command again.';
           if (pauseMs === undefined) {
-            throw new Error(`no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
+            throw new Error(`it got no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
           }
         }
         log(`waits for a lock: ${holders}. Next attempt in ${pauseMs / 1_000} s.`);

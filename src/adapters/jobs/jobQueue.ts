@@ -27,7 +27,7 @@ export function listJobs(db: Queries): Promise<QueuedJob[]> {
     FROM graphile_worker.jobs ORDER BY run_at, id`;
 }
 
-/** Makes a job due now and restores all its attempts, unless it is running. @returns whether there was such a run */
+/** Makes a job due now and restores its attempts, unless it is running. @returns whether a run waited or had failed */
 export async function retryJob(db: Queries, name: string): Promise<boolean> {
   const retried = await db.everyTenant.rows`
     SELECT id FROM graphile_worker.reschedule_jobs(

@@ -53,7 +53,7 @@ const TIMEOUT = 30_000;
 /**
  * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
  * webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the position after each
- * event, so that a restart loses nothing and repeats one event at most.
+ * event, so that a restart loses nothing and repeats at most one event.
  * @throws ListenError; ApiError if the service refuses
  */
 export async function listen(options: ListenOptions): Promise<void> {

@@ -2,7 +2,7 @@ import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { isAccepted } from './licences.js';
 
-/** Minimum of decisions from which the typical wait, their median, is computed. */
+/** Minimum number of decisions for stating a typical wait, which is the median of their waits. */
 const MIN_DECISIONS = 5;
 const WAIT_PERIOD_MS = 30 * 24 * 3_600_000;
 

@@ -11,7 +11,7 @@ import { countByTenant } from './tenantLimiter.js';
 /** The header's name in lower case, as Node gives it. */
 const HEADER = 'sandbox-behavior';
 const MAX_DELAY_MS = 30_000;
-/** Maximum of concurrent delays for one tenant: each occupies a connection and a body. */
+/** Maximum of concurrent delays for one tenant: each occupies a connection, and memory for its body. */
 const MAX_DELAYED = 100;
 
 /**
@@ -67,7 +67,10 @@ export function sandboxBehavior() {
     const { delayMs, problem } = behavior;
     try {
       if (delayed.add(tenantId, 1) > MAX_DELAYED) {
-        throw new Problem('dependency_unavailable', `A tenant may delay ${MAX_DELAYED} requests at the same time.`);
+        throw new Problem(
+          'dependency_unavailable',
+          `A tenant may delay ${MAX_DELAYED} requests at the same time. Retry after the given delay.`,
+        );
       }
       locals.behavior = behavior;
       if (delayMs > 0) await pause(delayMs);

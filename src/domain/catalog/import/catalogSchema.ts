@@ -42,7 +42,8 @@ const optionalList = <const Items>(items: Items, ...members: string[]) =>
   ({ ...list(items, ...members), default: [] }) as const;
 
 /**
- * Schema of an element. An id renames the row that has it, or becomes a new row's id; without id, the name is the key.
+ * Schema of an element. An id finds the stored row, even if its name differs, or is given to a new row; without an id,
+ * the name finds the row.
  */
 const element = <const Required extends readonly string[], const Properties>(
   required: Required,
