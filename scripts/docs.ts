@@ -98,7 +98,8 @@ Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 const guide = await readFile(join(root, 'openapi/info.md'), 'utf8');
-contract.info.description = `${withDiagrams(guide)}\n\n${changes}`;
+// As headings, the kinds of changes would share one link across all versions.
+contract.info.description = `${withDiagrams(guide)}\n\n${changes.replaceAll(/^### (.*)$/gm, '**$1**')}`;
 // Redoc's menu knows only links with a slash after the hash.
 await writeFile(source, JSON.stringify(contract).replaceAll('](#section/', '](#/section/'));
 
