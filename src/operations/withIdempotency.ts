@@ -54,8 +54,12 @@ export async function whileReserved<R>(context: Context, work: () => Promise<R>)
   const { idempotency } = context;
   if (!idempotency) return work();
   await reserveKey(context, idempotency);
-  // Nothing is left to release when the work has stored its response.
-  return work().finally(() => releaseKey(context, idempotency));
+  try {
+    return await work();
+  } finally {
+    // Releases nothing when the work has stored its response.
+    await releaseKey(context, idempotency);
+  }
 }
 
 /** The key is bound to the operation, so the stored response is one of this operation. */
