@@ -1,6 +1,6 @@
 /**
- * Packs the TypeScript client of `src/client` with the contract's types into generated/client/package, which needs
- * nothing of the server, and that folder into the archive that the service offers.
+ * Packs the TypeScript client of `src/client`, with the contract's types, into generated/client/package. The package
+ * needs nothing of the server. Also packs that folder into the archive that the service offers.
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ const docs = join(root, 'generated/docs');
 const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
 
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
-// The program's types include the library's.
+// Compile the library before the program, whose types include the library's.
 await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client', '--outDir', compiled], { cwd: root });
 await promisify(execFile)(process.execPath, [tsc, '-p', 'src/client/bin', '--outDir', compiled], { cwd: root });
 
@@ -53,7 +53,7 @@ const manifest = {
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 await promisify(execFile)('npm', ['pack', target, '--pack-destination', docs, '--silent']);
-// The address that partners install from has no version.
+// Remove the version from the file's name: partners install from an address without one.
 await rename(join(docs, `${manifest.name}-${manifest.version}.tgz`), join(docs, `${manifest.name}.tgz`));
 await rm(compiled, { recursive: true });
 process.stdout.write(`${target}\n`);

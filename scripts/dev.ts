@@ -10,7 +10,7 @@ import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 
 let tsx: ChildProcess | undefined;
 let stopping = false;
-// A terminal sends Ctrl-C to both: a second one would make tsx kill the server.
+// Ctrl-C reaches both this process and tsx; forwarding it would be a second signal, at which tsx kills the server.
 process.on('SIGINT', () => (stopping = true));
 process.on('SIGTERM', () => {
   stopping = true;

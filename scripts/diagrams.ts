@@ -2,16 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 
-/** A Mermaid diagram in Markdown, with its source as the group. */
+/** Matches a Mermaid diagram in Markdown; the group is its source. */
 export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
 
-/** Renders a diagram as SVG. Pages block the remote font that the SVG would import. */
+/** Renders a diagram as SVG. The SVG names a remote font, whose import the pages' policies block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
   renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors })
     .replaceAll(/^ *@import .*$/gm, '')
     .replaceAll(/\s+/g, ' ');
 
-/** The guide's diagram of an encounter's states, without styles: the page that shows it has its own. */
+/** The guide's diagram of an encounter's states, as SVG without styles: the page that shows it has its own. */
 export async function statesDiagram(): Promise<string> {
   const guide = await readFile(join(import.meta.dirname, '../openapi/info.md'), 'utf8');
   const { value: [, diagram] = [] } = guide

@@ -1,11 +1,12 @@
 /**
- * Renders the contract as a page, generated/docs/index.html, with its scripts, and writes them next to their compressed
- * forms and the other documents that the service offers.
+ * Renders the contract as a page, generated/docs/index.html, with its scripts. Writes them and the other documents that
+ * the service offers, each also in compressed form.
  */
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { operationsOf, readContract } from './artifacts/sources.js';
@@ -19,26 +20,26 @@ const page = join(root, 'generated/docs/index.html');
 const source = join(root, 'generated/docs/reference.json');
 const template = 'openapi/docs-template.hbs';
 
-/** Redoc shows Mermaid as code, so diagrams become images, which the page's policy allows as data. */
+/** Replaces Mermaid diagrams, which Redoc would show as code, with images as data, which the page's policy allows. */
 const withDiagrams = (markdown: string): string =>
   markdown.replaceAll(MERMAID, (_, diagram: string) => {
     const transitions = [...diagram.matchAll(/^ *(.*) --> (.*)$/gm)].map(([, from, to]) => `${from} to ${to}`);
     const alt = transitions.join('; ').replaceAll('[*]', 'start');
     const images = Object.entries(SCHEMES).map(([scheme, colors]) => {
-      // As text it compresses to half of what Base64 does.
+      // Write the SVG as text, which compresses to half the size of Base64.
       const data = encodeURIComponent(svgOf(diagram, colors)).replaceAll('%20', ' ');
       return `<img class="${scheme}" alt="States: ${alt}" src="data:image/svg+xml,${data}" />`;
     });
     return `<div class="diagram" tabindex="0">${images.join('')}</div>`;
   });
 
-/** Colors of diagrams. The template hides the images of the other scheme. */
+/** Colors of diagrams for light and dark mode. The page's template hides the images of the other mode. */
 const SCHEMES = {
   light: { bg: '#ffffff', fg: '#27272a', muted: '#52525b', line: '#71717a' },
   dark: { bg: '#22242b', fg: '#e8e8ee', muted: '#c4c4cc', line: '#9a9aa5' },
 };
 
-/** Headers of nearly every response. The guide describes them once. */
+/** Headers that nearly every response has: the reference omits them, because the guide describes them once. */
 const COMMON_HEADERS = new Set([
   'X-Request-Id',
   'API-Version',
@@ -49,8 +50,8 @@ const COMMON_HEADERS = new Set([
 ]);
 
 /**
- * Rewrites what Redoc shows poorly: open vocabularies as raw JSON, open schemas with an additional member, and regular
- * expressions, which descriptions explain. Removes the common headers of responses.
+ * Rewrites what Redoc would show badly: open vocabularies (as raw JSON), open schemas (with an additional member), and
+ * regular expressions, which descriptions explain anyway. Removes the common headers of responses.
  */
 const shown = (name: string, value: unknown): unknown => {
   if (name === 'unevaluatedProperties' || name === 'pattern' || COMMON_HEADERS.has(name)) return undefined;
@@ -75,27 +76,28 @@ const released = (await readdir(join(root, 'generated/released'))).sort(
 const releases = await Promise.all(released.map((file) => read(`generated/released/${file}`)));
 markSince(contract, releases as Versioned[]);
 
-/** The requests of the samples, by the sections of their operations. */
+/** The sample requests that the page can send, by the section of their operation. */
 const requests: Record<string, SampleRequest> = {};
 for (const operation of operationsOf(await readContract())) {
   const [method, path] = [operation.method.toLowerCase(), operation.path];
   requests[`/${operation.tags[0]}/${operation.operationId}`.toLowerCase()] = sampleRequest(method, path, operation);
   const samples = await codeSamples(method, path, operation);
-  // At narrow widths the panel with method and path is far below.
+  // Repeat method and path in the text, because narrow pages show their panel far below.
   const description = `\`${operation.method} ${path}\`\n\n${operation.description}`;
   Object.assign(contract.paths[path]?.[method] ?? {}, { description, 'x-codeSamples': samples });
 }
 
-// The logo is the icon of the page.
+// Use the page's icon as Redoc's logo.
 const [, icon] = /rel="icon" href="([^"]+)"/.exec(await readFile(join(root, template), 'utf8')) ?? [];
 Object.assign(contract.info, { 'x-logo': { url: icon, altText: 'Clinical Encounter Service' } });
-// The link would lead from the page to itself.
+// Remove the link to further documentation, which is this page itself.
 Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 const guide = await readFile(join(root, 'openapi/info.md'), 'utf8');
 contract.info.description = `${withDiagrams(guide)}\n\n${changes}`;
-await writeFile(source, JSON.stringify(contract));
+// Redoc's menu knows only links with a slash after the hash.
+await writeFile(source, JSON.stringify(contract).replaceAll('](#section/', '](#/section/'));
 
 execFileSync(
   process.execPath,
@@ -114,12 +116,16 @@ const [own] = buildSync({
   entryPoints: [join(root, 'src/reference/main.ts')],
   ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2022' },
 }).outputFiles;
-const files = { 'index.html': html, ...scripts, 'reference.js': own?.text ?? '' };
-for (const [name, text] of Object.entries(files)) {
+/** Writes a file of the page and its compressed forms. */
+async function write(name: string, text: string): Promise<void> {
   const file = join(root, 'generated/docs', name);
   await writeFile(file, text);
-  // Brotli's two highest levels take seconds for a few percent.
-  await writeFile(`${file}.br`, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
-  await writeFile(`${file}.gz`, gzipSync(text, { level: constants.Z_BEST_COMPRESSION }));
+  // Brotli's highest level, the default, saves 9 percent for seconds of work, so files are compressed at the same time.
+  await writeFile(`${file}.br`, await promisify(brotliCompress)(text));
+  await writeFile(`${file}.gz`, await promisify(gzip)(text, { level: constants.Z_BEST_COMPRESSION }));
 }
-await writeArtifacts(requests);
+
+const files = Object.entries({ ...scripts, 'reference.js': own?.text ?? '' });
+await Promise.all([writeArtifacts(requests), ...files.map(([name, text]) => write(name, text))]);
+// The Makefile's target comes last, so that an interrupted build runs again.
+await write('index.html', html);

@@ -30,8 +30,8 @@ const writeBundle = async (output: string, ...flags: string[]): Promise<void> =>
 };
 
 /**
- * A vocabulary that is open for partners (they must accept new values) is closed for the compiler. One with examples is
- * open for the service, too, because tenants choose its values: it stays a string.
+ * The type of a vocabulary in the service. Partners must accept new values, but for the compiler the known ones are
+ * all. One with examples stays a string, because tenants choose its values.
  */
 const vocabularyType = (schema: object, ...others: readonly ts.TypeNode[]): ts.TypeNode | undefined => {
   if ('examples' in schema) return undefined;
@@ -45,7 +45,7 @@ const vocabularyType = (schema: object, ...others: readonly ts.TypeNode[]): ts.T
   return ts.factory.createUnionTypeNode(literals);
 };
 
-/** Handlers see requests after defaults are applied, so a parameter with a default is always present. */
+/** Marks parameters with a default as required, because operations get requests after defaults are filled in. */
 const withDefaultsFilled = (contract: OpenAPI3): OpenAPI3 => {
   for (const parameter of Object.values(contract.components?.parameters ?? {})) {
     if ('schema' in parameter && 'default' in parameter.schema) parameter.required = true;
@@ -53,7 +53,7 @@ const withDefaultsFilled = (contract: OpenAPI3): OpenAPI3 => {
   return contract;
 };
 
-/** The scopes of the security scheme, which openapi-typescript omits. */
+/** The type of the security scheme's scopes, which openapi-typescript omits. */
 const scopeType = ({ components }: OpenAPI3): string => {
   const { oauth2 } = (components?.securitySchemes ?? {}) as Record<
     string,
@@ -72,7 +72,7 @@ const writeTypes = async (bundled: string, output: string): Promise<void> => {
   await writeFile(join(root, output), TYPES_HEADER + astToString(tree) + scopeType(contract));
 };
 
-/** For partners a vocabulary is open: other strings are allowed, and editors complete the known values. */
+/** The type of a vocabulary for partners: any string is allowed, while editors complete the known values. */
 const openVocabularyType = (schema: object): ts.TypeNode | undefined =>
   vocabularyType(schema, ts.factory.createTypeReferenceNode('string & {}'));
 
@@ -103,14 +103,14 @@ const writeForClient = async (bundled: string, folder: string): Promise<void> =>
 
 interface NamedOperation {
   readonly name: string;
-  /** Such as `POST /clients`. */
+  /** Method and path, such as `POST /clients`. */
   readonly request: string;
   readonly operation: OperationObject;
 }
 
 /**
- * The operations by their tag, such as `encounters`, and their name in it: the operationId without the noun of the tag.
- * `createEncounter` is `encounters.create`, and `getEncounterStatus` is `encounters.getStatus`.
+ * The operations by resource and name. The resource is their tag, such as `encounters`; the name is the operationId
+ * without the tag's noun: `createEncounter` is `encounters.create`, and `getEncounterStatus` is `encounters.getStatus`.
  */
 const resourcesOf = ({ paths = {} }: OpenAPI3): Map<string, NamedOperation[]> => {
   const resources = new Map<string, NamedOperation[]>();
@@ -126,7 +126,7 @@ const resourcesOf = ({ paths = {} }: OpenAPI3): Map<string, NamedOperation[]> =>
   return resources;
 };
 
-/** The requests by resource and name. */
+/** By resource and name, the request of each operation, for the client's runtime. */
 const requestsOf = (resources: Map<string, NamedOperation[]>): object =>
   Object.fromEntries(
     [...resources].map(([resource, operations]) => [
@@ -135,7 +135,7 @@ const requestsOf = (resources: Map<string, NamedOperation[]>): object =>
     ]),
   );
 
-/** The operations by resource and name, with their texts, which editors show. */
+/** By resource and name, the type of each operation with its documentation, which editors show. */
 const resourceTypes = (resources: Map<string, NamedOperation[]>): string => {
   const members = ({ name, operation: { operationId, summary, description = '' } }: NamedOperation): string =>
     `/** ${summary}\n\n${description} */\n${name}: operations['${operationId}'];\n`;
@@ -143,13 +143,13 @@ const resourceTypes = (resources: Map<string, NamedOperation[]>): string => {
   return `\nexport interface resources {\n${groups.join('')}}\n`;
 };
 
-/** The names of the parameters in headers. */
+/** The names of all parameters that are sent as headers. */
 const headerParameters = ({ components }: OpenAPI3): string[] =>
   Object.values(components?.parameters ?? {}).flatMap((parameter) =>
     'in' in parameter && parameter.in === 'header' ? parameter.name : [],
   );
 
-/** Makes the Idempotency-Key optional, because the client creates one. */
+/** Makes the Idempotency-Key optional in the client's types, because the client creates keys. */
 const withOptionalKey = (contract: OpenAPI3): OpenAPI3 => {
   Object.assign(contract.components?.parameters?.['RequiredIdempotencyKey'] ?? {}, { required: false });
   return contract;
@@ -163,7 +163,7 @@ const keyedOperations = ({ paths = {} }: OpenAPI3): string[] =>
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
 
-/** The known values of each open vocabulary, by schema, or by schema and property. */
+/** The known values of open vocabularies, by the name of the schema, or of schema and property. */
 const knownValues = ({ components }: OpenAPI3): Record<string, unknown> => {
   const found: Record<string, unknown> = {};
   const look = (name: string, schema: object): void => {
@@ -187,9 +187,7 @@ interface ShownBody {
   readonly examples: Readonly<Record<string, { readonly value: object }>>;
 }
 
-/**
- * The problems that an operation documents, by code, each with those members of its example that not all problems have.
- */
+/** An operation's documented problems by code. Each has the members of its example that not every problem has. */
 const documentedProblems = ({ responses }: ShownOperation): object => {
   const bodies = Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []);
   const problems = bodies.flatMap(({ schema: { required }, examples }) =>
@@ -202,7 +200,7 @@ const documentedProblems = ({ responses }: ShownOperation): object => {
 };
 
 const forReaders = new Set(['description', 'example', 'examples', 'links']);
-/** Their members have arbitrary names, which may equal keywords. */
+/** Members whose own members have arbitrary names: such a name may equal a keyword, but must not be removed. */
 const namings = new Set(['properties', 'schemas']);
 
 /** Writes the contract for the server, which reads it at each start: with its `$ref`s, without texts for readers. */
@@ -254,5 +252,5 @@ await writeTypes('generated/openapi.json', 'generated/openapi.d.ts');
 await writeForClient('generated/openapi.json', 'generated/client');
 await mkdir(join(root, 'scripts/production'), { recursive: true });
 await writeConfiguration('scripts/production/configuration.md');
-// Prisma does not need the schema engine here, but without the variable it tries to download it and fails offline.
+// The variable prevents a download of the schema engine, which is not needed here and would fail offline.
 await tool('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' });

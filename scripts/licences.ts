@@ -7,16 +7,16 @@ interface LockedPackage {
   readonly license?: string;
   readonly dev?: boolean;
   readonly optional?: boolean;
-  /** Needed by tools for development and by optional packages. */
+  /** Set for packages that only tools for development, or optional packages, need. */
   readonly devOptional?: boolean;
 }
 
-/** The used part of package-lock.json. */
+/** The part of package-lock.json that is read here. */
 export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** Permissive: they demand no more than a notice. */
+/** Permissive licences, which demand no more than a notice. */
 const allowed = [
   '0BSD',
   'Apache-2.0',
@@ -29,11 +29,11 @@ const allowed = [
   'Unlicense',
 ];
 
-/** Accepted after reading, in this version: the licence is not a plain SPDX expression, or not on the list. */
+/** Licences that a person accepted for one version: not a plain SPDX expression, or one that is not on the list. */
 const reviewed: Readonly<Record<string, string>> = {
   '@visx/vendor@4.0.0-alpha.0': 'MIT AND ISC',
   'dejavu-fonts-ttf@2.37.3': 'Bitstream-Vera',
-  // Part of Prisma's tools, an optional peer of its client: unchanged, never loaded, and not in the image.
+  // A part of Prisma's tools, which are an optional peer of its client: unchanged, never loaded, not in the image.
   'elkjs@0.11.1': 'EPL-2.0',
   'png-js@2.0.0': 'MIT',
   'seq-queue@0.0.5': 'MIT',
@@ -43,7 +43,7 @@ const reviewed: Readonly<Record<string, string>> = {
 export const runningPackages = ({ packages }: LockFile): [string, LockedPackage][] =>
   Object.entries(packages).filter(([path, { dev }]) => path && !dev);
 
-/** Each of these packages, as name@version, with the SPDX expression of its licence. */
+/** The SPDX expression of each package's licence, by name@version. */
 export function licencesOf(lockFile: LockFile): Map<string, string> {
   const licences = runningPackages(lockFile).map(([path, { version, license }]) => {
     const name = `${path.split('node_modules/').at(-1)}@${version}`;
@@ -52,7 +52,7 @@ export function licencesOf(lockFile: LockFile): Map<string, string> {
   return new Map(licences.sort(([one], [other]) => one.localeCompare(other)));
 }
 
-/** The packages whose licence is not on the allow-list; one of several alternatives suffices. */
+/** The packages whose licence is not on the list; of alternative licences, one on the list suffices. */
 export function licenceFaults(lockFile: LockFile): string[] {
   const isAllowed = (licence: string): boolean =>
     licence
@@ -64,7 +64,7 @@ export function licenceFaults(lockFile: LockFile): string[] {
     .map(([name, licence]) => `${name}: the licence ${licence} is not on the list of scripts/licences.ts`);
 }
 
-/** The lock file of this repository. */
+/** Reads the lock file of this repository. */
 export async function readLockFile(): Promise<LockFile> {
   return JSON.parse(await readFile(new URL('../package-lock.json', import.meta.url), 'utf8')) as LockFile;
 }

@@ -15,7 +15,7 @@ import { startServer } from '../tests/support/serverProcess.js';
 const [UPLOADS, LIMIT] = [50, 150];
 const chunk = Buffer.alloc(64 * 1024, ' ');
 const [head, tail] = [Buffer.from('%PDF-1.4\n'), Buffer.from('\n%%EOF\n')];
-/** 20 MiB in chunks, so that the host's memory stays small, too. */
+/** A file of 20 MiB in chunks, so that this process, which serves it, needs little memory, too. */
 function* file(): Generator<Buffer> {
   yield head;
   for (let sent = 1; sent < 320; sent += 1) yield chunk;
@@ -65,7 +65,7 @@ async function measure(store: string, environment: Record<string, string>): Prom
   const target = `/clients-documents/${id}/upload-url/lab-results`;
   const upload = (number: number) => post(target, { url: `http://${files}/${number}.pdf` }, token);
 
-  // The first upload loads the lazy modules.
+  // Upload once first: the first upload loads modules, which would count as growth.
   await upload(0);
   const idle = await mebibytesOf(server.child.pid);
   const seen = { peak: idle, over: false };

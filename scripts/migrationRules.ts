@@ -1,13 +1,13 @@
 import { kindOf, locksOf, statementsOf, type Migration } from '../src/adapters/database/migrationFile.js';
 
-/** The last migration of the latest release. The rules apply to later ones, because released files never change. */
+/** The last migration of the latest release. The rules apply only to later ones: released files never change. */
 export const LAST_RELEASED = '20261125232000_possible_duplicates';
 
-/** The table that a statement changes or locks. */
+/** Matches the name of the table that a statement changes or locks. */
 const TABLE =
   /^(?:ALTER TABLE|UPDATE|DELETE FROM|INSERT INTO|LOCK TABLE|DROP TABLE|CREATE(?: UNIQUE)? INDEX.* ON|CREATE TRIGGER.* ON) "?(\w+)/s;
 
-/** Statements, or clauses of ALTER TABLE, that a migration of an existing table may not have, and the advice. */
+/** What a migration of an existing table must not contain (statements, or clauses of ALTER TABLE), and the advice. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^(CREATE( UNIQUE)?|DROP) INDEX (?!CONCURRENTLY IF )/, 'Change indexes by CONCURRENTLY IF [NOT] EXISTS.'],
   [/^RENAME\b/, 'Add a table or column instead of renaming one: servers of the last release use its name.'],
@@ -20,7 +20,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
 ];
 
-/** Reasons why a migration may disturb servers of the last release; none for released migrations. */
+/** The reasons why a migration could disturb servers of the last release; none if it is part of a release. */
 export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>): string[] {
   if (name <= LAST_RELEASED) return [];
   const kind = kindOf(sql);

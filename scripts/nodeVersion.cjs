@@ -1,6 +1,6 @@
 /**
- * Ends the process when Node is older than package.json demands. It is loaded before everything else and written for
- * any Node, because an older one fails already while it links the service's modules.
+ * Ends the process if Node is older than package.json demands. This file is loaded before everything else, and written
+ * for any version of Node, because an older one cannot even link the service's modules.
  */
 const process = require('process');
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { INLINE_SCRIPT } from '../src/http/pages/docs.js';
 
-/** Takes the page that Redoc built apart, so that its policy can forbid inline scripts. */
+/** Separates Redoc's page from its inline scripts, so that its policy can forbid inline scripts. */
 export function separated(built: string): { readonly html: string; readonly scripts: Record<string, string> } {
   const [before = '', redoc = '', contract = '', after = '', ...others] = built.split(
     /<script type="module">\s*(?=\/\*)|(?=const __redoc_definition = )|(?<=getElementById\('redoc'\)\);)\s*<\/script>/,
@@ -14,24 +14,26 @@ export function separated(built: string): { readonly html: string; readonly scri
   return {
     html: `${withHashes(before)}${modules.join('')}${after}`,
     scripts: {
-      // The vendor's logo is the only remote resource. The page's policy blocks it; without its address it is not requested.
+      // Remove the address of the vendor's logo: it is the only remote resource, which the policy would block anyway.
       'redoc.js': changed(redoc).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'),
       'contract.js': `import { hydrate } from './redoc.js';\n${contract}\n`,
     },
   };
 }
 
-/** Redoc's script routes by a hash that its prerendered links lack. */
+/** Adds to prerendered links the hash by which Redoc's script routes. */
 const withHashes = (rendered: string): string =>
   rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|workbench"))/g, '$1#');
 
-/** Changes of Redoc's script. */
+/** Changes of Redoc's script: each text is replaced with the other one. */
 const CHANGES = {
-  // Its search knows the whole guide as one page: make each section one.
+  // The menu of the prerendered page keeps its start as the present item: render the page of another link from scratch.
+  'if(r.childElementCount===0){': 'if(location.hash){',
+  // Redoc's search knows the whole guide as one page: add each section as a page of its own.
   'content:null},children:i}}': 'content:null,ast:e.ast},children:i}}',
   'addItem(e,t=[]){':
     'addItem(e,t=[]){e.ast&&this.#e.push({id:e.link,url:e.link,title:e.label,text:this.#i(e.ast.slice(1)),path:t});',
-  // Colors of nested names, which are too pale to read: without them they have those of the theme.
+  // Remove the colors of nested names, which are too pale to read; the theme's color then applies.
   '[`#9D00FF`,`#615CEA`,`#147DF5`,`#08BFCC`,`#08CC7A`,`#81CC08`,`#E5BE00`,`#FF8700`,`#FF00B8`]': '[]',
 };
 

@@ -1,4 +1,4 @@
-/** Code samples of the operations: their examples, in the languages of partners. */
+/** Creates the code samples of the operations: the contract's examples in the languages of partners. */
 import { format } from 'oxfmt';
 import { requests } from '../generated/client/values.js';
 import type { Content, Operation } from './artifacts/sources.js';
@@ -12,16 +12,16 @@ export interface CodeSample {
 type SampledOperation = Pick<Operation, 'security' | 'parameters' | 'requestBody' | 'responses'>;
 type Values = Readonly<Record<string, unknown>>;
 
-/** A request before it is written in a language. */
+/** A sample request, independent of any language. */
 interface Sampled {
   readonly method: string;
-  /** Template. */
+  /** The template of the path. */
   readonly path: string;
   readonly isPublic: boolean;
   readonly params: Readonly<Record<'path' | 'query' | 'header', Values>>;
   readonly form: Values | undefined;
   readonly json: unknown;
-  /** The file name for the response, if it is a file. */
+  /** The name under which a sample saves the response, if that is a file. */
   readonly file: string | undefined;
   readonly hasBody: boolean;
 }
@@ -36,7 +36,7 @@ export async function codeSamples(method: string, path: string, operation: Sampl
   ];
 }
 
-/** The request of the samples, for the page that sends it. */
+/** A sample request for the page that sends it. */
 export interface SampleRequest {
   readonly isPublic: boolean;
   /** The request line, headers and body. */
@@ -50,7 +50,7 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
   );
   const type = form ? FORM : json ? 'application/json' : undefined;
   const headers: Record<string, unknown> = { ...params.header, ...(type ? { 'Content-Type': type } : {}) };
-  // A repetition would return the response of the first time.
+  // Use a new key each time: with the same one, the response of the first request would be repeated.
   if ('Idempotency-Key' in headers) headers['Idempotency-Key'] = '{uuid}';
   const lines = Object.entries(headers).map(([name, value]) => `\n${name}: ${String(value)}`);
   const body = form ? fields.join('&') : json ? literal(json) : undefined;
@@ -58,7 +58,7 @@ export function sampleRequest(method: string, path: string, operation: SampledOp
   return { isPublic, text: body === undefined ? text : `${text}\n\n${body}` };
 }
 
-/** Cursors come from the previous response, and requesting failures is not a first step. */
+/** Parameters that samples omit: cursors come from an earlier response, and requested failures are no first step. */
 const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -91,7 +91,7 @@ function targetOf(path: string, params: Sampled['params']): string {
   return `${filled(path, params.path)}${query.size > 0 ? `?${query.toString()}` : ''}`;
 }
 
-/** Placeholders for secrets, by body member. */
+/** By member of the body, the placeholder for a secret. */
 const secrets: Readonly<Record<string, string>> = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
 
 function curl({ method, path, isPublic, params, form, json, file }: Sampled): string {
@@ -110,7 +110,7 @@ function curl({ method, path, isPublic, params, form, json, file }: Sampled): st
   ].join(' \\\n  ');
 }
 
-/** Uses the client, which handles tokens and idempotency keys; public operations need no client. */
+/** Creates the TypeScript sample. It uses the client, which handles tokens and keys, except for public operations. */
 async function typescript(request: Sampled): Promise<string> {
   const { method, path, isPublic, params, form, json, file, hasBody } = request;
   const lines: string[] = [];
@@ -141,7 +141,7 @@ async function typescript(request: Sampled): Promise<string> {
   return code.trimEnd();
 }
 
-/** The name that the client gives to an operation, such as `encounters.create`. */
+/** The name of an operation in the client, such as `encounters.create`. */
 function nameOf(method: string, path: string): string {
   const request = `${method.toUpperCase()} ${path}`;
   const names = Object.entries(requests).flatMap(([resource, operations]) =>
@@ -186,7 +186,7 @@ function python({ method, path, isPublic, params, form, json, file, hasBody }: S
 
 const pythonWords: Readonly<Record<string, string>> = { null: 'None', true: 'True', false: 'False' };
 
-/** A value as JSON, or with the keywords of another language; on one line if short. */
+/** A value as JSON, with the keywords of another language if given; on one line if it is short. */
 function literal(value: unknown, words: Readonly<Record<string, string>> = {}): string {
   if (typeof value !== 'object' || value === null) {
     const text = JSON.stringify(value);

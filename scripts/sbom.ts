@@ -1,7 +1,7 @@
 /**
- * Prints the bill of materials (CycloneDX) of the packages that `npm ci --omit=dev` installs. npm writes it, from a lock file
- * without tools for development: its own `--omit dev` also omits packages that both a tool and the service need.
- * With `--omit=optional`, it lists what `npm ci --omit=dev --omit=optional` installs.
+ * Prints the bill of materials (CycloneDX) of the packages that `npm ci --omit=dev` installs. npm creates it from a
+ * lock file without the tools for development, because npm's own `--omit dev` also omits packages that both a tool and
+ * the service need. With `--omit=optional`, lists what `npm ci --omit=dev --omit=optional` installs.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -6,12 +6,12 @@ import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { openPool } from '../src/adapters/database/openPool.js';
 import { packageRoot } from '../src/packageRoot.js';
 
-// Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
+// Declared here, because neither @types/node 20 nor a lib without the DOM does so, although Node has it.
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };
 
-/** Runs work with Prisma's schema engine (WebAssembly). It keeps the process alive for 10 s after a migration. */
+/** Runs work with Prisma's schema engine (WebAssembly). After a migration, it keeps the process alive for 10 s. */
 export async function withSchemaEngine<T>(
   url: string,
   work: (engine: bindings.SchemaEngine) => Promise<T>,
@@ -26,7 +26,7 @@ export async function withSchemaEngine<T>(
   }
 }
 
-/** The SQL from an older schema.prisma, or from an empty one, to the current one. The engine only connects to `url`. */
+/** The SQL from an older schema.prisma (default: an empty one) to the present one. Changes nothing at `url`. */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
   const tag = 'schemaDatamodel' as const;
   const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });

@@ -1,6 +1,6 @@
 /**
- * Verifies the registry's signatures of all installed packages. Only a missing or wrong signature is a failure: where the
- * registry or Sigstore, which publishes its keys, is out of reach, nothing can be verified, and a message says so.
+ * Verifies the registry's signatures of all installed packages. Fails only for a missing or wrong signature. If the
+ * registry, or Sigstore, which publishes its keys, cannot be reached, nothing can be verified, and a message says so.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -17,7 +17,7 @@ interface Package {
 
 const unreachable = ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ERR_SOCKET_TIMEOUT'];
 
-// Retries would wait for more than a minute.
+// Do not retry: retries take more than a minute.
 const { stdout } = spawnSync('npm', ['audit', 'signatures', '--json', '--fetch-retries=0'], { encoding: 'utf8' });
 const { error, invalid = [], missing = [] } = JSON.parse(stdout) as Audit;
 for (const [fault, packages] of Object.entries({ invalid, missing })) {

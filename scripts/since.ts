@@ -1,4 +1,4 @@
-/** Marks additions since the released contracts, so that the reference shows the version of each. */
+/** Marks additions to the released contracts, so that the reference shows the version that added each. */
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -39,7 +39,7 @@ export function markSince(contract: Versioned, releases: readonly Versioned[]): 
   }
 }
 
-/** The release after a candidate such as `1.1.0-rc.1`. */
+/** The release that a candidate such as `1.1.0-rc.1` precedes. */
 export function plannedRelease(version: string): string {
   return version.replace(/-.*/, '');
 }

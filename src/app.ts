@@ -19,13 +19,13 @@ import { Problem } from './problem.js';
 /** A path with an optional query: the request target that nearly every client sends. */
 const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
 
-/** Fails to compile if an operation is missing, mistyped or extra. */
+/** All operations of the contract; does not compile if an operation is missing, mistyped or extra. */
 type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Operations>, never>;
 
 /** Shared by all apps of a process: endpoints depend only on the contract and the code. */
 let endpoints: ReturnType<typeof endpointsOf> | undefined;
 
-/** Runs operations of the contract at once; everything else, including failures, goes through Express. */
+/** Creates the request listener. It runs operations directly; everything else, including failures, uses Express. */
 export async function createApp(services: Services): Promise<RequestListener> {
   const backend = createBackend(
     await (endpoints ??= endpointsOf(operations satisfies Registered)),
@@ -51,11 +51,11 @@ export async function createApp(services: Services): Promise<RequestListener> {
     }
     others(req, res);
   };
-  // The last resort: such a request gets neither an id nor a log line, but it never ends the process.
+  // Last resort for errors in the code above: the request gets no response and no log line, but the process continues.
   return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 
-/** Documentation, stored files, rejected requests, and operations whose target has an unusual form. */
+/** Express's routes: documentation, stored files, rejected requests, and operations with an unusual request target. */
 function otherRoutes(services: Services, { match, answer, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -82,12 +82,12 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     return answer(found.operation, { path, params: found.params, query, headers }, req, own);
   });
   app.use(failureHandler(services));
-  // Express would print the error, including values, to standard error.
+  // Close the connection: Express would print the error, including values, to standard error.
   const cut: ErrorRequestHandler = (_error, _req, res, _next) => void res.destroy();
   return app.use(cut);
 }
 
-/** The detail for a path that differs from an operation's by a final slash only, as far as that can be seen. */
+/** The problem's detail for an unknown path with a final slash: without it, the path may be that of an operation. */
 const finalSlash = (path: string): string | undefined =>
   /.\/$/.test(path) ? 'No operation has this path. Send it without the slash at its end.' : undefined;
 

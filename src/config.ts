@@ -5,7 +5,7 @@ import { conditionOf, variables, type SocketAddress as Address } from './configV
 export type SocketAddress = Address;
 /** The configuration of the service: read once, checked, frozen. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
-/** Requests per second (`burst`) or minute (R-84). */
+/** The limits by name: requests per second for `burst`, per minute for all others (R-84). */
 export type Quotas = NonNullable<Config['rateLimit']>['quotas'];
 export type ObjectStoreConfig = Config['objectStore'];
 export type S3Config = Omit<Extract<ObjectStoreConfig, { kind: 's3' }>, 'kind'>;
@@ -51,7 +51,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     dataDir: resolve(values.DATA_DIR),
     /** Null = the embedded PostgreSQL in `dataDir`. */
     databaseUrl: values.DATABASE_URL ?? null,
-    /** Not null: `databaseUrl` is a pooler in transaction mode. */
+    /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
     databaseDirectUrl: values.DATABASE_DIRECT_URL ?? null,
     /** Null = the service's role owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
@@ -62,6 +62,9 @@ function configOf(values: CleanedEnv<typeof variables>) {
     cell: values.CELL ?? null,
     /** Null = the base URL. */
     cellUrl: values.CELL_URL ?? null,
+    /** `moveToUrl`: the database to which tenants move. `moveViaUrl`: how it reaches this one; null = as the owner. */
+    moveToUrl: values.MOVE_TO_URL ?? null,
+    moveViaUrl: values.MOVE_VIA_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */
@@ -78,7 +81,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     webhookAllowedHosts: values.WEBHOOK_ALLOWED_HOSTS,
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
-    /** Milliseconds, as are the next two timeouts. */
+    /** Milliseconds; so are `shutdownDelay` and `keepAliveTimeout`. */
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
     shutdownDelay: values.SHUTDOWN_DELAY * 1000,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
@@ -87,7 +90,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
-    /** Null = unlimited. */
+    /** Days after which data is deleted; null = never. */
     retention: {
       documentDays: values.DOCUMENT_RETENTION_DAYS ?? null,
       encounterDays: values.ENCOUNTER_RETENTION_DAYS ?? null,

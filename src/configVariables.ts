@@ -4,7 +4,7 @@ import { EnvError, makeExactValidator } from 'envalid';
 /** The address of a server: TCP, or the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** Errors state the `rule`, never the value, which may be secret; `example` passes it to the operators' table. */
+/** A kind of variable. Errors and the operator's table state its `rule`; errors never quote values, maybe secrets. */
 function kind<T>(rule: string, parse: (text: string) => T | undefined) {
   const validator = makeExactValidator<T>((text) => {
     const value = parse(text);
@@ -49,7 +49,7 @@ const hosts = kind('host:port, or several separated by commas', (value) => {
 const workers = kind('auto or a number from 1 to 99', (value) =>
   value === 'auto' ? availableParallelism() : /^[1-9]\d?$/.test(value) ? Number(value) : undefined,
 );
-/** IPv6 addresses are in brackets. */
+/** Parses host:port or a path; IPv6 addresses are in brackets. */
 const socketAddress = kind('host:port or /path', (value): SocketAddress | undefined => {
   if (/^\/[^\0]+$/.test(value)) return { path: value };
   const [, literal, name, digits] = /^(?:\[([\da-f:.]+)\]|([^\s,/:@[\]]+)):(\d{1,5})$/i.exec(value) ?? [];
@@ -91,7 +91,7 @@ export const variables = {
   DOCUMENT_SCANNER: oneOf('none', 'clamav').or('none', '`clamav`: clamd scans documents before they are stored'),
   CLAMAV_ADDRESS: socketAddress.requiredWith('DOCUMENT_SCANNER', 'clamav', '`host:port` or `/path` of the socket'),
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
-  // A timer of more than 24 days would fire at once.
+  // Node fires a timer of more than 24 days at once, so the limit is a day.
   DRAIN_TIMEOUT: integer(1, 86_400).or(75, 'Seconds for running requests after SIGTERM; an upload may take 70 seconds'),
   SHUTDOWN_DELAY: integer(0, 3_600).or(0, 'Seconds after SIGTERM with open port and failing `/readyz`'),
   MIN_FREE_DISK: integer(0, 1_000_000_000).or(512, 'MiB free in `DATA_DIR`; below it `/readyz` reports `disk`'),
@@ -116,6 +116,12 @@ export const variables = {
     'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
+  MOVE_TO_URL: postgresUrl.optional(
+    'For `tenant move`: the database of the other cell, for the role that owns its schema ([scale](scale.md#cells))',
+  ),
+  MOVE_VIA_URL: postgresUrl.optional(
+    "For `tenant move`: how the other cell's PostgreSQL reaches this one; default: the owner's address",
+  ),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(
     'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',
@@ -129,7 +135,7 @@ export const variables = {
   OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
 };
 
-/** By prefix, the condition `VARIABLE=value` or `VARIABLE` without which variables have no effect. */
+/** For each prefix, the condition (`VARIABLE` or `VARIABLE=value`) without which its variables have no effect. */
 const CONDITIONS = {
   S3_: 'OBJECT_STORE=s3',
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',

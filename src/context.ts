@@ -18,11 +18,11 @@ export interface Parts {
   readonly database: boolean;
   readonly objectStore: boolean;
   readonly documentScanner: boolean | null;
-  /** Whether it has free space. */
+  /** Whether the disk of DATA_DIR has enough free space. */
   readonly disk: boolean | null;
 }
 
-/** Data, time, ids and randomness: all that the domain's rules may use, and all that the operator's program has. */
+/** Data, time, ids and randomness: the only dependencies of the domain's rules and of the operator's commands. */
 export interface DomainContext {
   readonly db: Database;
   readonly now: () => Date;
@@ -105,22 +105,22 @@ interface AuditedResponse {
 /** The audit's view of a request. Code that identifies the client or the patient records it here. */
 export interface RequestAudit {
   tenantId: string | null;
-  /** Null = no API client is known, so the request is not recorded. */
+  /** OAuth `client_id`; null = no API client is known, so the request is not recorded. */
   clientId: string | null;
   /** Set only if neither the request nor the response names the patient. */
   patientId: string | null;
   /** The other patients whom the response shows; each gets a row, too (R-212). */
   possibleDuplicateIds: readonly string[];
-  /** Whether the operation's transaction has committed the row. */
+  /** Whether the operation's transaction has already committed the audit row. */
   isCommitted: boolean;
   rowOf(response: AuditedResponse): AuditRow;
 }
 
 /** The limits that a request counts against; its response states the remaining quota (R-84). */
 export interface RequestLimits {
-  /** Counts the request. @throws Problem rate_limited */
+  /** Counts one request against a limit. @throws Problem rate_limited */
   count(name: LimitName, key: string, ownQuota?: number): Promise<void>;
-  /** Does not count. @throws Problem rate_limited when the next request would exceed the limit */
+  /** Checks a limit without counting. @throws Problem rate_limited if the next request would exceed it */
   check(name: LimitName, key: string): Promise<void>;
 }
 
@@ -131,9 +131,9 @@ export interface PublicContext extends Services {
   readonly requestLimits: RequestLimits;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
-  /** The cells that have passed the request on (D-324). */
+  /** The names of the cells that have already passed the request on (D-324). */
   readonly cellsAsked?: string | undefined;
-  /** The address that limits count and the audit has; null if the caller has hung up. */
+  /** The caller's address, for limits and audit; null if the caller has hung up. */
   readonly callerAddress: () => string | null;
   /** A signal that is aborted when the caller hangs up. */
   readonly untilGone: () => AbortSignal;
@@ -144,22 +144,22 @@ export interface Context extends PublicContext {
   readonly caller: Caller;
   /** Method and path template of each operation, by `operationId`. */
   readonly routes: ReadonlyMap<string, { readonly method: string; readonly path: string }>;
-  /** Real time, for technical deadlines: the expiry of links. */
+  /** Real time, for technical deadlines such as the expiry of links. */
   readonly realNow: () => Date;
   /** Null = the request has no Idempotency-Key. */
   readonly idempotency: IdempotencyRequest | null;
   /** Runs long work that needs no database, and lends the tenant's slot to another request meanwhile (R-85). */
   readonly withoutSlot: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Whether the caller has hung up: long work may end. */
+  /** Whether the caller has hung up, so that long work can end early. */
   readonly hasGone: () => boolean;
 }
 
 /** A request that may be a retry of an earlier one (R-67). */
 export interface IdempotencyRequest {
   readonly operationId: string;
-  /** Without quotation marks. */
+  /** The value of the Idempotency-Key header, without its quotation marks. */
   readonly key: string;
-  /** SHA-256 of path and canonical body: a different request must not use the key. */
+  /** SHA-256 of path and canonical body: a request with another fingerprint must not use this key. */
   readonly fingerprint: Buffer;
 }
 

@@ -14,7 +14,7 @@ export type EventType = Schemas['Event']['type'];
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];
 
-/** A request body in code: http/ removes nulls of optional fields, because they count as absent. */
+/** A request body as operations receive it: src/http has removed nulls of optional fields, which count as absent. */
 type WithoutNulls<T> = T extends readonly (infer Element)[]
   ? WithoutNulls<Element>[]
   : T extends object
@@ -33,9 +33,9 @@ type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query' | 'header'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
-/** Node gives the names of headers in lower case. */
+/** Headers under lower-case names, in which Node gives them. */
 type LowerCased<Headers> = { readonly [Name in keyof Headers as Lowercase<Name & string>]: Headers[Name] };
-/** In a merge patch, null clears a field (RFC 7396). */
+/** The body of an operation's request. A merge patch keeps its nulls, which clear fields (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }
@@ -53,20 +53,20 @@ export interface Input<Id extends OperationId> {
 }
 
 export type Responses<Id extends OperationId> = operations[Id]['responses'];
-/** Bytes for a PDF, `null` for a response without body (204). */
+/** The body of a response in code: its JSON, bytes for a PDF, `null` for a response without body (204). */
 type Json<Response> = Response extends { content: { 'application/json': infer Body } }
   ? Body
   : Response extends { content: { 'application/pdf': unknown } }
     ? Uint8Array
     : null;
-/** Excludes errors, which are thrown. */
+/** The statuses that an operation returns. Errors are not among them, because code throws those. */
 type ReturnedStatus<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Json<Responses<Id>[Status]> extends Schemas['Problem'] | Schemas['OAuthError']
     ? never
     : Status;
 }[keyof Responses<Id>];
 
-/** Headers that http/ sets. */
+/** Response headers that src/http sets, so that operations do not return them. */
 type CommonHeader =
   | 'X-Request-Id'
   | 'API-Version'

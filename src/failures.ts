@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { Problem } from './problem.js';
 
-/** The `code` of an error (`ENOENT`, …), if any. Not by `instanceof`, which fails across realms. */
+/** The `code` of an error (`ENOENT`, …), if any. Does not use `instanceof`, which fails for errors of another realm. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
@@ -11,25 +11,25 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The last line of an error's message, where Prisma puts the reason; else its code or its name. */
+/** The last line of an error's message, where Prisma puts the reason; if empty, the error's code or name. */
 export function lastLine(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   const lines = error.message.split('\n').filter((line) => line.trim() !== '');
   const code = errorCode(error);
-  // A refused connection to several addresses has a code but no message.
+  // An error of a refused connection to several addresses has a code but no message.
   return lines.at(-1) ?? (typeof code === 'string' ? code : error.name);
 }
 
-/** The cause of an error without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
+/** The text of an error's cause, or of the error: "ECONNREFUSED" says more than "temporarily unavailable". */
 export function reasonOf(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   return types.isNativeError(error.cause) ? error.cause.message : error.message;
 }
 
-/** Errors of this code and the language, whose messages contain no values. */
+/** Classes of errors thrown by this code or by the language; their messages contain no values. */
 const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
 
-/** An error and its causes for the log. Libraries may quote values: only name, code and position are kept. */
+/** An error and its causes for the log. Libraries' messages may quote values: only name, code and position are kept. */
 export function describeCauses(error: unknown): object[] {
   const causes: object[] = [];
   for (let cause = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {
@@ -38,7 +38,7 @@ export function describeCauses(error: unknown): object[] {
     causes.push({
       name,
       code,
-      // System errors of Node are plain Errors with a code, and quote paths with file names.
+      // Omit messages of Node's system errors, which are plain Errors with a code: they quote paths with file names.
       ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
       stack: stack
         ?.split('\n')

@@ -30,11 +30,11 @@ const program = new Command('clinical-encounter-service')
     process.exit(reason === 1 ? 1 : 0);
   });
 
-// Without a listener, a full disk behind standard error would end the process at its next message.
+// Without a listener, a full disk behind standard error would end the process when it next writes there.
 process.stderr.on('error', () => undefined);
 await program.parseAsync().catch(refuse('start'));
 
-/** Reports the message without a stack: these errors come from configuration or environment. */
+/** Reports an error's message without its stack: errors here come from configuration or environment, not from code. */
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
     process.stderr.write(`The service did not ${what}. ${messageOf(error)}\n`);
@@ -61,7 +61,7 @@ async function start(config: Config, log: Logger, options: StartOptions): Promis
   return startService({ config, options, opened, log, serveMetrics });
 }
 
-/** Checks the port before the slow start, which may also change the database. */
+/** Checks whether the port is free before the slow start, which may also change the database. */
 async function assertFree(config: Config): Promise<void> {
   const probe = createServer();
   await listenAt(probe, config);
@@ -69,14 +69,14 @@ async function assertFree(config: Config): Promise<void> {
 }
 
 /**
- * Resolves with the exit code at the first signal, or at an uncaught error, after which the state may be corrupt. Ignores
- * later signals: a terminal and npm may both send one.
+ * Resolves with the exit code at the first signal, or at an uncaught error, after which the state may be corrupt.
+ * Ignores later signals, because a terminal and npm may both send one.
  */
 function reasonToStop(log: Logger): Promise<0 | 1> {
   return new Promise((resolve) => {
     const stop = (): void => resolve(0);
     process.on('SIGTERM', stop).on('SIGINT', stop);
-    // Also receives unhandled rejections.
+    // This event also reports unhandled rejections.
     process.on('uncaughtException', (error, origin) => {
       log.fatal({ origin, causes: describeCauses(error) }, 'uncaught error; the process stops');
       resolve(1);

@@ -7,11 +7,11 @@ export interface FieldError {
   readonly parameter?: string;
   readonly code: string;
   readonly detail: string;
-  /** Only with treatment_not_permitted. */
+  /** Why a treatment is not permitted; only with the code treatment_not_permitted. */
   readonly reason?: 'minimum_age' | 'synchronous_only';
 }
 
-/** The first fault of a request that is not valid, and how many more there are. */
+/** A sentence about the first invalid field of a request, and the number of further ones. */
 function summaryOf(code: ProblemCode, [first, ...more]: readonly FieldError[] = []): string | undefined {
   if (code !== 'validation_failed' || !first) return undefined;
   const place = first.parameter ?? (first.pointer?.slice(2) || 'the body');
@@ -23,7 +23,7 @@ interface ProblemOptions {
   readonly cause?: unknown;
   /** Further members of the body, such as `existing_user_id` (D-44) and `current_status`. */
   readonly extra?: Readonly<Record<string, string | readonly string[]>>;
-  /** The permissions that a token would need, for the challenge of RFC 6750 §3. */
+  /** The permissions that the token lacks, for the challenge of RFC 6750 §3. */
   readonly scope?: string;
 }
 
@@ -44,19 +44,19 @@ export class Problem extends Error {
   }
 }
 
-/** The record's current status, which the problem names, does not allow the request. */
+/** The problem of a request that the record's current status does not allow; the body names that status. */
 export function invalidState(current_status: string, detail?: string): Problem {
   return new Problem('invalid_state', detail, { extra: { current_status } });
 }
 
-/** A problem with one member of the body. @param rule if it is not the code of the problem */
+/** A problem of one member of the body. @param rule the violated rule; by default the problem's code */
 export function fieldProblem(code: ProblemCode, pointer: string, detail: string, rule: string = code): Problem {
   return new Problem(code, undefined, { errors: [{ pointer, code: rule, detail }] });
 }
 
 interface ProblemType {
   readonly status: number;
-  /** Fixed per code (RFC 9457 §3.1.3). */
+  /** The same for every problem of this code (RFC 9457 §3.1.3). */
   readonly title: string;
   readonly detail: string;
 }

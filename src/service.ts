@@ -42,7 +42,7 @@ export interface RunningService {
 interface Start {
   readonly config: Config;
   readonly options: StartOptions;
-  /** The database, before its schema is checked. */
+  /** The opened database, whose schema is not checked yet. */
   readonly opened: ServiceDatabase;
   readonly log: Logger;
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
@@ -78,7 +78,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= localUrl(config);
     if (cluster.isPrimary) await registerCell(domain.db, config, baseUrl);
-    // Before listening, so that a ready service has its credentials.
+    // Create the demo tenants before listening, so that their credentials exist when the service is ready.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const poolSize = String(Math.ceil(databasePoolSize / workers));
     const environment = { DATABASE_URL: requestUrl, DATABASE_POOL_SIZE: poolSize };
@@ -153,7 +153,7 @@ async function serve(services: Services): Promise<Listener> {
   return { port, failed: new Promise(() => undefined), stop };
 }
 
-/** On standard error, because standard output has the log. */
+/** Prints addresses and first steps on standard error, because standard output has the log. */
 function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: readonly DemoTenant[]): void {
   const lines = [`Clinical Encounter Service on ${baseUrl}`, `  reference    ${baseUrl}/docs`];
   if (first) {
@@ -165,7 +165,7 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
       `      "const [t] = require('${file}').tenants; t.clientId + ':' + t.clientSecret")"`,
     );
   } else if (databaseUrl === null) {
-    // The file was deleted, or the process died before writing it.
+    // The credentials are missing: their file was deleted, or the process died before writing it.
     lines.push('  credentials  none on file: scripts/ces client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);

@@ -2,7 +2,7 @@ import { v5 } from 'uuid';
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import type { Contract } from './sources.js';
 
-/** The releases of the changelog as an Atom feed (RFC 4287). A chapter without a date is not released. */
+/** The changelog's releases as an Atom feed (RFC 4287), without chapters that have no date: those are not released. */
 export function changelogFeed({ info }: Contract, changelog: string): string {
   const releases = changelog
     .split(/^(?=## )/m)
@@ -30,7 +30,7 @@ const entry = (version: string, time: string, link: string, text: string): strin
   </entry>
 `;
 
-/** Ids stay when the service moves to another address, so that readers show no entry twice. */
+/** The id of an entry. It does not depend on the service's address, so that readers never show an entry twice. */
 const idOf = (name: string): string => `urn:uuid:${v5(name, 'b5a3c9de-8b0c-4b39-9c0e-6a1f6d2f7c11')}`;
 
 const escaped = (text: string): string =>

@@ -41,7 +41,7 @@ const bearer = (name: string): object => ({
   bearer: [{ key: 'token', value: `{{${name}.accessToken}}`, type: 'string' }],
 });
 
-/** The first request of each kind of API client obtains its token, which is valid for hours. */
+/** A script of the collection: the first request of each kind of API client obtains its token, valid for hours. */
 const TOKEN_SCRIPT = `
 const value = (name) => pm.variables.get(name);
 const [, name = 'token'] = /{{(\\w+)\\.accessToken}}/.exec(JSON.stringify(pm.request.auth ?? {})) ?? [];
@@ -73,7 +73,7 @@ function workflowFolder({ summary, description, steps }: Workflow, operations: r
 function stepItem(step: Step, operations: readonly Placed[]): object {
   const operation = operations.find(({ operationId }) => operationId === step.operationId);
   if (!operation) throw new Error(`no operation ${step.operationId}`);
-  // The collection has the token.
+  // Omit the header, because the collection adds the token to all requests.
   const given = (step.parameters ?? []).filter(({ name }) => name !== 'Authorization');
   const sent = given.map(({ name, in: place, value }) => ({ name, in: place, value: postmanValue(value) }));
   return {
@@ -102,7 +102,7 @@ const hasStatus = (status = ''): string => `pm.test('is ${status}', () => pm.res
 
 const saving = (name: string, value: string): string => `pm.collectionVariables.set('${name}', ${value});`;
 
-/** JavaScript for `$response.header.NAME` or `$response.body#/POINTER`. */
+/** The JavaScript that reads `$response.header.NAME` or `$response.body#/POINTER`. */
 function responseValue(expression: string): string {
   const [, header] = /^\$response\.header\.(.+)$/.exec(expression) ?? [];
   if (header) return `pm.response.headers.get('${header}')`;
@@ -120,7 +120,7 @@ function operationItem(operation: Placed): object {
     in: place,
     value: name === 'Idempotency-Key' ? '{{$guid}}' : (given[name] ?? value),
     description,
-    // A search for patients needs one of its optional parameters.
+    // Enable the e-mail, because a search for patients needs one of its optional parameters.
     disabled: !required && name !== 'email',
   }));
   const body = example && { ...(example.value as object), ...membersOf(example.value as object, given) };

@@ -1,10 +1,10 @@
 import { presetPermissions, presets, type Preset } from '../../src/domain/access/permissions.js';
 import type { Placed } from './sources.js';
 
-/** The kinds of API clients beside the partner's. */
+/** The kinds of API clients other than a partner's. */
 export const ROLES = Object.keys(presets).filter((preset) => preset !== 'partner');
 
-/** The kind of API client that may send a request; a partner's where it may. */
+/** The kind of API client that sends a request: a partner's if it may, else another one that may. */
 export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | 'security'>): Preset {
   const sets = security.flatMap((requirement) => Object.values(requirement) as string[][]);
   const mayCall = (role: Preset): boolean => {
@@ -16,10 +16,10 @@ export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | '
   return role;
 }
 
-/** The requests at the end of a folder, if they succeed in another order than the contract's. */
+/** Requests that come last in their folder, in an order that differs from the contract's so that they succeed. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
   Orders: ['recordPayment', 'refundPayment', 'cancelOrder', 'recordFulfilment', 'setShipTo', 'getDispensing'],
-  // Two claims, because releasing and asking both end one.
+  // Claim twice, because both releasing and requesting information end a claim.
   Reviews: [
     ...['claimEncounter', 'releaseEncounter', 'claimEncounter', 'getChart'],
     ...['requestInformation', 'submitReview', 'addAddendum', 'revokeApprovals'],
@@ -27,14 +27,14 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
   Sandbox: ['setClock', 'resetSandbox'],
 };
 
-/** The reset comes last, so that the next run finds the sandbox as this one did. */
+/** Folders that come last. The sandbox's has the reset, so the next run begins with the same records. */
 const LAST_TAGS = ['Sandbox', 'Service'];
 
-/** Tags in the order of their folders. */
+/** Sorts tags into the order of their folders. */
 export const inOrder = <Tag extends { readonly name: string }>(tags: readonly Tag[]): Tag[] =>
   tags.toSorted((a, b) => LAST_TAGS.indexOf(a.name) - LAST_TAGS.indexOf(b.name));
 
-/** The requests of a tag's folder. */
+/** The requests in the folder of a tag, in their order. */
 export function requestsOf(tag: string, operations: readonly Placed[]): Placed[] {
   const own = operations.filter(({ tags }) => tags.includes(tag));
   const ending = ORDERS[tag] ?? [];
@@ -42,7 +42,7 @@ export function requestsOf(tag: string, operations: readonly Placed[]): Placed[]
   return [...own.filter(({ operationId }) => !ending.includes(operationId)), ...moved];
 }
 
-/** Variables that the responses of requests fill, and the members that have their values. */
+/** By operation: the variable that its response sets, and the member with the value. */
 export const SAVED: Readonly<Record<string, readonly [name: string, member: string]>> = {
   uploadPatientDocument: ['documentId', 'documentId'],
   createEncounter: ['encounter_id', 'encounter_id'],
@@ -51,10 +51,10 @@ export const SAVED: Readonly<Record<string, readonly [name: string, member: stri
   getChart: ['chartVersion', 'chartVersion'],
 };
 
-/** Parameters and members of bodies that differ from the contract's examples. */
+/** By operation: values of parameters and members that differ from those in the contract's examples. */
 export const GIVEN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   issueToken: { client_id: '{{clientId}}', client_secret: '{{clientSecret}}' },
-  // The workflows create the patient of the example.
+  // Use another e-mail, because the workflows have created the patient of the example.
   createPatient: { email: '{{$guid}}@example.com' },
   withdrawDocument: { documentId: '{{documentId}}' },
   cancelEncounter: { encounter_id: '{{encounter_id}}' },

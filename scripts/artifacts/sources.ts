@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 export const root = join(import.meta.dirname, '../..');
 export const output = join(root, 'generated/docs');
 
-/** The used part of the dereferenced contract. */
+/** The part of the dereferenced contract that the artifacts need. */
 export interface Contract {
   readonly info: { readonly title: string; readonly summary: string; readonly version: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -73,7 +73,7 @@ export interface Step {
 export const readContract = async (): Promise<Contract> =>
   JSON.parse(await readFile(join(root, 'generated/dereferenced.json'), 'utf8')) as Contract;
 
-/** The workflows, with shared components inlined. */
+/** Reads the workflows, and inlines shared components. */
 export async function readWorkflows(): Promise<Workflows> {
   const bundled = join(output, 'arazzo.json');
   const program = join(root, 'node_modules/.bin/redocly');

@@ -1,7 +1,7 @@
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, type Contract } from './sources.js';
 
-/** The guide as a file. Links between its chapters stay within the file, others lead to the rendered reference. */
+/** The guide as one file. Links between chapters stay in the file; other links lead to the rendered reference. */
 export function guideText({ info }: Contract, guide: string): string {
   const text = guide
     .replaceAll(/\]\(#section\/(?:[\w-]+\/)?([\w-]+)\)/g, '](#$1)')

@@ -1,4 +1,4 @@
-/** The reference server: only node:http and named statements. Forked by the bench. */
+/** The server to compare with: only node:http and named statements. The bench forks it. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'pg';
 import { namedQueries, operations, readRecorder, type Sample } from './operations.js';
@@ -15,7 +15,7 @@ async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {
   return chunks.length > 0 ? (JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>) : {};
 }
 
-// Longer than the bench's own timeout, so that no connection closes while a request is sent.
+// Longer than the bench's keep-alive, so that the server never closes a connection while a request is sent.
 const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
   void (async () => {
     const body = req.method === 'POST' ? await bodyOf(req) : {};

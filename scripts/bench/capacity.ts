@@ -1,7 +1,8 @@
 /**
- * `make bench-capacity`: measures the figures of `ces capacity`. Encounters go from the patient to delivery over HTTP: some of them
- * one step after the other, for the cost of each operation; CAPACITY_LIVES (default 2,000) each as a whole, for the bytes that stay;
- * then as many per second as CAPACITY_RATE (default 6) says, to compare the CPU time with the prediction of the command.
+ * `make bench-capacity`: measures the figures of `ces capacity`. Sends encounters over HTTP, from the patient to
+ * delivery: a few step by step, for the cost of each operation; CAPACITY_LIVES of them (default 2,000) each as a whole,
+ * for the bytes that stay stored; then CAPACITY_RATE per second (default 6), to compare the CPU time with the command's
+ * prediction.
  * Writes scripts/bench/RESULTS-capacity.md.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -25,7 +26,7 @@ import { startFlags, startMeasured } from './server.js';
 const LIVES = Number(process.env['CAPACITY_LIVES'] ?? 2_000);
 const RATE = Number(process.env['CAPACITY_RATE'] ?? 6);
 const [STEPWISE, CONNECTIONS, SECONDS] = [500, 3, 120];
-/** Of each encounter: all of them twice. */
+/** Reads per encounter: each kind of read twice. */
 const READS = 2 * Object.keys(reads).length;
 
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-capacity-'));
@@ -52,7 +53,7 @@ async function delivered(): Promise<void> {
   }
 }
 
-/** The mean costs of `count` pieces of work and of the webhooks that they cause. */
+/** The mean costs of one of `count` pieces of work, including the webhooks that they cause. */
 async function costOf(count: number, work: () => Promise<unknown>): Promise<Costs> {
   const before = await costs();
   await work();
@@ -60,7 +61,7 @@ async function costOf(count: number, work: () => Promise<unknown>): Promise<Cost
   return combined(await costs(), before, (after, first) => (after - first) / count);
 }
 
-/** Works on numbers from 0 to `count`, some at the same time. */
+/** Calls `work` with the numbers from 0 to `count`, several at the same time. */
 async function inParallel(count: number, work: (number: number) => Promise<unknown>): Promise<void> {
   const left = Array(count).keys();
   const worker = async (): Promise<void> => {
@@ -69,7 +70,7 @@ async function inParallel(count: number, work: (number: number) => Promise<unkno
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
 }
 
-// Warm up: code that is not yet compiled costs a multiple.
+// Warm up first: code that is not compiled yet costs several times as much.
 await inParallel(STEPWISE, () => live(scene, { ...steps, ...reads }));
 const lives: (Life | undefined)[] = [];
 const operations: [string, Costs][] = [];
@@ -85,16 +86,16 @@ const ofReads = operations.flatMap(([name, cost]) => (name in reads ? [cost] : [
 const read = combined(sum(ofReads), encounter, (all) => all / ofReads.length);
 const idle = await costOf(SECONDS / 4, () => delay(SECONDS * 250));
 
-// Without the space that the steps of all left, and their pages that are still to be written.
+// Remove the unused space that the steps have left, so that only the next encounters' growth is measured.
 await rowsOf(database.url, 'VACUUM FULL');
 const empty = await sizesOf(db, database.url);
 await rowsOf(database.url, 'CHECKPOINT');
 const whole = await costOf(LIVES, async () => {
   await inParallel(LIVES, () => live(scene));
-  // The pages that the encounters changed are written, too.
+  // Include the cost of writing the pages that the encounters have changed.
   await rowsOf(database.url, 'CHECKPOINT');
 });
-// The checkpoint of the audit comes each minute.
+// Wait for the audit's checkpoint, which is added each minute.
 await delay(60_000);
 const sizes = (await sizesOf(db, database.url)).map(({ name, ...size }, index) => {
   const of = (key: 'rows' | 'table' | 'indexes'): number => (size[key] - (empty[index]?.[key] ?? 0)) / LIVES;

@@ -2,24 +2,24 @@ import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import type { Costs, Size } from './costs.js';
 
-/** Busy cores: predicted, measured. */
+/** Numbers of busy cores: the predicted, then the measured one. */
 export type Compared = readonly [number, number];
 
 type Row = readonly [string, Costs];
 
 interface Report {
   readonly operations: readonly Row[];
-  /** The sum of the steps of an encounter, and the mean of the reads. */
+  /** `encounter`: the sum of an encounter's steps. `read`: the mean of all reads. */
   readonly encounter: Costs;
   readonly read: Costs;
-  /** Of so many encounters, each sent as a whole, with the pages that they changed. */
+  /** The cost of one of `lives` encounters that were sent as a whole, including the pages that they changed. */
   readonly whole: Costs;
   readonly lives: number;
-  /** Of a second without requests. */
+  /** The cost of a second without requests. */
   readonly idle: Costs;
-  /** Per encounter. */
+  /** Growth of each table per encounter. */
   readonly sizes: readonly Size[];
-  /** Of an encounter. */
+  /** Number of requests per encounter. */
   readonly requests: number;
   readonly load: string;
   readonly compared: Readonly<Record<string, Compared>>;

@@ -3,10 +3,10 @@ import type { Database } from '../../src/adapters/database/database.js';
 import { rowsOf } from '../../tests/support/migrations.js';
 import type { MeasuredServer } from './server.js';
 
-/** CPU time of the server and of PostgreSQL in milliseconds, WAL in bytes, and writes to the disk. */
+/** CPU time of the server and of PostgreSQL in milliseconds, bytes of WAL, and number of writes to the disk. */
 export type Costs = Readonly<Record<'serverMs' | 'databaseMs' | 'walBytes' | 'writes', number>>;
 
-/** The costs so far. @param postmaster the process of PostgreSQL */
+/** The costs since the start. @param postmaster the id of PostgreSQL's main process */
 export async function costsOf(service: MeasuredServer, { everyTenant }: Database, postmaster: string): Promise<Costs> {
   const [row = { walBytes: NaN, writes: NaN }] = await everyTenant.rows<Pick<Costs, 'walBytes' | 'writes'>>`
     SELECT (pg_current_wal_lsn() - '0/0')::float8 AS "walBytes",
@@ -14,7 +14,7 @@ export async function costsOf(service: MeasuredServer, { everyTenant }: Database
   return { serverMs: (await service.usage()).cpuMicros / 1_000, databaseMs: await cpuOf(postmaster), ...row };
 }
 
-/** Milliseconds of CPU of all processes of PostgreSQL; the postmaster has the times of those that ended. */
+/** CPU time of all PostgreSQL's processes in milliseconds; that of ended ones is added to the main process. */
 async function cpuOf(postmaster: string): Promise<number> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const ticks = processes.map(async (process) => {
@@ -26,7 +26,7 @@ async function cpuOf(postmaster: string): Promise<number> {
   return (await Promise.all(ticks)).reduce((sum, time) => sum + time, 0) * 10;
 }
 
-/** Combines each member of two costs. */
+/** Combines two costs member by member. */
 export const combined = (one: Costs, other: Costs, change: (one: number, other: number) => number): Costs => ({
   serverMs: change(one.serverMs, other.serverMs),
   databaseMs: change(one.databaseMs, other.databaseMs),
@@ -34,7 +34,7 @@ export const combined = (one: Costs, other: Costs, change: (one: number, other: 
   writes: change(one.writes, other.writes),
 });
 
-/** Rows and bytes of a table. */
+/** Rows and bytes of a table and its indexes. */
 export interface Size {
   readonly name: string;
   readonly rows: number;
@@ -42,9 +42,9 @@ export interface Size {
   readonly indexes: number;
 }
 
-/** The size of every table after a vacuum, which frees pages at its end. */
+/** The size of every table after a vacuum, which returns free pages at a table's end. */
 export async function sizesOf({ everyTenant }: Database, url: string): Promise<Size[]> {
-  // Not with the service's timeout.
+  // Use a separate connection, because a vacuum exceeds the service's statement timeout.
   await rowsOf(url, 'VACUUM (ANALYZE)');
   return everyTenant.rows<Size>`
     SELECT relname AS name, greatest(reltuples, 0)::float8 AS rows, pg_table_size(oid)::float8 AS table,

@@ -30,11 +30,11 @@ const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
 interface Figure {
   readonly milliseconds: number;
-  /** Large tables that were read in full. */
+  /** Names of large tables that PostgreSQL read in full. */
   readonly scanned: readonly string[];
 }
 
-/** Full reads of each table so far, including those of this connection. */
+/** How often each table has been read in full so far, including by this connection. */
 async function wholeReads({ db }: Context, rows: number): Promise<Map<string, number>> {
   await db.prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
   const tables = await db.prisma.$queryRaw<{ name: string; count: bigint }[]>`
@@ -42,7 +42,7 @@ async function wholeReads({ db }: Context, rows: number): Promise<Map<string, nu
   return new Map(tables.map(({ name, count }) => [name, Number(count)]));
 }
 
-/** The first runs warm up and prepare the statements. */
+/** Measures an operation. Its first runs, which warm up and prepare the statements, do not count. */
 async function measure(context: Context, [, work, prepare]: GrowthOperation, rows: number): Promise<Figure> {
   const times: number[] = [];
   let before = new Map<string, number>();
@@ -94,7 +94,7 @@ const client = new Client({ connectionString: database.url });
 await client.connect();
 const { url } = database;
 const tenantOf = (rows: number): string => `rows-${rows}`;
-// Seed all tenants before measuring: sweeps and purges visit each.
+// Fill all tenants before measuring, because sweeps and purges visit every tenant.
 await client.query(
   `INSERT INTO tenant (id, name, mode, created_at, updated_at) SELECT id, id, 'live', now(), now() FROM unnest($1::text[]) id`,
   [SIZES.map(tenantOf)],

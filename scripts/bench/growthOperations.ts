@@ -11,10 +11,10 @@ import { readEvents } from '../../src/domain/events/feed.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/sweeps/purges.js';
 import { findPatients, getPatient } from '../../src/domain/patients/patients.js';
 
-/** A measured operation; `prepare` is not timed. */
+/** A measured operation. `prepare` runs before `work` and is not timed. */
 export type GrowthOperation = readonly [name: string, work: () => Promise<unknown>, prepare?: () => Promise<unknown>];
 
-/** Lists from the first to the last page, searches, look-ups and sweeps in a tenant with that many rows. */
+/** The operations to measure: lists from first to last page, searches, look-ups and sweeps in a tenant of this size. */
 export async function growthOperations(context: Context, rows: number): Promise<GrowthOperation[]> {
   const { db, caller } = context;
   const where = { tenantId: caller.tenantId };
@@ -33,7 +33,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const renewals = { expiring_before: '2100-01-01', limit: 10 };
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
-  // A page in the middle costs most: both ends are equally far.
+  // Read a page in the middle, too: it costs most, because it is far from both ends.
   const pages = [
     ['first page', 1],
     ['a quarter in', Math.ceil(rows / 400) - 1],
@@ -95,7 +95,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   ];
 }
 
-/** Makes one batch of approvals due for announcement: half of the oldest encounters have one. */
+/** Makes one batch of approvals due for announcement. They belong to the oldest encounters, half of which have one. */
 function makeDue({ db, caller: { tenantId } }: Context): Promise<number> {
   return db.prisma.$executeRaw`
     UPDATE gfe_item SET expired_notified_at = NULL

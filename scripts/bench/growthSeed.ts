@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Realistic names: few words, each of some hundred syllables, and a number in one of ten. */
+/** SQL for realistic names: few words, each one of some hundred syllables; every tenth name has a number. */
 const name = (
   kind: string,
 ): string => `initcap(translate(substr(md5('${kind}' || n), 1, 6), '0123456789', 'ghijklmnop'))
@@ -8,15 +8,16 @@ const name = (
 const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
- * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item, a treatment and an order, keys and
- * events, with one statement per table. A patient has two encounters at one of up to 997 clinics; one of a hundred waits
- * for review. Most approvals are expired and announced; those in the window of gfe.expiring are announced, too.
+ * Fills an empty tenant with `rows` clinics, products, patients, encounters with an item, a treatment and an order,
+ * keys and events, with one statement per table. Each patient has two encounters, at one of up to 997 clinics; one in a
+ * hundred waits for review. Most approvals have expired and were announced; those in the window of gfe.expiring were
+ * announced, too.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>
     client.query(statement.replaceAll(':tenant', `'${tenantId}'`).replaceAll(':rows', String(rows)));
   const id = (kind: string, number: string): string => `md5(:tenant || '${kind}' || ${number})::uuid`;
-  // A prime: otherwise all approvals of a clinic would have the same end.
+  // Use a prime number of clinics: otherwise all approvals of a clinic would end at the same time.
   const few = 'n / 2 % least(:rows, 997)';
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(`
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index
@@ -25,7 +26,7 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
   const { rows: keys } = await client.query<{ table: string; name: string; definition: string }>(`
     SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
     FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`);
-  // Constraints and indexes would take most of the time; foreign keys are checked at the end.
+  // Turn off triggers and foreign keys, which would take most of the time; foreign keys are checked at the end.
   await client.query(`SET session_replication_role = replica; SET maintenance_work_mem = '512MB'`);
   for (const { table, name: key } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${key}`);
   for (const { name: index } of indexes) await client.query(`DROP INDEX ${index}`);
@@ -98,7 +99,7 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`);
   }
   await client.query('SET session_replication_role = origin');
-  // Replaces the triggers, which are off.
+  // Set the counts that the triggers, which are off, would have maintained.
   await one(`UPDATE tenant SET
     active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
     inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),

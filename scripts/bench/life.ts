@@ -5,17 +5,17 @@ import type { Harness } from '../../tests/support/harness.js';
 import { call } from '../../tests/support/http.js';
 import { reviewer } from '../../tests/support/reviews.js';
 
-/** A service with a tenant, and the records that an encounter names. */
+/** A service with a tenant, and the existing records that an encounter refers to. */
 export interface Scene {
   readonly partner: Partner;
-  /** Sends a request; a change has an `Idempotency-Key`. @throws Error unless it succeeds */
+  /** Sends a request; requests with a body get an `Idempotency-Key`. @throws Error unless the response is a success */
   send(target: string, json?: object): Promise<object>;
   readonly clinicId: string;
   readonly treatmentIds: readonly string[];
   readonly fileUrl: string;
 }
 
-/** The members of the latest responses that later requests name. */
+/** Members of the latest responses, to which later requests refer. */
 export interface Life {
   readonly user_id: string;
   readonly documentId: string;
@@ -31,7 +31,7 @@ type Step = (life: Life, scene: Scene) => Promise<object>;
 type Steps = Readonly<Record<string, Step>>;
 
 export async function openScene(baseUrl: string, domain: DomainContext, fileUrl: string): Promise<Scene> {
-  // The factories use nothing else of a harness.
+  // The cast is safe, because the factories use only these members of a harness.
   const harness = { baseUrl, domain } as unknown as Harness;
   const partner = await newPartner(harness);
   const [clinicId, treatmentId] = await Promise.all([newClinic(harness, partner), newProduct(harness, partner)]);
@@ -44,7 +44,7 @@ export async function openScene(baseUrl: string, domain: DomainContext, fileUrl:
   return { partner, send, clinicId, treatmentIds: [treatmentId], fileUrl };
 }
 
-/** Sends the requests one after the other. */
+/** Sends the requests of the steps one after the other. */
 export async function live(scene: Scene, of: Steps = steps, life = {} as Life): Promise<Life> {
   for (const step of Object.values(of)) Object.assign(life, await step(life, scene));
   return life;
@@ -55,7 +55,7 @@ const fulfil =
   ({ order_no, lines: [line] }, { send }) =>
     send(`POST /orders/${order_no}/fulfilments`, { pharmacyId: line?.pharmacyId, status });
 
-/** The requests of one encounter with a document, one treatment and a paid order, in their order. */
+/** The steps of an encounter with a document, one treatment and a paid order, each a request. */
 export const steps: Steps = {
   createPatient: (_life, { send }) => send('POST /clients', patientBody()),
   uploadPatientDocument: ({ user_id }, { send, fileUrl: url }) =>
@@ -81,7 +81,7 @@ export const steps: Steps = {
   'recordFulfilment, delivered': fulfil('delivered'),
 };
 
-/** Reads of an encounter that is delivered. */
+/** Reads that concern a delivered encounter. */
 export const reads: Steps = {
   getEncounter: ({ encounter_id }, { send }) => send(`GET /encounters/${encounter_id}`),
   getPatient: ({ user_id }, { send }) => send(`GET /clients/${user_id}`),

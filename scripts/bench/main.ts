@@ -1,7 +1,8 @@
 /**
  * `make bench`: measures the service's CPU time per request, relative to a plain node:http server with named statements
- * that does the same work on the same database. Both run in turn, and the median of their ratios counts, because a busy
- * or slow machine affects both sides alike. BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300).
+ * that does the same work on the same database. Both servers run in turn, and the median of their ratios counts,
+ * because a busy or slow machine affects both alike. BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default
+ * 300).
  * Writes scripts/bench/RESULTS.md. Arguments (`make bench ARGS='"POST /clients"'`) select operations, whose figures are
  * only printed. `--check` is CI's short form: it fails if a ratio exceeds {@link TOLERANCE} times the recorded one in
  * each of {@link ATTEMPTS} measurements. `--profile` also writes the service's CPU profile to .data/profiles.
@@ -29,16 +30,18 @@ const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 120 : 300));
-/** Above the noise of a busy machine. */
+/** Factor by which a check's ratio may exceed the recorded one; noise of a busy machine stays below it. */
 const TOLERANCE = 1.5;
-/** Noise is unlikely to repeat. */
+/** Maximum of measurements in a check; an excess that is only noise does not appear in all of them. */
 const ATTEMPTS = 10;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
 const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
 
-/** A tenant with the demo's catalog, a client, a patient and 25 encounters, and 25 other patients with an approval each. */
+/**
+ * Creates a tenant with the demo's catalog, a client, a patient with 25 encounters, and 25 patients with an approval.
+ */
 async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sandbox'): Promise<Sample> {
   const { id: tenantId } = await createTenant(domain, {
     ...{ name: `bench ${mode}`, mode },
@@ -93,7 +96,7 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   return { ...ids, encounterId };
 }
 
-/** Milliseconds of CPU that PostgreSQL has used for a program's connections. */
+/** CPU time that PostgreSQL has spent on the connections of a program, in milliseconds. */
 async function postgresCpu(domain: DomainContext, program: string): Promise<number> {
   const backends = await domain.db.prisma.$queryRaw<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE application_name = ${program}`;
@@ -110,8 +113,8 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
 /**
- * CPU of both servers in turn, and the median of their ratios; a check uses the minimum of each, which other work
- * disturbs less.
+ * Measures both servers in turn. The result is their CPU times and the median of the ratios; a check uses the minimum
+ * of each time instead, because other work disturbs minima less.
  */
 async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   const [first, second]: [number[], number[]] = [[], []];
@@ -128,7 +131,7 @@ async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   };
 }
 
-/** For a check, repeats a measurement above the limit, and fails if it stays there. */
+/** In a check, repeats a measurement that exceeds the limit, and fails if all attempts exceed it. */
 async function within(limit: number, name: string, measurement: () => ReturnType<typeof pair>) {
   let result = await measurement();
   for (let attempt = 1; isCheck && result.ratio > limit && attempt < ATTEMPTS; attempt += 1) {
@@ -155,7 +158,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     if (!isCheck) warmed.push([service.url, sandbox]);
     for (const [url, of] of warmed) {
       await send(url, operation, of);
-      // Warm up: code that is not yet compiled costs a multiple.
+      // Warm up first: code that is not compiled yet costs several times as much.
       await load(url, operation, of, 5 * REQUESTS);
     }
     const start = [
@@ -172,7 +175,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
     const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least];
     if (!isCheck) {
-      // Sequentially: a sandbox has fewer slots, and concurrent requests share packets.
+      // Send requests one after the other: a sandbox has fewer slots, and concurrent requests would share packets.
       const { ratio: ofSandbox } = await pair(
         () => cpuPerRequest(service, operation, sandbox, REQUESTS, 1),
         () => cpuPerRequest(service, operation, sample, REQUESTS, 1),
@@ -198,7 +201,7 @@ const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
 const flags = await startFlags();
 const lines: string[] = [];
 if (isWhole) {
-  // As with `make start`: the embedded database, which the first start creates.
+  // Measure the start as with `make start`: with the embedded database, which the first start creates.
   const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0', RATE_LIMIT: 'off' };
   await (await startMeasured(SERVICE, flags, own)).stop();
   const second = await startMeasured(SERVICE, flags, own);

@@ -28,7 +28,7 @@ import { startFlags, startMeasured } from './server.js';
 const ROWS = Number(process.env['MOVE_ROWS'] ?? 100_000);
 const [PER_SECOND, WRITERS, WARM_UP_MS, CALM_MS] = [20, 3, 15_000, 30_000];
 
-/** Processes that start from now on get this core. */
+/** Assigns a core to all processes that are started from now on. */
 const useCore = (core: number) => execFileSync('taskset', ['-pc', String(core), String(process.pid)]);
 
 async function startCell(name: string, parent?: string) {
@@ -37,7 +37,7 @@ async function startCell(name: string, parent?: string) {
   const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined, settings });
   await migrateDatabase({ ownerUrl: database.url, url: database.url });
   const server = await startMeasured('generated/build/src/main.js', await startFlags(), {
-    // One folder, because cells share keys and documents.
+    // Use one folder for both, because cells share keys and documents.
     ...{ CELL: name, DATA_DIR: folder.dataDir, DATABASE_URL: database.url, RATE_LIMIT: 'off', PORT: '0' },
   });
   return { server, database, remove, db: openDatabase(database.url, { poolSize: 2 }) };
@@ -50,7 +50,7 @@ useCore(1);
 const b = await startCell('b', '/dev/shm');
 
 const domain = systemContext(a.db);
-// The factories use nothing else of a harness.
+// The cast is safe, because the factories use only these members of a harness.
 const moving = await newPartner({ baseUrl: a.server.url, domain } as unknown as Harness);
 const staying = await openScene(a.server.url, domain, '');
 const { tenantId } = moving;
@@ -61,7 +61,7 @@ let isOver = false;
 const latencies = new Map<string, number[]>();
 const failures: string[] = [];
 
-/** A patient, its encounter and two reads of it, in turn. */
+/** A request of the tenant that stays: in turn, it creates a patient, reads twice, and creates an encounter. */
 async function callOfStaying({ send, clinicId, treatmentIds }: Scene, count: number, patientId: string) {
   if (count % 4 === 0) return send('POST /clients', patientBody());
   if (count % 4 === 1) return send('GET /encounters?limit=20');
@@ -106,7 +106,7 @@ async function writes(): Promise<void> {
   }
 }
 
-/** Follows the place of the tenant. */
+/** Follows the place of the moved tenant, to assign measurements to the phases of the move. */
 async function watch(): Promise<void> {
   const names = { leaving: 'copy', closed: 'closed', away: 'audit' } as Readonly<Record<string, string>>;
   while (phase !== 'after') {
@@ -124,8 +124,11 @@ await delay(CALM_MS);
 const watching = watch();
 const started = performance.now();
 const command = fileURLToPath(new URL('generated/build/src/cli/main.js', packageRoot));
-const args = ['tenant', 'move', tenantId, '--to', b.database.url, '--yes', '--json'];
-const env = { PATH: process.env['PATH'], DATABASE_URL: a.database.url, DATA_DIR: folder.dataDir, USER: 'bench' };
+const args = ['tenant', 'move', tenantId, '--yes', '--json'];
+const env = {
+  ...{ PATH: process.env['PATH'], DATABASE_URL: a.database.url, MOVE_TO_URL: b.database.url },
+  ...{ DATA_DIR: folder.dataDir, USER: 'bench' },
+};
 const { stdout } = await promisify(execFile)(process.execPath, [command, ...args], { env });
 const seconds = (performance.now() - started) / 1_000;
 phase = 'after';

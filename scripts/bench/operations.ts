@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
-/** Records that exist before the first request. */
+/** Ids of records that exist before the first request. */
 export interface Sample {
   readonly tenantId: string;
   readonly apiClientId: string;
@@ -23,16 +23,16 @@ export interface BenchRequest {
   readonly body?: object;
 }
 
-/** An operation: the request to the service, and the minimal SQL for the same response. */
+/** A measured operation: the request to the service, and the minimal SQL that gives the same response. */
 export interface BenchOperation {
   readonly name: string;
-  /** The statement also writes the audit. */
+  /** Set if the operation's own statement writes the audit row, as changes do. */
   readonly isChange?: true;
   request(sample: Sample): BenchRequest;
   plain(query: Query, sample: Sample, body: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** Runs a named statement, which PostgreSQL parses once per connection. */
+/** Runs a named statement, which PostgreSQL parses only once per connection. */
 export type Query = (text: string, values: readonly unknown[]) => Promise<Record<string, unknown>[]>;
 
 export function namedQueries(pool: Pool): Query {
@@ -51,12 +51,12 @@ const ENCOUNTER = `SELECT e.*, ${children('encounter_treatment', 'position')} AS
   ${children('encounter_document', 'position')} AS documents, ${children('gfe_item', 'position')} AS items,
   (SELECT to_json(o) FROM "order" o WHERE o.tenant_id = e.tenant_id AND o.encounter_id = e.id) AS "order"
   FROM encounter e WHERE e.tenant_id = $1`;
-/** An audit row for the tenant of this parameter. */
+/** Inserts an audit row. @param tenant SQL for the id of the row's tenant */
 const auditOf = (tenant: string): string => `INSERT INTO audit_event (at, tenant_id, client_id, operation_id,
     resource_type, resource_id, patient_id, status, request_id, ip, outcome)
   SELECT now(), ${tenant}, 'ces_bench', 'bench', 'patient', NULL, NULL, 200, gen_random_uuid(), '127.0.0.1', 'success'`;
 
-/** Audits reads: one statement for all reads of a turn of the event loop; each read awaits it. */
+/** Creates the audit of reads: one statement for all reads of a turn of the event loop, for which each read waits. */
 export function readRecorder(query: Query): (sample: Sample) => Promise<unknown> {
   let waiting: string[] = [];
   let written: Promise<unknown> | undefined;
@@ -72,7 +72,7 @@ export function readRecorder(query: Query): (sample: Sample) => Promise<unknown>
   };
 }
 
-/** An event of tenant $2 at the counter's next position, with its audit row. */
+/** SQL that writes an event of tenant $2, at the counter's next position, and its audit row. */
 const eventOf = (values: string): string => `counter AS (
     INSERT INTO event_counter AS c (tenant_id, position) VALUES ($2, 1)
     ON CONFLICT (tenant_id) DO UPDATE SET position = c.position + 1 RETURNING position
@@ -82,7 +82,7 @@ const eventOf = (values: string): string => `counter AS (
   ), audit AS (${auditOf('$2')})`;
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** Two tokens, signed like the service's. */
+/** An access and a refresh token, signed in the same way as the service's. */
 const tokens = (claims: object): string[] =>
   ['at+jwt', 'rt+jwt'].map((typ) => {
     const input = [

@@ -11,7 +11,7 @@ interface Usage {
   readonly rssBytes: number;
 }
 
-/** A server in a separate process, which reports its usage. */
+/** A server that runs in its own process and reports its usage. */
 export interface MeasuredServer {
   readonly url: string;
   /** Milliseconds from the start of the process to the line with its address. */
@@ -48,7 +48,7 @@ export async function startMeasured(
   return { url, readyMs, usage, stop };
 }
 
-/** Keeps reading the output, so that the server never blocks on it. */
+/** The address that a server prints. Keeps reading its output, because a full pipe would block the server. */
 async function addressOf(child: ChildProcess): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** The Node flags of `npm start`. */
+/** The flags that `npm start` gives to Node. */
 export async function startFlags(): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
     scripts: { start: string };
@@ -96,7 +96,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends requests over several concurrent connections. */
+/** Sends requests over several connections at the same time. */
 export async function load(
   url: string,
   operation: BenchOperation,

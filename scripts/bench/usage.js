@@ -5,5 +5,5 @@ process.on('message', () => {
   const { user, system } = process.cpuUsage();
   process.send({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() });
 });
-// It does not outlive the bench, however that ends.
+// End with the bench: the channel closes even if the bench was killed.
 process.once('disconnect', () => process.exit());

@@ -1,6 +1,6 @@
 import type { Mutant } from './list.js';
 
-/** Mutants of transactions, of the records that they return, and of the limits on them. */
+/** Mutants of transactions, of the records that transactions return, and of limits on both. */
 export const databaseMutants: readonly Mutant[] = [
   // The database
   {
@@ -32,7 +32,7 @@ export const databaseMutants: readonly Mutant[] = [
       'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    encounters',
     tests: ['/recordPayment.test'],
   },
-  // What was rewritten since 1.0.0
+  // Code that was rewritten since 1.0.0
   {
     name: 'changed-parts',
     guarantee: 'The response of a review shows the order that it made.',

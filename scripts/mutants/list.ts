@@ -3,14 +3,14 @@ import { databaseMutants } from './databaseMutants.js';
 export interface Mutant {
   readonly name: string;
   readonly guarantee: string;
-  /** Text that occurs exactly once in src, ignoring white space. Prefer names that are unlikely to change. */
+  /** The text to replace, which occurs exactly once in src, ignoring white space. Prefer names that rarely change. */
   readonly search: string;
   readonly replacement: string;
-  /** Regular expressions for the paths of the tests that should fail: as few as necessary. */
+  /** Regular expressions for the paths of the tests that should fail. As few tests as necessary, to save time. */
   readonly tests: readonly string[];
 }
 
-/** Selected like a reviewer would: spread over the code, most important first. */
+/** Guarantees selected as a reviewer would: spread over the code, most important first. */
 export const mutants: readonly Mutant[] = [
   // Tenants and permissions
   {

@@ -10,7 +10,7 @@ const filesIn = (folder: string): string[] =>
 const sources = filesIn('src').map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 const testFiles = filesIn('tests').filter((path) => path.endsWith('.test.ts'));
 
-/** Matches the text with any white space, and with trailing commas, as Prettier may lay it out. */
+/** Matches the text with any white space and trailing commas, so that Prettier's layout does not matter. */
 function pattern(search: string): RegExp {
   const characters = Array.from(search.replaceAll(/\s/g, ''), (character) => {
     const literal = character.replace(/[\\^$.*+?()[\]{}|]/, '\\$&');
@@ -19,7 +19,7 @@ function pattern(search: string): RegExp {
   return new RegExp(characters.join('\\s*'), 'g');
 }
 
-/** The one location of a mutant, or the error in its entry. */
+/** The file and position that a mutant changes, or what is wrong with the mutant's entry. */
 export function locate({ search, replacement, tests }: Mutant) {
   const missing = tests.find((regex) => !testFiles.some((path) => new RegExp(regex).test(path)));
   if (missing !== undefined) return `no test file is called ${missing}`;

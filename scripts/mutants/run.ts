@@ -1,6 +1,6 @@
 /**
- * `make mutants`: breaks one guarantee at a time in a copy of the tree, and runs the tests that should fail. Fails if a
- * mutant survives or the list is out of date. `make mutants ARGS='token|claim'` selects mutants.
+ * `make mutants`: breaks one guarantee at a time in a copy of the tree, and runs the tests that should then fail. Fails
+ * if a mutant survives or the list is out of date. `make mutants ARGS='token|claim'` selects mutants.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { join, relative } from 'node:path';
 import { mutants } from './list.js';
 import { locate } from './locate.js';
 
-/** The used part of jest's `--json` report. */
+/** The part of jest's `--json` report that is read here. */
 interface Report {
   readonly success: boolean;
   readonly testResults: readonly {
@@ -23,7 +23,7 @@ const LANES = 2;
 const root = join(import.meta.dirname, '../..');
 const left = ['node_modules', '.git', '.data', 'generated/build'];
 
-/** A copy of the tree to change; after a crash, it stays in the system's temporary folder. */
+/** Copies the tree, to change the copy. After a crash, the copy stays in the system's temporary folder. */
 function copyTree(): string {
   const copy = mkdtempSync(join(tmpdir(), 'ces-mutants-'));
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
@@ -34,11 +34,11 @@ function copyTree(): string {
 
 async function runTests(copy: string, tests: readonly string[], ...options: readonly string[]): Promise<Report> {
   const result = join(copy, 'mutants.json');
-  // A run that fails to start writes no report. Neither does one with --bail, so that is not an option here.
+  // Write a failure first: a run that does not start writes no report. With --bail there would be none either.
   writeFileSync(result, '{ "success": false, "testResults": [] }');
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
   const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
-  // A separate process group, so that all of it ends with this process.
+  // Use a separate process group, so that the tests' own processes end with this one, too.
   const child = spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore', detached: true });
   const stop = () => child.pid !== undefined && process.kill(-child.pid);
   process.prependOnceListener('exit', stop);

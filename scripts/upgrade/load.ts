@@ -3,31 +3,31 @@ import { newToken, patientBody, type Credentials } from '../../tests/support/fac
 
 interface Seen {
   readonly isRead: boolean;
-  /** 0 when the connection ended without a response. */
+  /** The status of the response; 0 if the connection ended without one. */
   readonly status: number;
   readonly took: number;
 }
 
-/** The requests of a phase. */
+/** Figures about the requests of one phase. */
 export interface Figures {
   readonly requests: number;
-  /** Responses other than success, counted by status. */
+  /** Numbers of responses that are no success, by status. */
   readonly failed: Readonly<Record<number, number>>;
   readonly readP95: number;
   readonly longest: number;
 }
 
-/** Members of the responses that are used here. */
+/** The members of responses that this load reads. */
 interface Body {
   readonly user_id?: string;
   readonly id?: string;
   readonly data?: readonly { readonly id: string }[];
 }
 
-/** UPGRADE_RATE: less for a machine that this overloads. */
+/** Writes per second. Reduce UPGRADE_RATE for a machine that 50 would overload. */
 export const WRITES_PER_SECOND = Number(process.env['UPGRADE_RATE'] ?? 50);
 
-/** Sends writes, and 10 reads a second, to `targets` in turn, without waiting for earlier responses. */
+/** Sends writes, and 10 reads a second, to the `targets` in turn, without waiting for responses. */
 export async function startUpgradeLoad(first: string, credentials: Credentials) {
   const token = await newToken({ baseUrl: first }, credentials);
   const targets = [first];
@@ -68,7 +68,7 @@ export async function startUpgradeLoad(first: string, credentials: Credentials) 
   return {
     targets,
     created,
-    /** The figures since the last call, and of the requests that are under way. */
+    /** The figures since the last call; requests that are still in progress count, too. */
     async figures(): Promise<Figures> {
       await Promise.all(underWay);
       const phase = seen;

@@ -36,9 +36,9 @@ async function createDatabase(name: string, template = 'template0'): Promise<str
 
 const folderOf = ({ version }: Release): string => join(dataDir, `data-${version}`);
 
-/** Starts a release with the data folder of another or the same. */
+/** Starts a server of a release with a data folder, which may be another release's. */
 async function start({ folder }: Release, url: string, data: Release) {
-  // Outside the range of outgoing connections. Tokens name the BASE_URL, which both servers share.
+  // Use a port outside the range of outgoing connections. Tokens name the BASE_URL, so all servers share one.
   const port = String(randomInt(20_000, 30_000));
   const place = { DATABASE_URL: url, DATA_DIR: folderOf(data), PORT: port, BASE_URL: 'http://127.0.0.1:3000' };
   const environment = { ...place, RATE_LIMIT: 'off' };
@@ -51,7 +51,7 @@ async function start({ folder }: Release, url: string, data: Release) {
   return { url: `http://127.0.0.1:${port}`, stop };
 }
 
-/** A database with the schema, the demo and the rows of a release. */
+/** Creates a database with the schema, the demo tenants and the rows of a release. */
 async function prepare(release: Release): Promise<string> {
   const name = `release_${release.version.replaceAll('.', '_')}`;
   const url = await createDatabase(name);
@@ -103,7 +103,7 @@ async function reportLost(
   }
 }
 
-/** Old server, migration, both, new server, both, old server. */
+/** Scenario: the old server, a migration under load, a switch to the new server with both running, and the way back. */
 async function rollOver(template: string): Promise<void> {
   const scenario = '1.1.0 → this build → 1.1.0';
   const url = await createDatabase('roll_over', template);
@@ -139,7 +139,7 @@ async function rollOver(template: string): Promise<void> {
   await reportLost(scenario, url, load.created);
 }
 
-/** A transaction that reads every table, as pg_dump does, while migrations are applied. */
+/** Scenario: a transaction reads every table, as pg_dump does, while migrations are applied. */
 async function longRead(template: string): Promise<void> {
   const scenario = `1.1.0, a transaction reads for ${READ_MS / 1_000} s`;
   const url = await createDatabase('long_read', template);
@@ -169,7 +169,7 @@ async function longRead(template: string): Promise<void> {
   await reportLost(scenario, url, load.created);
 }
 
-/** No server runs: 1.1.0's schema refuses those of 1.0.0. */
+/** Scenario: upgrade without running servers, because the schema of 1.1.0 does not support servers of 1.0.0. */
 async function fromOldest(template: string): Promise<void> {
   const url = await createDatabase('oldest', template);
   const begun = Date.now();

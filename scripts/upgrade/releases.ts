@@ -9,17 +9,17 @@ import type { Client } from 'pg';
 
 const run = promisify(execFile);
 
-/** A built release in a folder of its own. */
+/** A built release in its own folder. */
 export interface Release {
   readonly version: string;
   readonly folder: URL;
-  /** Runs a command of its operator's program. */
+  /** Runs a command of the release's own operator's program. */
   cli(databaseUrl: string, ...args: readonly string[]): Promise<string>;
-  /** Fills a tenant as its own benchmark does. */
+  /** Fills a tenant with the release's own benchmark code. */
   seed(client: Client, tenantId: string, rows: number): Promise<void>;
 }
 
-/** Builds a commit in the folder for temporary files, which later runs use again. */
+/** Builds a commit in the folder for temporary files, where later runs find it again. */
 export async function buildRelease(version: string, commit: string): Promise<Release> {
   const path = join(tmpdir(), `ces-release-${commit}`);
   if (!existsSync(join(path, 'generated/build/.made'))) {

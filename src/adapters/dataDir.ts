@@ -3,10 +3,10 @@ import { access, constants, mkdir, readdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode, messageOf } from '../failures.js';
 
-/** Creates the folder if necessary. @throws Error naming DATA_DIR if it cannot be created or written to */
+/** Creates DATA_DIR if necessary. @throws Error naming DATA_DIR if it cannot be created or written to */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
-    // As root, let others enter: the embedded PostgreSQL then runs inside it as another user.
+    // When started as root, let other users enter the folder: the embedded PostgreSQL in it runs as another user.
     await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
     await readdir(dataDir);
     await access(dataDir, constants.W_OK | constants.X_OK);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Whether the work ends in time, during which the process stays alive; rejects if the work does. */
+/** Whether the work ends in time. The process stays alive while waiting. Rejects if the work does. */
 export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController();
   const late = delay(milliseconds, false, { signal: timer.signal }).catch(() => false);

@@ -10,7 +10,7 @@ import { withDatabase } from './operator.js';
 import { assertUsage, fields, moment, print, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** 45 CFR 164.316(b)(2)(i) requires six years. */
+/** Six years in days: how long 45 CFR 164.316(b)(2)(i) requires to keep such records. */
 const KEPT_DAYS = 2_192;
 
 export function addAuditCommands(program: Command, terminal: CliIo): void {
@@ -63,7 +63,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
     .action(async ({ keepDays, json }) => {
       const purge = withDatabase(terminal, (context) => purgeAudit(context, keepDays), { asOwner: true });
       const removed = await purge.catch((cause: unknown) => {
-        // SQLSTATE 42501: insufficient privilege.
+        // SQLSTATE 42501 means insufficient privilege.
         if (sqlState(cause) !== '42501') throw cause;
         const advice = 'The role of DATABASE_URL may not remove rows of the audit. Set DATABASE_OWNER_URL.';
         throw new Error(advice, { cause });
@@ -72,7 +72,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** @throws Error unless it is empty, or a number and a hash */
+/** The checkpoint in the arguments. @throws Error unless there are none, or a number and a hash */
 function checkpointOf([number, hash, ...more]: readonly string[]): ExpectedCheckpoint | undefined {
   if (number === undefined) return undefined;
   if (/^[1-9]\d{0,17}$/.test(number) && /^[0-9a-f]{64}$/i.test(hash ?? '') && more.length === 0) {

@@ -2,7 +2,7 @@ import type { AuditRecord } from '../domain/audit/export.js';
 
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 
-/** The type of the event, in FHIR's code systems. */
+/** The type of an audit event, in the code systems of FHIR. */
 function typeOf({ operator, operationId }: AuditRecord): object {
   if (operator !== null) return { system: DICOM, code: '110100', display: 'Application Activity' };
   if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
@@ -10,7 +10,7 @@ function typeOf({ operator, operationId }: AuditRecord): object {
   return { system, code: 'rest', display: 'RESTful Operation' };
 }
 
-/** Success, minor failure (rejected), serious failure (of the service, perhaps after the effect). */
+/** FHIR's codes: success, minor failure (rejected), serious failure (by the service; changes may be stored). */
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8', unknown: '8' };
 
 function descriptionOf({ outcome, code, count }: AuditRecord): { outcomeDesc?: string } {

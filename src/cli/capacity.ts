@@ -6,24 +6,24 @@ import type { CliIo } from './cliIo.js';
 
 /** Measured by `make bench-capacity`, which compares its prediction with a load (scripts/bench/RESULTS-capacity.md). */
 export const MEASURED = {
-  /** An encounter with its patient, a document, a review, a paid order, its delivery, and one webhook per event. */
+  /** Costs of an encounter with its patient, document, review, paid order, delivery, and one webhook per event. */
   encounter: { requests: 12, serverMs: 30, databaseMs: 24, walBytes: 85_000, writes: 20 },
   read: { requests: 1, serverMs: 1.2, databaseMs: 0.75, walBytes: 500, writes: 0.6 },
-  /** Bytes per encounter, indexes included; of the audit per request. */
+  /** Bytes stored per encounter, including indexes; `audit`: per request. */
   bytes: { records: 6_600, events: 8_800, keys: 16_300, audit: 340 },
 };
-/** Busy cores, of those that are there: above, responses wait for each other. */
+/** Share of the cores that may be busy: above it, responses would wait for each other. */
 const SERVER_USE = 0.6;
 const DATABASE_USE = 0.5;
-/** One may be away. */
+/** Servers in addition to those needed, because one may be stopped. */
 const SPARE_SERVERS = 1;
-/** Jobs and webhooks of a server, and commands, backups and the operator's own sessions. */
+/** Connections besides the pool: per server for jobs and webhooks; reserved for commands, backups and operators. */
 const OTHER_CONNECTIONS = 13;
 const RESERVED_CONNECTIONS = 20;
-/** Days that events and the responses of keys are kept. */
+/** For how many days events, and responses of idempotency keys, are kept. */
 const EVENT_DAYS = 30;
 const KEY_DAYS = 1;
-/** Of the files: space that updates leave until the next vacuum, and a rebuilt index. */
+/** Factor for disk space: updates need space until the next vacuum, and rebuilding an index needs a copy. */
 const DISK_MARGIN = 1.5;
 const DAY = 86_400;
 const YEAR = 365;
@@ -31,14 +31,14 @@ const YEAR = 365;
 export interface Load {
   readonly encountersPerDay: number;
   readonly readsPerEncounter: number;
-  /** The busiest second, relative to the mean of the day. */
+  /** The load in the busiest second, relative to the mean of a day. */
   readonly peakFactor: number;
   readonly retentionDays: number;
-  /** DATABASE_POOL_SIZE */
+  /** The value of DATABASE_POOL_SIZE. */
   readonly poolSize: number;
 }
 
-/** The resources for a load; cores and rates are those of the busiest second. */
+/** The resources that a load needs. Cores and rates are those of the busiest second. */
 export function capacityOf({ encountersPerDay, readsPerEncounter, peakFactor, retentionDays, poolSize }: Load) {
   const { encounter, read, bytes } = MEASURED;
   const perDay = (name: keyof typeof read): number =>
@@ -68,7 +68,7 @@ export function capacityOf({ encountersPerDay, readsPerEncounter, peakFactor, re
   };
 }
 
-/** Three significant digits, for rates and bytes only: a rounded count could be less than the need. */
+/** Rounds to three significant digits. Only for rates and bytes: a rounded count could be less than needed. */
 const figure = (value: number): string => String(Number(value.toPrecision(3)));
 const ofBytes = (value: number): string => (value < 1e9 ? `${figure(value / 1e6)} MB` : `${figure(value / 1e9)} GB`);
 

@@ -61,7 +61,7 @@ function reportTable(report: CatalogReport): string {
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
 }
 
-/** Draws only on a terminal, not into files and pipes. */
+/** A progress bar on a terminal; draws nothing if the stream is null, for files and pipes. */
 function progressBar(stream: NodeJS.WriteStream | null) {
   if (!stream) return { progress: () => {}, stop: () => {} };
   const format = 'importing {bar} {percentage} % ({value} of {total} rows)';

@@ -1,28 +1,28 @@
-/** A command in the audit. */
+/** A running command, as the audit describes it. */
 export interface RunningCommand {
   /** Group and command, such as `client create`. */
   readonly name: string;
-  /** User and host. */
+  /** User and host of the operator. */
   readonly operator: string;
-  /** Id or name of the tenant. */
+  /** Id or name of the tenant, as given; null if the command concerns none. */
   readonly tenant: string | null;
-  /** The argument with the client, patient, encounter, order or endpoint. */
+  /** The argument that names a client, patient, encounter, order or endpoint; null if there is none. */
   readonly subject: string | null;
-  /** The patient whose encounters or orders are listed. */
+  /** The patient to whom listed encounters or orders belong. */
   readonly patientId: string | null;
 }
 
 /** The environment and streams of the program. */
 export interface CliIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Standard output: results only. */
+  /** Writes to standard output, which is for results only. */
   out(text: string): void;
-  /** Standard error: everything else. */
+  /** Writes to standard error, which is for everything else. */
   err(text: string): void;
-  /** The terminal for progress bars; null for files and pipes. */
+  /** The terminal for progress bars; null if the output is a file or a pipe. */
   readonly screen: NodeJS.WriteStream | null;
-  /** Asks a person at the terminal; undefined without one. */
+  /** Asks the person at the terminal; undefined if there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
-  /** Set before the command runs. */
+  /** The command that runs, for the audit; set before it starts. */
   command?: RunningCommand;
 }

@@ -20,7 +20,7 @@ import { inDryTransaction, withDatabase } from './operator.js';
 import { assertUsage, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Callers need time to change over; `retire-secret` ends a secret at once. */
+/** Minimum seconds for which a rotated secret stays valid, so that callers can change over. */
 const SHORTEST_OVERLAP = 3_600;
 const EXPIRE_OLD = `end the old secret after this time (at least ${SHORTEST_OVERLAP})`;
 const requestLimit = wholeNumber(1, 1_000_000);

@@ -6,7 +6,7 @@ import { withDatabase } from './operator.js';
 import { EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `client list|show`. */
+/** Adds the commands `client list` and `client show`. */
 export function addViewCommands(client: Command, terminal: CliIo): void {
   const listing = 'list API clients with the last four characters of each secret';
   addCommand(client, 'list', listing, ['--tenant lakeside'])
@@ -36,7 +36,7 @@ export function addViewCommands(client: Command, terminal: CliIo): void {
   });
 }
 
-/** Every setting of a client, for people. */
+/** All settings of a client as text for people. */
 export function told(row: ApiClientWithSecrets, now: Date): string {
   return fields({
     tenant: row.tenantId,
@@ -59,7 +59,7 @@ function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
   return `…${hint} (${expiresAt > now ? 'ends' : 'ended'} ${expiresAt.toISOString()})`;
 }
 
-/** The same as JSON. */
+/** All settings of a client as JSON. */
 export function shown(client: ApiClientWithSecrets, now: Date): object {
   const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
   const { allowedClinicIds, allowedPharmacyIds, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
@@ -73,10 +73,10 @@ export function shown(client: ApiClientWithSecrets, now: Date): object {
   };
 }
 
-/** The clinics that a client is limited to, as text. */
+/** The clinics to which a client is limited, as text. */
 export const clinicsOf = ({ allowedClinicIds }: Pick<ApiClientWithSecrets, 'allowedClinicIds'>): string =>
   allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
 
-/** The pharmacies that a client is limited to, if any. */
+/** The pharmacies to which a client is limited; absent if it is not. */
 export const pharmaciesOf = ({ allowedPharmacyIds }: Pick<ApiClientWithSecrets, 'allowedPharmacyIds'>) =>
   allowedPharmacyIds.length > 0 ? { pharmacies: allowedPharmacyIds.join(' ') } : {};

@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { wholeNumber } from './output.js';
 
-/** How to start the program, for examples and advice. */
+/** The name by which operators start the program, used in examples and advice. */
 export const PROGRAM = 'ces';
 
 /** Adds a group of commands. */
@@ -9,13 +9,13 @@ export const addGroup = (program: Command, name: string, description: string): C
   program.command(name).description(description).helpCommand(false);
 
 interface CommandOptions {
-  /** In the help, before the examples. */
+  /** Text in the help, placed before the examples. */
   readonly notes?: string;
-  /** Whether the group's name alone calls the command. */
+  /** Whether the command runs if only the name of its group is given. */
   readonly isDefault?: boolean;
 }
 
-/** Adds a command that takes --json. @param examples their arguments */
+/** Adds a command with the option --json. @param examples the arguments of its examples */
 export function addCommand<const Usage extends string>(
   parent: Command,
   usage: Usage,
@@ -32,10 +32,10 @@ export function addCommand<const Usage extends string>(
     .addHelpText('after', [notes, `\nExample:\n${lines.join('\n')}`].filter(Boolean).join('\n'));
 }
 
-/** Adds a command on one tenant. */
+/** Adds a command for one tenant, which takes --tenant. */
 export const addTenantCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
   addCommand<Usage>(...given).requiredOption('--tenant <tenant>', 'id or name of the tenant');
 
-/** Adds a command that lists the newest objects of one tenant. */
+/** Adds a command that lists the newest records of one tenant. */
 export const addListCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
   addTenantCommand<Usage>(...given).option('--limit <number>', 'show at most so many', wholeNumber(1, 100), 20);

@@ -8,7 +8,7 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/** Describes a command for the audit; `as` replaces the shell's user. */
+/** Describes a command for the audit. @param as name of the operator in place of the shell's user */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
@@ -24,7 +24,10 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   };
 }
 
-/** Records a command for its tenant. @param result may name a new API client or the patient whom it is about @throws Problem dependency_unavailable */
+/**
+ * Records a command in its tenant's audit. @param result may contain the new API client or the command's patient
+ * @throws Problem dependency_unavailable
+ */
 export async function recordCommand(
   context: DomainContext,
   { name, operator, tenant, subject, patientId: listed }: RunningCommand,

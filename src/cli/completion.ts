@@ -7,7 +7,7 @@ const NOTES = `
 Add to ~/.bashrc: source <(${PROGRAM} completion bash)
 Add to ~/.zshrc after compinit: source <(${PROGRAM} completion zsh)`;
 
-/** Adds `completion` for all commands of the program; add it last. */
+/** Adds the command `completion`, which covers all commands added before it. */
 export function addCompletionCommand(program: Command, terminal: CliIo): void {
   const description = 'print the completion of commands and options for a shell';
   addCommand(program, 'completion', description, ['bash', 'zsh'], { notes: NOTES })
@@ -18,7 +18,7 @@ export function addCompletionCommand(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Chooses the words by the command before the cursor; other words are names of files. */
+/** The shell script. It offers words by the command before the cursor; otherwise the shell offers file names. */
 const scriptOf = (program: CommandUnknownOpts): string => `_${PROGRAM}() {
   local offered
   case "\${COMP_WORDS[*]:1:$((COMP_CWORD - 1))}" in

@@ -7,7 +7,7 @@ export interface Confirmation {
   readonly yes?: boolean | undefined;
 }
 
-/** Adds --dry-run and --yes to a command that asks before it begins (D-297). */
+/** Adds --dry-run and --yes to a command that asks for consent before it begins (D-297). */
 export const confirmable = <Given extends unknown[], Options extends OptionValues>(command: Command<Given, Options>) =>
   command
     .option('--dry-run', 'report the effect and change nothing')
@@ -21,6 +21,6 @@ export async function confirm({ ask }: CliIo, effect: string, { dryRun, yes }: C
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
 }
 
-/** Marks the text of a dry run. */
+/** Marks a text as the result of a dry run, if it is one. */
 export const marked = ({ dryRun }: Confirmation, text: string): string =>
   dryRun ? `Dry run, rolled back: ${text}` : text;

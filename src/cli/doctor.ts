@@ -26,7 +26,7 @@ Run it as the user of the service: it creates what is missing in DATA_DIR, and s
 Exit code 1 if a check fails; warnings do not count.
 With --json: findings with check, level (ok, warning, failure), message and remedy; settings as of "config check".`;
 
-/** Adds `doctor` and `config check`. They are not audited, because they must work without a database (D-300). */
+/** Adds `doctor` and `config check`. The audit omits them, because they must work without a database (D-300). */
 export function addDoctorCommands(program: Command, terminal: CliIo): void {
   const description =
     'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';
@@ -56,7 +56,7 @@ export function addDoctorCommands(program: Command, terminal: CliIo): void {
 type Limits = Pick<CheckedDatabase, 'servers' | 'longTransaction'>;
 
 async function checkParts(terminal: CliIo, config: Config, limits: Limits): Promise<Finding[]> {
-  // The embedded database comes first: it creates DATA_DIR for its own user.
+  // Check the embedded database first, because it creates DATA_DIR, which belongs to its own user.
   const ofDatabase = await checkDatabase(terminal, config, limits);
   return [...ofDatabase, ...(await runChecks(serviceChecks(config)))];
 }
@@ -98,7 +98,7 @@ function configCheck({ environment }: CliIo): Check {
   };
 }
 
-/** Prints the findings. @throws Error naming the checks that fail */
+/** Prints the findings. @throws Error naming the checks that failed */
 function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly Finding[], before: string): void {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, level, message, remedy }) => {

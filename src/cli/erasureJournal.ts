@@ -4,14 +4,14 @@ import { dirname } from 'node:path';
 import { makeFolder } from '../adapters/dataDir.js';
 import { readText } from './files.js';
 
-/** An erased patient; kept apart from the database, whose backups still contain the patient (D-301). */
+/** An erased patient, noted in a file outside the database, whose backups still contain the patient (D-301). */
 export interface Erasure {
   readonly tenantId: string;
   readonly patientId: string;
   readonly erasedAt: string;
 }
 
-/** Appends a line. */
+/** Appends an erasure to the journal. */
 export async function noteErasure(file: string, { tenantId, patientId, erasedAt }: Erasure): Promise<void> {
   await makeFolder(dirname(file), 0o700);
   const journal = await open(file, 'a', 0o600);
@@ -23,7 +23,7 @@ export async function noteErasure(file: string, { tenantId, patientId, erasedAt 
   }
 }
 
-/** @throws Error with the first line that is not an erasure */
+/** Reads the journal. @throws Error with the first line that is not an erasure */
 export async function readErasures(file: string): Promise<Erasure[]> {
   const lines = (await readText(file)).split('\n').filter(Boolean);
   return lines.map((line, index) => {

@@ -19,7 +19,7 @@ export function addEventCommands(program: Command, terminal: CliIo): void {
     .option('--after <cursor>', 'start after this next_cursor of the feed (default: now)')
     .action(async ({ tenant, after }) => {
       const interruption = new AbortController();
-      // The command may end at any time, so record it before it prints events.
+      // Record the command before it prints events, because the operator may end it at any time.
       const { command: _, ...unrecorded } = terminal;
       const work = async (context: DomainContext): Promise<void> => {
         const start = await recorded(terminal, context, async () => {
@@ -36,7 +36,7 @@ export function addEventCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** @throws Error that explains what is wrong with the cursor */
+/** Rethrows an error; that of a cursor with an explanation. */
 function explain(error: unknown): never {
   const [fault] = error instanceof Problem ? error.errors : [];
   throw fault ? new Error(`The cursor ${fault.detail}.`, { cause: error }) : error;
@@ -47,7 +47,7 @@ interface Feed {
   readonly first: ScannedPage<FeedEvent>;
 }
 
-/** Prints the first page and later events until the signal; returns the cursor after the last one. */
+/** Prints the first page, and later events until the signal aborts. @returns the cursor after the last event */
 async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
   for (let page = first; ; page = await read(page.nextCursor)) {
     for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);

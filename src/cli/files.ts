@@ -8,7 +8,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   EACCES: 'may not be read',
 };
 
-/** @throws Error if the file cannot be read, or is not UTF-8 */
+/** Reads a text file. @throws Error if the file cannot be read, or is not UTF-8 */
 export async function readText(file: string): Promise<string> {
   const bytes = await readFile(file).catch((cause: unknown) => {
     const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
@@ -21,12 +21,12 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
-/** A line in the format that editors and terminals turn into links. */
+/** A message about a place in a file, in the format from which editors and terminals make links. */
 export function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
   return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
 }
 
-/** @throws Error with a line for each fault */
+/** The result of reading a file. @throws Error with a line for each fault */
 export function faultless<Result extends object>(
   file: string,
   result: Result | { readonly faults: readonly JsonFault[] },

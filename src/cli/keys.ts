@@ -13,7 +13,7 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
     .action(async ({ force = false, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
-      // The database records the audit and provides the time.
+      // The command needs the database, which records the audit and gives the time.
       const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
         rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force }),
       );

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { runCommand } from './program.js';
 
-// The reader of the output may stop early, as `head` does.
+// End quietly if the reader of the output stops early, as `head` does.
 process.stdout.on('error', () => process.exit(1));
 
 process.exitCode = await runCommand(process.argv.slice(2), {

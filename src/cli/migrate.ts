@@ -11,7 +11,7 @@ With --json: applied, pending with --status, or plan with --plan. A plan states 
 locks, and how many rows those tables have by PostgreSQL's estimate. ACCESS EXCLUSIVE blocks every request for a table,
 SHARE UPDATE EXCLUSIVE and ROW EXCLUSIVE block none.`;
 
-/** Adds `migrate`, the one command that works on a database whose schema is behind. */
+/** Adds `migrate`, which works on a database whose schema is behind; other commands refuse that. */
 export function addMigrateCommand(program: Command, terminal: CliIo): void {
   const description = 'apply the pending migrations; a server refuses to start on a database that lacks one';
   addCommand(program, 'migrate', description, ['--status', '--plan', ''], { notes: NOTES })
@@ -26,7 +26,7 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const applied = await withAnySchema(terminal, async (database, log) => {
     const names = await migrateDatabase(database, log);
-    // Before the migrations there may be no audit, so failures are not recorded.
+    // Record only successes: before the migrations, the table of the audit may be missing.
     return recordedOn(terminal, database.url, async () => names);
   });
   print(terminal, json, { applied }, listed('Applied', applied));

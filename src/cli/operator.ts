@@ -21,19 +21,20 @@ import type { CliIo } from './cliIo.js';
 import type { Confirmation } from './confirmation.js';
 import { recordCommand } from './commandAudit.js';
 
-/** The location of the configured database. */
+/** Where the configured database is, and how to open it for a command. */
 export function databasePlace({ environment, err }: CliIo) {
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir } = readConfig(environment);
   const log = (message: string): void => err(`${message}\n`);
   return { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, role: 'tool', log } as const;
 }
 
-/** Longer than for requests, because a catalog has thousands of rows. */
+/** Timeout of a command's statements in milliseconds; long, because a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database, started if necessary, and audits it. Uses the database's clock, because the
- * operator's may be wrong. @param interruption aborted by a signal, which otherwise rolls the work back
+ * Runs a command on the service's database, which is started if necessary, and audits the command. Uses the database's
+ * clock, because the operator's may be wrong.
+ * @param interruption aborted by a signal; without it, a signal rolls the work back and ends the process
  * @throws Error if the database does not answer, or its schema differs from that of this build
  */
 export async function withDatabase<T>(
@@ -44,7 +45,7 @@ export async function withDatabase<T>(
   const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
-  // Closing the pool rolls back. Do not wait long for the embedded server.
+  // Closing the pool rolls the work back. Wait only shortly for the embedded server to stop.
   const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   const stop = interruption ? () => interruption.abort() : exit;
   process.once('SIGINT', stop).once('SIGTERM', stop);
@@ -71,7 +72,7 @@ export async function withAnySchema<T>(
   }
 }
 
-/** Runs and audits work on the database of this address. */
+/** Runs work on the database of this address, and audits the command there. */
 export async function recordedOn<T>(
   terminal: CliIo,
   url: string,
@@ -93,7 +94,7 @@ export function withTenant<T>(
   return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
 }
 
-/** Runs a command with the rights of a caller of the whole tenant, by the tenant's clock. */
+/** Runs a command with the rights of a caller who may see the whole tenant, by the tenant's clock. */
 export function asCaller<T>(
   terminal: CliIo,
   tenant: string,
@@ -105,7 +106,7 @@ export function asCaller<T>(
   });
 }
 
-/** {@link asCaller} in a transaction, which a dry run rolls back. */
+/** Runs work as {@link asCaller}, in a transaction, which a dry run rolls back. */
 export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
@@ -117,7 +118,7 @@ export function inTenant<T>(
   );
 }
 
-/** The operator as a caller without limits. */
+/** The operator in the role of a caller without limits. */
 export const wholeTenant = (tenantId: string): Caller => ({
   ...{ tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set() },
   ...{ allowedClinicIds: null, allowedPharmacyIds: null },
@@ -142,7 +143,7 @@ export async function inDryTransaction<T>(
   });
 }
 
-/** Runs a command and audits its outcome. Throws if it cannot be recorded, so that its result is not shown. */
+/** Runs a command and audits its outcome. Throws if the audit fails, so that no unaudited result is shown. */
 export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,
@@ -150,7 +151,7 @@ export async function recorded<T>(
 ): Promise<T> {
   if (!command) return work(context);
   const result = await work(context).catch(async (error: unknown) => {
-    // Report the command's error, not that of the audit.
+    // If the audit fails, too, report only the command's error.
     const outcome = error instanceof UnknownOutcome ? 'unknown' : 'failed';
     await recordCommand(context, command, outcome, null).catch(() => undefined);
     throw error;
@@ -161,6 +162,6 @@ export async function recorded<T>(
 
 export function openStore(terminal: CliIo): Promise<ObjectStore> {
   const { dataDir, objectStore: store } = readConfig(terminal.environment);
-  // Only links need the base URL.
+  // The base URL is not needed, because commands create no links.
   return openObjectStore({ dataDir, store, baseUrl: () => '' });
 }

@@ -5,12 +5,12 @@ import type { ListPage } from '../domain/transactions/listCursor.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
-/** Prints the result as JSON or text. Only results go to standard output. */
+/** Prints a result as JSON or text on standard output, which has nothing but results. */
 export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: string): void {
   out(`${asJson ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
-/** Columns as wide as their widest cell. */
+/** A table as text, whose columns are as wide as their widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
@@ -18,7 +18,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return padded.map((line) => line.join('  ').trimEnd()).join('\n');
 }
 
-/** Name and value in two columns. */
+/** Names and values as text in two columns. */
 export function fields(values: Readonly<Record<string, Cell>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
   const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value ?? 'none'}`);
@@ -27,7 +27,7 @@ export function fields(values: Readonly<Record<string, Cell>>): string {
 
 type Cell = string | number | null;
 
-/** Prints the rows of a page as JSON, or as a table of their members. */
+/** Prints a page of rows as JSON, or as a table of the rows' members. */
 export function printList<Row>(
   terminal: CliIo,
   asJson: boolean | undefined,
@@ -41,7 +41,7 @@ export function printList<Row>(
   if (nextCursor !== null) terminal.err(`There are more than these ${rows.length}. See --limit and the filters.\n`);
 }
 
-/** Reports errors of a check as wrong usage. */
+/** Runs a check of arguments, and reports its error as wrong usage. */
 export function assertUsage(command: { error(message: string): never }, check: () => void): void {
   try {
     check();
@@ -56,7 +56,7 @@ export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
 
 export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');
 
-/** Parses a UUID; rejects other arguments with this advice. */
+/** Creates a parser of UUIDs that refuses other arguments with this advice. */
 export const uuidOr =
   (advice: string) =>
   (text: string): string => {
@@ -64,7 +64,7 @@ export const uuidOr =
     throw new InvalidArgumentError(advice);
   };
 
-/** Parses a whole number. */
+/** Creates a parser of whole numbers. */
 export const wholeNumber =
   (min: number, max: number) =>
   (text: string): number => {

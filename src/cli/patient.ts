@@ -62,7 +62,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         const advice = 'Choose a new folder inside one that you can write to.';
         throw new Error(`${to} cannot be created: ${messageOf(cause)}. ${advice}`, { cause });
       });
-      // The audit records the export before the first file is written.
+      // Read and audit the export before the first file is written.
       const exported = await withTenant(terminal, tenant, (context, tenantId) =>
         exportPatient(context, tenantId, id),
       ).catch(async (error: unknown) => {
@@ -89,7 +89,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Erases a patient and the stored files of the patient's documents, and records this in the audit. */
+/** Erases a patient, and the files of the patient's documents, and records the erasure in the audit. */
 export async function erase(terminal: CliIo, tenant: string, id: string, given: Confirmation = {}) {
   const store = await openStore(terminal);
   const erased = await inTenant(
@@ -106,7 +106,7 @@ export async function erase(terminal: CliIo, tenant: string, id: string, given: 
   return erased;
 }
 
-/** After the commit: a journal must not name patients who were not erased. */
+/** Writes the journal. Called after the commit, because the journal must not name patients who were not erased. */
 async function note(terminal: CliIo, erasure: Erasure): Promise<void> {
   const { erasureJournal } = readConfig(terminal.environment);
   await noteErasure(erasureJournal, erasure).catch((cause: unknown) => {
@@ -121,7 +121,7 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
   const options = { mode: 0o600, flag: 'wx' };
   await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
   await mkdir(join(to, 'files'), { mode: 0o700 });
-  // Name files by id, because callers choose their names.
+  // Name the files by id, because callers choose the documents' names.
   for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
 }
 

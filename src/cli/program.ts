@@ -36,14 +36,14 @@ Example:
 export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
   const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
-  // With --json the error below reports wrong usage.
+  // With --json, wrong usage is printed as a JSON line below instead.
   const usage = asJson ? () => {} : terminal.err;
   try {
     await createProgram({ ...terminal, err }, usage).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     const ofUsage = error instanceof CommanderError;
-    // --help and --version also end with an error.
+    // Commander ends --help and --version with an error, too; those are successes.
     if (ofUsage && error.exitCode === 0) return 0;
     if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
     else if (!ofUsage) terminal.err(`${toldOf(error)}\n`);
@@ -58,13 +58,13 @@ function usageOf({ code, message }: CommanderError): string {
   return message.replace('error: ', '');
 }
 
-/** Includes the faults of an import's error. */
+/** An error as JSON, including the faults if it is that of an import. */
 function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
   return { message: toldOf(error), ...faults };
 }
 
-/** The program with all commands. @param usage receives the messages of wrong usage */
+/** Creates the program with all commands. @param usage receives messages about wrong usage */
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
@@ -103,7 +103,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   return program;
 }
 
-/** The message of an error; only this program's own errors may have several lines. */
+/** The text of an error. Errors of other origin are reduced to one line. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);

@@ -20,7 +20,7 @@ import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
 const LICENSED = 'require a licence for claims, reviews, addenda and revocations (see provider import)';
-/** A year is the limit of R-50. */
+/** The possible values for reuse: R-50 limits it to a year. */
 const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 
 export function addTenantCommands(program: Command, terminal: CliIo): void {
@@ -94,7 +94,7 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     });
 }
 
-/** Adds `deactivate` and `activate`. */
+/** Adds the commands `tenant deactivate` and `tenant activate`. */
 function addActivity(tenant: Command, terminal: CliIo): void {
   const deactivating = 'block the callers of a tenant and keep its data';
   confirmable(addCommand(tenant, 'deactivate', deactivating, ['lakeside --dry-run', 'lakeside --yes']))
@@ -124,7 +124,7 @@ function shown(tenant: Tenant): object {
   return { id, name, mode, isActive, ...settings, createdAt: tenant.createdAt };
 }
 
-/** Every setting, for people. */
+/** All settings of a tenant as text for people. */
 function told(tenant: Tenant): string {
   return fields({
     id: tenant.id,

@@ -12,7 +12,7 @@ import { named, type Resources } from './resources.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
-/** Without `parseAs`, because the response's Content-Type decides. */
+/** The options of a request, without openapi-fetch's `parseAs`: here the response's Content-Type decides. */
 type Init<Path extends keyof paths, Method extends Methods> = Omit<
   NonNullable<MaybeOptionalInit<paths[Path], Method>>,
   'parseAs'
@@ -30,20 +30,20 @@ interface Call<Method extends Methods> {
 /** A client of the Clinical Encounter Service, typed by its contract: operations by resource and name, or by path. */
 export interface Client extends Resources {
   readonly get: Call<'get'>;
-  /** Sends a new Idempotency-Key if the operation accepts one and you give none. */
+  /** Calls a POST operation. Sends a new Idempotency-Key if the operation accepts one and you give none. */
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** All elements of a list. Pages are fetched as you iterate. */
+  /** Iterates over all elements of a list, and fetches further pages when they are needed. */
   list<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<ItemOf<Path>>;
-  /** The pages of a list. Store `next_cursor` of a page of events to continue from there later. */
+  /** Iterates over the pages of a list. To continue a feed later, store `next_cursor` of its last page. */
   pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
 }
 
 const entityTags = new WeakMap<object, string>();
 
-/** The `ETag` of the response that a result came in, for the header `If-Match`. @throws Error if it had none */
+/** The `ETag` of the response that contained a result, for the header `If-Match`. @throws Error if there was none */
 export function etagOf(result: object): string {
   const tag = entityTags.get(result);
   if (tag === undefined) throw new Error('The response with this result had no ETag.');
@@ -55,13 +55,13 @@ interface Streamed {
   readonly response: Response;
 }
 
-/** Creates a client. It obtains its token at the first call, and renews it in time. */
+/** Creates a client. It obtains its token at the first call and renews it before it expires. */
 export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   const options = { ...others, baseUrl: baseUrl.replace(/\/+$/, '') };
   const client = createFetchClient<paths>({
     baseUrl: options.baseUrl,
     fetch: authorizedFetch(options),
-    // The contract's format: types=a,b
+    // Send lists as the contract declares them: types=a,b
     querySerializer: { array: { style: 'form', explode: false } },
   });
   client.use({
@@ -76,7 +76,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     },
   });
   const call = (method: Methods) => async (path: string, init?: object) => {
-    // The types above come from the contract; openapi-fetch's types need a method known at compile time.
+    // openapi-fetch's types need a method known at compile time; the types above replace them.
     const request = client.request as (method: string, path: string, init: object) => Promise<Streamed>;
     const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
     if (!data) return undefined;

@@ -3,7 +3,7 @@ import type { knownValues } from '../../generated/client/values.js';
 
 export type Problem = components['schemas']['Problem'];
 
-/** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
+/** The codes of problems, the errors of OAuth, and `unknown` for bodies of another origin, such as a proxy. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
 /** A request that the service rejected, or could not process. */
@@ -11,19 +11,19 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
   readonly status: number;
-  /** Newer services may send codes that this type lacks. */
+  /** The reason of the error. Newer services may send codes that this type lacks. */
   readonly code: ErrorCode;
   /** The page that explains the code. */
   readonly docUrl: string | null;
   /** Seconds until a retry may succeed. */
   readonly retryAfter: number | null;
-  /** Quote it to support. */
+  /** The id of the request, to quote to support. */
   readonly requestId: string | null;
   /** The invalid fields, with reasons. */
   readonly errors: NonNullable<Problem['errors']>;
-  /** The whole body. */
+  /** The whole body of the response. */
   readonly body: unknown;
-  /** The response, with headers and readable body. */
+  /** The response itself, with headers and a body that can still be read. */
   readonly response: Response;
 
   constructor(response: Response, body: unknown) {
@@ -53,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Seconds until a retry, if the response says so. */
+/** Seconds until a retry may succeed, according to the response; null if it does not say. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

@@ -7,7 +7,7 @@ export type { ClientOptions } from './transport.js';
 export { verifyWebhook, WebhookError, type WebhookEvent } from './webhooks.js';
 export { knownValues } from '../../generated/client/values.js';
 export type { components, operations, paths } from '../../generated/client/contract.js';
-/** The records that most programs use; {@link components} has all. */
+/** Types of the most used records; {@link components} has all others. */
 export type Patient = components['schemas']['Patient'];
 export type Encounter = components['schemas']['Encounter'];
 export type Order = components['schemas']['Order'];

@@ -7,17 +7,17 @@ export type ListPath = {
   [Path in keyof paths]: paths[Path] extends { get: Responding<{ data: readonly unknown[] }> } ? Path : never;
 }[keyof paths];
 
-/** A page of a list, as the service sends it. */
+/** A page of a list, as in the response. */
 export type PageOf<Path extends ListPath> = paths[Path]['get'] extends Responding<infer Page> ? Page : never;
 
-/** An element of a list. */
+/** The type of a list's elements. */
 export type ItemOf<Path extends ListPath> = ElementOf<paths[Path]['get']>;
 export type ElementOf<Operation> = Operation extends Responding<{ data: readonly (infer Element)[] }> ? Element : never;
 
-/** The parameters of a list by name, in path, query and header. */
+/** All parameters of a list by name, whether they belong in path, query or header. */
 export type ListParameters<Path extends ListPath> = ParametersOf<paths[Path]['get']>;
 
-/** The members that name the next page, over all lists. */
+/** The members by which the service's lists, in different ways, name the next page. */
 interface AnyPage {
   readonly data: readonly unknown[];
   readonly next_cursor?: string | null;
@@ -26,10 +26,10 @@ interface AnyPage {
   readonly meta?: { readonly page: number; readonly hasNext: boolean };
 }
 
-/** Feeds continue `after` a cursor, other lists at a `cursor`. */
+/** Lists that continue with the parameter `after`; all other lists use `cursor`. */
 const feeds = ['/events', '/audit-events'];
 
-/** The pages of a list; the last one names no next page. */
+/** Iterates over the pages of a list, until a page names no next one. */
 export async function* pagesOf(
   read: (params: object) => Promise<unknown>,
   path: string,

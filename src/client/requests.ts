@@ -4,18 +4,18 @@ export type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
 
-/** The body of a response of an operation. */
+/** The body of an operation's successful response. */
 export type ResultOf<Operation> = Operation extends { responses: infer Responses }
   ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
   : never;
-// Not openapi-fetch's type, in which the text of an open vocabulary would not be a string.
+// A separate type, because in openapi-fetch's type an open vocabulary would not accept every string.
 type BodyOf<Success> = Success extends { content: infer Content }
   ? Content extends { 'application/json': infer Json }
     ? Json
     : Uint8Array<ArrayBuffer>
   : undefined;
 
-/** The parameters of an operation by name, in path, query and header. */
+/** All parameters of an operation by name, whether they belong in path, query or header. */
 export type ParametersOf<Operation> = Operation extends {
   parameters: { query?: infer Query; path?: infer InPath; header?: infer Header };
 }
@@ -23,7 +23,7 @@ export type ParametersOf<Operation> = Operation extends {
   : never;
 type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
 
-/** Parameters by their place. */
+/** Distributes parameters to path, query and header of a request. */
 export function placed(path: string, parameters: object): { path: object; query: object; header: object } {
   const those = (belong: (name: string) => boolean): object =>
     Object.fromEntries(Object.entries(parameters).filter(([name]) => belong(name)));

@@ -7,7 +7,7 @@ import { placed, type Arguments, type Methods, type ParametersOf, type ResultOf 
 /** The operations by resource and name, such as `encounters.create`. */
 export type Resources = { readonly [Resource in keyof resources]: Named<resources[Resource]> };
 
-// Mapped by nothing but its keys, so that editors show the operations' texts.
+// Map over the keys only: then editors show each operation's documentation.
 type Named<Operations> = {
   readonly [Name in keyof Operations]: Name extends `list${string}` | 'find'
     ? (...given: Arguments<ParametersOf<Operations[Name]>>) => AsyncGenerator<ElementOf<Operations[Name]>>
@@ -19,7 +19,7 @@ type Named<Operations> = {
 type List = (path: string, given?: object) => AsyncGenerator;
 type Call = (path: string, init: object) => Promise<unknown>;
 
-/** Calls by name: `find` and names that begin with `list` read elements, the others one response. */
+/** The functions of {@link Resources}: `find` and `list…` iterate over elements, the others return one response. */
 export function named(calls: Readonly<Record<Methods, Call>>, list: List): object {
   const called = ([name, request]: [name: string, request: string]) => {
     const [method = '', path = ''] = request.split(' ');

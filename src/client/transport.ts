@@ -5,11 +5,11 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** A subset of the API client's permissions, separated by blanks. */
+  /** Permissions to ask for, separated by blanks: a subset of those of the API client. */
   readonly scope?: string;
-  /** Retries after temporary failures; default 2. */
+  /** Number of retries after temporary failures; default 2. */
   readonly retries?: number;
-  /** Limit of the wait before a retry, in milliseconds: with a longer Retry-After the call fails; default 30 000. */
+  /** Longest wait before a retry, in milliseconds. If Retry-After is longer, the call fails. Default 30 000. */
   readonly longestWait?: number;
   /** Milliseconds until an attempt, including reading the response, ends with a `TimeoutError`; default 30 000. */
   readonly timeout?: number;
@@ -19,9 +19,9 @@ export interface ClientOptions {
 
 type Fetch = NonNullable<ClientOptions['fetch']>;
 
-/** Milliseconds before its expiry when a token is renewed. */
+/** A token is renewed this many milliseconds before it expires. */
 const EARLY = 60_000;
-/** Milliseconds before the first retry without Retry-After; doubled each time. */
+/** Milliseconds before the first retry if there is no Retry-After; doubled for each further retry. */
 const FIRST_WAIT = 500;
 
 /** Sends requests with a token, and retries after temporary failures if that is safe. */
@@ -46,19 +46,19 @@ export function authorizedFetch(options: ClientOptions): Fetch {
   }
 
   return async (request) => {
-    // Repeating a successful DELETE would give 404.
+    // Exclude DELETE: repeating one that succeeded would give 404.
     const isRepeatable = !['POST', 'DELETE'].includes(request.method) || request.headers.has('Idempotency-Key');
     const token = await tokenOf();
     const response = await repeated(withToken(request, token), isRepeatable);
     if (response.status !== 401) return response;
-    // The token ended early, for example by revocation. Nothing was done.
+    // The service refused the token, for example after a revocation, and did nothing: repeat with a new token.
     const { code } = await ApiError.of(response);
     if (code !== 'token_expired' && code !== 'token_invalid') return response;
     return repeated(withToken(request, await tokenOf(token)), isRepeatable);
   };
 }
 
-/** Shares one token among all calls; they wait while it is renewed. */
+/** Shares one token among all calls. Calls during a renewal wait for the new token. */
 function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send: Fetch) {
   let current: { readonly token: string; readonly until: number } | undefined;
   let renewal: Promise<string> | undefined;
@@ -74,7 +74,7 @@ function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send:
     current = { token, until: asked + expires_in * 1000 - EARLY };
     return token;
   };
-  /** @param refused a rejected token, not to be used again */
+  /** Returns a valid token. @param refused a token that the service rejected, which must not be used again */
   return (refused?: string): Promise<string> => {
     if (current && current.token !== refused && current.until > Date.now()) return Promise.resolve(current.token);
     return (renewal ??= renew().finally(() => (renewal = undefined)));
@@ -88,8 +88,8 @@ function withToken(request: Request, token: string): Request {
 }
 
 /**
- * Whether a retry may succeed: 429 comes before any work, 503 and 409 `idempotency_in_progress` may come later. After a
- * 500, a retry with the same key reveals whether the work was done.
+ * Whether a retry may succeed. 429 precedes any work. 503 and 409 `idempotency_in_progress` may pass. After a 500, a
+ * retry with the same key reveals whether the work was done.
  */
 function mayPass(request: Request, { status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;

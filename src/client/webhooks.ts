@@ -2,13 +2,13 @@ import type { components } from '../../generated/client/contract.js';
 
 /** An event in a webhook. */
 export type WebhookEvent = WithoutId<components['schemas']['Event']>;
-/** Distributes over the types of events, so that `type` determines `data`. */
+/** Omits the id from each type of event separately, so that `type` still determines the type of `data`. */
 type WithoutId<Event> = Event extends unknown ? Omit<Event, 'id'> : never;
 
-/** Tolerated age of a webhook, and clock difference, in seconds. */
+/** Maximum age of a webhook, and difference between clocks, in seconds. */
 const TOLERANCE = 300;
 
-/** The webhook is too old, or not from the service. */
+/** A webhook that is too old or not from the service. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
@@ -18,7 +18,7 @@ export class WebhookError extends Error {
  * @param secret the endpoint's secret, `whsec_…`
  * @param headers the request's headers
  * @param body the request's body, unchanged: its bytes (for example a `Buffer`), or their text
- * @returns the event, and its id: equal in every attempt, so store the ids of processed events
+ * @returns the event and its id. All attempts have the same id: store the ids of processed events to skip repetitions
  * @throws WebhookError
  */
 export async function verifyWebhook(

@@ -4,55 +4,56 @@ import { withClient } from '../adapters/database/withClient.js';
 import { prepareCluster, type Cluster } from './postgresCluster.js';
 import { findPostgres, startPostgres, stopPostgres, urlOf, type RunningPostgres } from './postgresProcess.js';
 
-/** The advisory lock of the owner: two fixed, otherwise unused numbers. */
+/** The advisory lock that a cluster's owner holds: two fixed numbers, unused elsewhere. */
 const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** `server` and `upgrade` own the cluster; `tool` (the CLI) joins a server's, or owns it while it works. */
+  /** `server` and `upgrade` own the cluster. `tool` (the CLI) uses a running server's cluster, or owns it meanwhile. */
   readonly role: 'server' | 'tool' | 'upgrade';
   readonly log: (message: string) => void;
-  /** Timeout in milliseconds for another owner; default 30,000. */
+  /** Milliseconds to wait while another process owns the cluster; default 30,000. */
   readonly timeoutMs?: number;
   /** Additional settings of PostgreSQL, for tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
-  /** Address for the superuser, who owns everything. */
+  /** Address for connecting as superuser, who owns all tables. */
   readonly url: string;
-  /** Address for the service's role, which has only the rights granted by the migrations. */
+  /** Address for connecting as the service's role, which has only the rights granted by the migrations. */
   readonly serviceUrl: string;
   readonly started: boolean;
   close(): Promise<void>;
 }
 
-/** It shares the superuser's password: a second password would be stored in the same folder. */
+/** The service's role. Its password is the superuser's: a second one would be stored in the same folder. */
 const SERVICE_ROLE = 'clinical_encounter_service';
 
 interface Session {
   readonly running: RunningPostgres;
-  /** The connection with the owner's lock; undefined for a tool beside a server. */
+  /** The connection that holds the owner's lock; undefined for a tool that uses a server's cluster. */
   readonly lock: Client | undefined;
 }
 
 /**
- * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. One process owns it through an advisory lock
- * and stops it in `close()`. PostgreSQL outlives a killed owner; the next owner adopts it.
+ * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. The process that holds an advisory lock owns
+ * PostgreSQL and stops it in `close()`. If an owner is killed, PostgreSQL keeps running and the next owner takes it
+ * over.
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   return openCluster(await prepareCluster(options.dataDir), options);
 }
 
-/** {@link openEmbeddedPostgres} for one of the clusters of DATA_DIR. */
+/** Does the work of {@link openEmbeddedPostgres} for any of the clusters in DATA_DIR. */
 export async function openCluster(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   let session = await acquire(cluster, options);
   const { url, process: child } = session.running;
   let closing = false;
   let restoring = Promise.resolve();
 
-  /** Restarts a PostgreSQL that died, at the same address. */
+  /** Restarts PostgreSQL at the same address after it has died. */
   const restore = async (): Promise<void> => {
     while (!closing) {
       options.log('The embedded PostgreSQL died and is restarted');
@@ -88,7 +89,9 @@ export async function openCluster(cluster: Cluster, options: EmbeddedPostgresOpt
   };
 }
 
-/** Runs at every start, because clusters of older builds lack this role. Two processes may run it concurrently. */
+/**
+ * Creates the service's role at every start, because clusters of older builds lack it; two processes may do so at once.
+ */
 async function createServiceRole(url: string, password: string): Promise<void> {
   const statement = `DO $$ BEGIN
       IF to_regrole('${SERVICE_ROLE}') IS NULL THEN
@@ -99,7 +102,7 @@ async function createServiceRole(url: string, password: string): Promise<void> {
   await withClient({ connectionString: url }, (client) => client.query(statement));
 }
 
-/** Finds or starts PostgreSQL until this process may use it in its role. */
+/** Finds or starts PostgreSQL, and waits until this process may use it as owner or tool. */
 async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?: number): Promise<Session> {
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
@@ -109,7 +112,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
       holder = claim ?? holder;
-      // A tool joins a server, but waits for another tool, which will stop PostgreSQL.
+      // A tool may use a server's PostgreSQL, but must wait for another tool, which will stop it.
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
@@ -119,7 +122,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
   }
 }
 
-/** A connection with the owner's lock, or the owner's name ("server process 123"); undefined if PostgreSQL is stopping. */
+/** The connection that got the owner's lock, or the owner ("server process 123"); undefined if PostgreSQL stops. */
 async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: string) {
   const client = new Client({ connectionString: url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});
@@ -131,7 +134,7 @@ async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: 
           WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`,
       [...ownerLock],
     );
-    // An owner signals the shutdown before it unlocks: if PostgreSQL still accepts a new connection, it is not stopping.
+    // An owner tells PostgreSQL to stop before it unlocks: if new connections are still accepted, it is not stopping.
     if (rows[0]?.owned === true && typeof (await findPostgres(cluster)) === 'object') return client;
     await client.end();
     return rows[0]?.holder ?? undefined;

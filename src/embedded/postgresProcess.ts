@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import { environment, exists, readOptional, type Cluster } from './postgresCluster.js';
 
-/** A PostgreSQL that accepts connections; `process` is set if this process started it. */
+/** A PostgreSQL that accepts connections; `process` exists only if this process started it. */
 export interface RunningPostgres {
   readonly pid: number;
   readonly port: number;
@@ -16,7 +16,7 @@ export interface RunningPostgres {
   readonly process?: ChildProcess;
 }
 
-/** Starts PostgreSQL in a separate process group, which Ctrl-C does not reach; undefined if another process was faster. */
+/** Starts PostgreSQL in its own process group, out of reach of Ctrl-C; undefined if another process was faster. */
 export async function startPostgres(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ const defaultSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Keep statements and details of errors out of the log: they hold health data.
+  // Keep statements and details of errors out of PostgreSQL's log, because they contain health data.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -64,7 +64,7 @@ export function urlOf(role: string, password: string, port: number): string {
   return `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
 }
 
-/** The PostgreSQL of this cluster; 'busy' while it starts up or shuts down, undefined if none runs. */
+/** The running PostgreSQL of a cluster; 'busy' while it starts or stops; undefined if none runs. */
 export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 'busy' | undefined> {
   const [line, , , portLine] = ((await readOptional(join(cluster.pgdata, 'postmaster.pid'))) ?? '').split('\n');
   const pid = Number(line);
@@ -78,7 +78,7 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
     await client.connect();
     return { pid, port, url };
   } catch (error) {
-    // A refused, broken or silent connection and SQLSTATE 57P0x mean 'busy'; other answers are final.
+    // Busy: no connection, or SQLSTATE 57P0x (starting, stopping). Other errors, such as a wrong password, are final.
     if (error instanceof DatabaseError && error.code?.startsWith('57P') === false) throw error;
     return 'busy';
   } finally {
@@ -87,8 +87,8 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
 }
 
 /**
- * Tells PostgreSQL to stop, and waits at most 10 s. `fast` ends other sessions, and forces the stop after that; `smart`
- * leaves PostgreSQL to stop when they end. `release` closes our own session, after the signal.
+ * Tells PostgreSQL to stop, and waits up to 10 s. `fast` ends all sessions, and kills PostgreSQL after those 10 s;
+ * `smart` lets PostgreSQL stop when its sessions end. `release` closes our own session, after the signal.
  */
 export async function stopPostgres(
   cluster: Cluster,
@@ -100,7 +100,7 @@ export async function stopPostgres(
   await release();
   for (const deadline = Date.now() + 10_000; await isPostgres(cluster, pid);) {
     if (Date.now() > deadline) {
-      // An immediate shutdown keeps every commit: the next start replays the log.
+      // SIGQUIT loses no commit: the next start replays PostgreSQL's log.
       if (mode === 'fast') process.kill(pid, 'SIGQUIT');
       return;
     }
@@ -108,7 +108,7 @@ export async function stopPostgres(
   }
 }
 
-/** Removes a lock whose process id now belongs to another program, such as after a reboot; PostgreSQL would trust it. */
+/** Removes a lock file whose process id another program has, as after a reboot: PostgreSQL would refuse to start. */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = join(cluster.pgdata, 'postmaster.pid');
   const pid = Number(((await readOptional(lock)) ?? '').split('\n')[0]);
@@ -117,7 +117,7 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   if (!program.endsWith('postgres')) await rm(lock, { force: true });
 }
 
-/** Whether the process is alive and serves this cluster, unlike a zombie or a process with a reused id. */
+/** Whether the process is a PostgreSQL of this cluster, not a zombie or a program that got the same id. */
 async function isPostgres(cluster: Cluster, pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   if (platform() !== 'linux') return true;

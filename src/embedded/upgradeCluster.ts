@@ -14,18 +14,19 @@ import {
 import { findPostgres, stopPostgres } from './postgresProcess.js';
 
 interface Upgrade extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'log'> {
-  /** A folder whose packages have PostgreSQL of the data's major version. */
+  /** A folder whose node_modules has PostgreSQL of the old data's major version. */
   readonly from: string;
-  /** Copies the content. @param file a path for rows, which both servers may read and write @returns the number of rows */
+  /** Copies all content. @param file path for rows that both servers may read and write @returns the number of rows */
   fill(previous: EmbeddedPostgres, next: EmbeddedPostgres, file: string): Promise<number>;
 }
 
-/** Long enough for sessions of a killed upgrade to end. */
+/** Longer than the sessions of a killed upgrade need to end, in milliseconds. */
 const OWNER_TIMEOUT_MS = 2_000;
 
 /**
- * Replaces the data of DATA_DIR by those of a new cluster of this build's major version, and keeps the old ones beside them. Until the
- * old ones are renamed, a repetition begins again; from then on it only completes the renaming.
+ * Moves the data of DATA_DIR to a new cluster of this build's major version, and keeps the old data beside it. An
+ * interrupted upgrade starts over when repeated, unless the old data was already renamed: then only the renaming is
+ * completed.
  * @returns the major versions; null for parts that an interrupted call has done
  * @throws Error while another process uses the data
  */
@@ -66,7 +67,7 @@ async function fillNext(previous: Cluster, next: Cluster, { dataDir, log, fill }
   }
 }
 
-/** Removes the new data of a killed upgrade, whose PostgreSQL may still run. */
+/** Removes the new cluster of a killed upgrade, after stopping its PostgreSQL if that still runs. */
 async function removeAbandoned(next: Cluster): Promise<void> {
   for (let found = await findPostgres(next); found; found = await findPostgres(next)) {
     if (found === 'busy') await delay(20);

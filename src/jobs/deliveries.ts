@@ -5,17 +5,17 @@ import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/we
 import { makeDeliveries } from '../domain/webhooks/fanOut.js';
 import { describeCauses } from '../failures.js';
 
-/** Endpoints served concurrently. */
+/** Maximum of endpoints that are served at the same time. */
 const MAX_ENDPOINTS = 200;
 /** Milliseconds between two queries for due retries. */
 const SENDING_PAUSE = 2_000;
 /** Milliseconds between two queries for events that a job or another server has recorded. */
 const MAKING_PAUSE = 5_000;
-/** Milliseconds after every step, so that a stream of events does not cause a stream of statements. */
+/** Milliseconds after every step of a loop, so that a stream of events does not cause a stream of statements. */
 const MIN_PAUSE = 50;
 
 interface Deliveries {
-  /** Makes and sends deliveries at once; call it after events have been committed. */
+  /** Makes and sends due deliveries without waiting for the next query; call it after events have been committed. */
   readonly wake: () => void;
   /**
    * Takes no more endpoints and waits for running deliveries.
@@ -25,8 +25,8 @@ interface Deliveries {
 }
 
 /**
- * Runs two loops until it is stopped: one makes deliveries from events, one sends them. Any number of processes may run
- * them on one database: each endpoint is leased to one process, and the lease of a dead process ends within 30 s.
+ * Runs two loops until it is stopped: one makes deliveries from events, one sends them. Any number of processes may do
+ * this on one database: each endpoint is leased to one process, and the lease of a dead process ends within 30 s.
  */
 export function startDeliveries(context: DeliveryContext): Deliveries {
   const serving = new Set<Promise<void>>();
@@ -52,7 +52,7 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
         .catch((error: unknown) => logFailure(context, error))
         .finally(() => {
           serving.delete(served);
-          // The endpoint may have more due deliveries.
+          // Continue at once, because the endpoint may have more due deliveries.
           sending.wake();
         });
       serving.add(served);

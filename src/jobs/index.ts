@@ -9,10 +9,10 @@ import { purgeDocuments } from '../domain/sweeps/purgeDocuments.js';
 import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 
-/** A job works for all tenants and has no caller. */
+/** The context of a job, which works for all tenants and has no caller. */
 interface JobContext extends DomainContext, Pick<Services, 'objects'> {
   readonly config: Pick<Services['config'], 'retention'>;
-  /** For numbers only: keys, names and messages of libraries may contain health data. */
+  /** Log only numbers here: keys, names and messages of libraries may contain health data. */
   readonly log: Services['log'];
   /** Aborts when the process stops; a long job checks it between its steps. */
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export const sweeps: readonly Job[] = [
   sweep('hold-expired-lines', '*/5 * * * *', holdExpiredLines),
   sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
   sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
-  // Can wait until the clinics' time zones are least busy, as the next two jobs.
+  // This and the next two jobs can wait for the hours when the clinics' time zones are least busy.
   sweep('purge-events', '41 9 * * *', purgeEvents),
 ];
 
@@ -48,13 +48,13 @@ function sweep(name: string, cron: string, work: (context: JobContext) => Promis
   return { name, cron, run };
 }
 
-/** Lists the whole store. */
+/** Removes stored objects of interrupted uploads, for which it must list the whole store. */
 async function removeOrphans(context: JobContext): Promise<void> {
   const removed = await removeOrphanedObjects(context, { signal: context.signal });
   if (removed.objects + removed.unfinished > 0) context.log.info(removed, 'removed objects of interrupted uploads');
 }
 
-/** Removes encounters first, because most documents belong to them. */
+/** Deletes data past its retention period: encounters first, because most documents belong to them. */
 export async function applyRetention(context: JobContext): Promise<void> {
   const { encounterDays, documentDays } = context.config.retention;
   const encounters = encounterDays === null ? 0 : await purgeEncounters(context, encounterDays);
@@ -65,7 +65,7 @@ export async function applyRetention(context: JobContext): Promise<void> {
 async function sealAudit(context: JobContext): Promise<void> {
   if ((await addCheckpoints(context)) === 0) return;
   const checkpoint = await latestCheckpoint(context);
-  // The log is stored elsewhere, so it reveals a chain whose end was cut off.
+  // Log the latest checkpoint: the log is stored elsewhere, so it reveals a chain whose end was cut off.
   const hash = Buffer.from(checkpoint?.hash ?? []).toString('hex');
   context.log.info({ checkpoint: Number(checkpoint?.number), hash }, 'audit checkpoint added');
 }

@@ -8,7 +8,7 @@ import { withIdempotency } from './withIdempotency.js';
 export const createPatient: Operation<'createPatient'> = ({ body }, context) =>
   withIdempotency(context, async (transaction) => {
     const patient = await patients.createPatient(transaction, body).catch((error: unknown) => {
-      // The conflict compares the request with that patient, so the audit names it.
+      // The problem compares the request with the existing patient, so the audit row names that patient.
       const existing = error instanceof Problem ? error.extra['existing_user_id'] : undefined;
       context.audit.patientId = typeof existing === 'string' ? existing : null;
       throw error;

@@ -4,7 +4,7 @@ import { examineEndpoint } from '../domain/sandbox/examination.js';
 import { examinationView } from '../views/webhookView.js';
 import { earlierResponse, whileReserved, withIdempotency } from './withIdempotency.js';
 
-/** POST /sandbox/examinations: responds after the last request to the receiver. It ends when the caller hangs up. */
+/** POST /sandbox/examinations: responds after its last request to the receiver; ends early if the caller hangs up. */
 export const examineWebhookEndpoint: Operation<'examineWebhookEndpoint'> = async ({ body }, context) => {
   const earlier = await earlierResponse<Output<'examineWebhookEndpoint'>>(context);
   if (earlier) return earlier;

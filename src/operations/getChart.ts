@@ -5,8 +5,8 @@ import { showEncounter } from '../domain/encounters/lookup.js';
 import { chartView } from '../views/chartView.js';
 
 /**
- * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The patient is audited even if access is
- * denied; so are the possible duplicates that it shows.
+ * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The audit records the patient even if
+ * access is denied, and the possible duplicates that the chart shows.
  */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));

@@ -3,7 +3,7 @@ import * as orders from '../domain/orders/orders.js';
 import { dispense } from '../domain/reviews/dispensing.js';
 import { dispensingView } from '../views/dispensingView.js';
 
-/** GET /orders/{order_no}/dispensing: for pharmacies. The patient is audited even if the lines are held. */
+/** GET /orders/{order_no}/dispensing: for pharmacies. The audit records the patient even if all lines are held. */
 export const getDispensing: Operation<'getDispensing'> = ({ path }, context) =>
   context.db.snapshot(async (db) => {
     const inside = { ...context, db };

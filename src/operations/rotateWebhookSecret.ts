@@ -2,7 +2,7 @@ import type { Operation } from './operation.js';
 import { rotateSecret } from '../domain/webhooks/endpoints.js';
 import { withIdempotency, withoutSecret } from './withIdempotency.js';
 
-/** POST /webhook-endpoints/{endpoint_id}/rotate-secret: the previous secret also signs for a day. */
+/** POST /webhook-endpoints/{endpoint_id}/rotate-secret: for a day, the previous secret signs webhooks, too. */
 export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = ({ path }, context) =>
   withIdempotency(
     context,

@@ -3,7 +3,7 @@ import { setInboxBehavior } from '../domain/webhooks/inbox.js';
 import { inboxBehaviorView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** PUT /sandbox/webhook-inbox/behavior: to test retries, timeouts and the disabling of an endpoint. */
+/** PUT /sandbox/webhook-inbox/behavior: sets how the inbox responds, to test retries, timeouts and disabling. */
 export const setWebhookInboxBehavior: Operation<'setWebhookInboxBehavior'> = ({ body }, context) =>
   withIdempotency(context, async (transaction) => {
     const behavior = await setInboxBehavior(transaction, body);

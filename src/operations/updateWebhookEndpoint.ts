@@ -3,7 +3,7 @@ import { checkUrl, updateEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 
-/** PATCH /webhook-endpoints/{endpoint_id}: a JSON merge patch. */
+/** PATCH /webhook-endpoints/{endpoint_id}: changes an endpoint by a JSON merge patch. */
 export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async ({ path, body }, context) => {
   if (body.url !== undefined) checkUrl(context, body.url);
   return withIdempotency(context, async (transaction) => {

@@ -2,7 +2,7 @@ import type { Context } from '../context.js';
 import { findResult, releaseKey, reserveKey, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
-/** A stored response, as it is replayed. */
+/** A stored response, in the form in which it is replayed. */
 interface Response {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ interface Response {
 }
 
 /**
- * Does the work of a request in one transaction; with an Idempotency-Key, only once (R-67). Key, effect and response
+ * Does the work of a request in one transaction; with an Idempotency-Key, only once (R-67). Key, changes and response
  * are committed together: a concurrent duplicate waits and then gets the stored response (R-69); after a failure or a
  * crash nothing is stored, and a retry does the work.
  * @param toStore the part of the response to store and replay: all, unless it has a secret
@@ -31,7 +31,7 @@ export async function withIdempotency<R extends Response>(
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };
   });
-  // The audit row of an effect is committed with it; a replay still needs one.
+  // The work's transaction has committed its audit row, too; a replay did no work and still needs a row.
   audit.isCommitted = !isReplay;
   return response;
 }
@@ -49,7 +49,7 @@ export async function earlierResponse<R extends Response>(context: Context): Pro
   return stored ? (replayed(stored) as R) : null;
 }
 
-/** Does work that is too long for a transaction, while a duplicate is refused. @throws Problem idempotency_in_progress */
+/** Does work too long for a transaction; meanwhile refuses duplicates. @throws Problem idempotency_in_progress */
 export async function whileReserved<R>(context: Context, work: () => Promise<R>): Promise<R> {
   const { idempotency } = context;
   if (!idempotency) return work();
@@ -57,12 +57,12 @@ export async function whileReserved<R>(context: Context, work: () => Promise<R>)
   try {
     return await work();
   } finally {
-    // Releases nothing when the work has stored its response.
+    // Frees the key after a failure; after a success, the stored response has replaced the reservation.
     await releaseKey(context, idempotency);
   }
 }
 
-/** The key is bound to the operation, so the stored response is one of this operation. */
+/** Needs no check: a key is bound to one operation, so the stored response is one of that operation. */
 function replayed(stored: unknown): Response {
   const response = stored as Response;
   return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } };

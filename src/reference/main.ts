@@ -1,6 +1,6 @@
 import { runButton } from './run.js';
 
-/** What Redoc leaves out: tables that scroll by keyboard, the service's address, colors and buttons in the guide's code. */
+/** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
 const TOKENS = new RegExp(
   String.raw`((?<![\w&$"':])(?:#|//).*|/\*[^]*?\*/)|("(?:\\.|[^"\\])*"|'[^']*'|\`[^\`]*\`)|` +
@@ -25,10 +25,10 @@ function copyButton(text: Text): HTMLButtonElement {
   return button;
 }
 
-/** Redoc would discard its prerendered page if it found other content there than its own. */
+/** Whether Redoc has taken over its prerendered page. An earlier change of the page would make Redoc discard it. */
 const isHydrated = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith('__reactFiber'));
 
-/** The parts of this kind that have not been completed. */
+/** Elements that match the selector and have not been yielded before. */
 function* fresh(selector: string): Generator<HTMLElement> {
   for (const found of document.querySelectorAll<HTMLElement>(`${selector}:not([data-shown])`)) {
     if (!isHydrated(found)) continue;
@@ -39,13 +39,13 @@ function* fresh(selector: string): Generator<HTMLElement> {
 
 new MutationObserver(() => {
   for (const table of fresh('.md-table-wrapper')) table.tabIndex = 0;
-  // A button has the name that it shows.
+  // Remove the hidden name, so that screen readers announce the text that the button shows.
   for (const button of fresh('button[aria-label="Example"]')) button.removeAttribute('aria-label');
   for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
     const text = pre.firstChild as Text;
     text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);
     highlight(text);
-    // Browsers offer the clipboard to pages by https and on localhost only.
+    // Browsers allow copying to pages by https and on localhost only.
     if (isSecureContext) pre.prepend(copyButton(text));
   }
   for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
@@ -53,3 +53,10 @@ new MutationObserver(() => {
     if (section) header.append(runButton(section));
   }
 }).observe(document.body, { childList: true, subtree: true });
+
+/** Redoc leaves the item of the present section out of sight in a long menu. */
+const showActive = (): void =>
+  document.querySelector('[data-testid="menu-item-label"][data-active="true"]')?.scrollIntoView({ block: 'nearest' });
+new MutationObserver(showActive).observe(document.body, { subtree: true, attributeFilter: ['data-active'] });
+// Its place is known when the menu of its subject has opened.
+document.addEventListener('menu:expand-end', showActive);

@@ -12,9 +12,9 @@ interface Sample {
   readonly text: string;
 }
 
-/** Only a successful response is kept, so the next click repeats a failed request. */
+/** The loaded samples; undefined also after a failed request, so that the next click repeats it. */
 let samples: Readonly<Record<string, Sample>> | undefined;
-/** The credentials of a sandbox, which stay in the memory of this tab. */
+/** The credentials of a sandbox, kept only in the memory of this tab. */
 let session: { readonly clientId: string; readonly clientSecret: string; readonly send: Send } | undefined;
 
 /** A button that opens the sample of an operation, to be edited and sent to this service. */
@@ -76,7 +76,7 @@ function showSignIn(sample: Sample): void {
   id.focus();
 }
 
-/** @throws Error for a live tenant, whose token is not kept */
+/** Obtains a token for a sandbox. @throws Error for a live tenant, whose token is not kept */
 async function signIn(clientId: string, clientSecret: string): Promise<NonNullable<typeof session>> {
   const send = authorizedFetch({ baseUrl: location.origin, clientId, clientSecret, retries: 0 });
   const clock = send(new Request('/sandbox/clock'));
@@ -128,7 +128,7 @@ async function showResponse({ isPublic }: Sample, text: string): Promise<void> {
   );
 }
 
-/** The request that a text describes. @throws Error for an address of another host, which must not get the token */
+/** Parses the request that a text describes. @throws Error for another host, which must not get the token */
 function requestOf(text: string, credentials: NonNullable<typeof session>): Request {
   const [head = '', ...rest] = text.trim().split('\n\n');
   const [line = '', ...headers] = head.split('\n');

@@ -3,7 +3,7 @@ import { variables } from '../configVariables.js';
 
 export interface Setting {
   readonly name: string;
-  /** Without secrets; null if there is none, or if it is wrong. */
+  /** The value without its secret parts; null if the variable has no value, or a wrong one. */
   readonly value: string | null;
   readonly source: 'environment' | 'default' | 'wrong';
 }
@@ -17,18 +17,18 @@ export function settingsOf(environment: Readonly<Record<string, string | undefin
     if (faults.has(name)) return { name, value: null, source: 'wrong' };
     const given = environment[name];
     if (given) return { name, value: shown(name, given), source: 'environment' };
-    // Lists are empty by default.
+    // Show no default of a list, because it is empty.
     const isShown = fallback !== undefined && typeof fallback !== 'object';
     return { name, value: isShown ? String(fallback) : null, source: 'default' };
   });
 }
 
-/** Leaves out keys, passphrases and, of URLs, everything except protocol, host and path. */
+/** The value to show: without keys and passphrases; of a URL only protocol, host and path. */
 function shown(name: string, value: string): string {
   if (/_(KEY|PASSPHRASE)$/.test(name)) return HIDDEN;
   if (!value.includes('://')) return value;
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  // A password with unescaped characters may be parsed as host or path.
+  // Hide this URL: a password with unescaped characters may have been parsed as host or path.
   if (!url || (value.includes('@') && url.username === '')) return HIDDEN;
   return `${url.protocol}//${url.host}${url.pathname}`;
 }

@@ -19,11 +19,11 @@ export function configWarnings(environment: Readonly<Record<string, string | und
   return [...warnings, 'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.'];
 }
 
-/** The variable that was probably meant: equal but for separators or case, or up to two typing errors. */
+/** The variable that was probably meant: the name differs by separators, case or up to two typing errors. */
 function nearMiss(name: string): string | undefined {
   const letters = lettersOf(name);
   const respelled = names.find((known) => lettersOf(known) === letters);
-  // Two errors turn short names into other words: HOME is not HOST.
+  // Allow two errors only in long names, because two errors turn short names into other words: HOME is not HOST.
   const long = names.filter((known) => known.length >= 8);
   return respelled ?? closestMatch(name.toUpperCase(), long, { maxDistance: 2 });
 }

@@ -5,14 +5,14 @@ import { protectedUrl } from '../adapters/database/databaseUrl.js';
 export interface DatabasePlace extends Pick<EmbeddedPostgresOptions, 'dataDir' | 'role' | 'log'> {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
-  /** Not null: `databaseUrl` is a pooler in transaction mode. */
+  /** Set if `databaseUrl` is a pooler in transaction mode: the address of the database itself. */
   readonly databaseDirectUrl: string | null;
-  /** For migrations; null = the role of the service. */
+  /** Address for migrations; null = they use the role of the service. */
   readonly databaseOwnerUrl: string | null;
 }
 
 export interface ServiceDatabase {
-  /** For jobs, checks and commands, which need sessions. */
+  /** For jobs, checks and commands, which need sessions; never the address of a pooler. */
   readonly url: string;
   /** For requests and webhooks. */
   readonly requests: { readonly url: string; readonly isPooled: boolean };
@@ -25,12 +25,12 @@ export interface ServiceDatabase {
 export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {
-    // Servers with DATABASE_URL never load the embedded database.
+    // Import it only here: servers with DATABASE_URL never need the embedded database.
     const { openEmbeddedPostgres } = await import('../embedded/embeddedPostgres.js');
     const { url, serviceUrl, close } = await openEmbeddedPostgres(embedded);
     return { url: serviceUrl, requests: { url: serviceUrl, isPooled: false }, ownerUrl: url, close };
   }
-  // Servers also store keys and files there.
+  // A server needs DATA_DIR even with an external database, for keys and files.
   if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
   const requestUrl = protectedUrl('DATABASE_URL', databaseUrl);
   const isPooled = databaseDirectUrl !== null;

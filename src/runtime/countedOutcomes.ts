@@ -18,14 +18,14 @@ export function countedStore(store: ObjectStore): ObjectStore {
   };
 }
 
-/** Counts documents by outcome: an error that ends an upload also ends its fetch. */
+/** Counts fetches of documents by outcome. An error in a later step of an upload ends the fetch and so counts, too. */
 export function countedDownloads(download: Downloader): Downloader {
   const fetches = metrics?.documentFetches;
   if (!fetches) return download;
   return (url, limits, use) => counted(download(url, limits, use), (outcome) => fetches.inc({ outcome }));
 }
 
-/** Counts "ok", or the code of the problem. */
+/** Counts the outcome of a call: "ok", or the code of its problem. */
 async function counted<T>(work: Promise<T>, count: (outcome: string) => void): Promise<T> {
   try {
     const result = await work;

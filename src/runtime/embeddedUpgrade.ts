@@ -8,7 +8,7 @@ interface EmbeddedUpgrade {
   readonly log: (message: string) => void;
   /** A build whose packages have PostgreSQL of the data's major version. */
   readonly from: string;
-  /** Is called with the address of the new database when its rows are complete. */
+  /** Called with the address of the new database once it has all rows. */
   record(url: string): Promise<void>;
 }
 
@@ -17,20 +17,20 @@ interface EmbeddedUpgrade {
  * @returns the result of `upgradeCluster`. @throws Error while a server uses the data, or if its schema comes from a later build
  */
 export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {
-  // Servers with DATABASE_URL never load the embedded database.
+  // Import it only here: servers with DATABASE_URL never need the embedded database.
   const { upgradeCluster } = await import('../embedded/upgradeCluster.js');
   return upgradeCluster({
     ...options,
     async fill(previous, next, file) {
       for (const { url: ownerUrl, serviceUrl: url } of [previous, next]) await migrateDatabase({ ownerUrl, url });
-      // Migrating leaves a newer schema as it is.
+      // The migration above leaves a later build's schema unchanged, so check for one.
       if ((await checkSchema(previous.url)).state !== 'current')
         throw new Error('The schema comes from a later build.');
       const rows = await copyRows(previous.url, next.url, file);
       await record(next.url);
       await withClient({ connectionString: next.url }, async (client) => {
         await client.query('ANALYZE');
-        // Without it, stopping takes as long as writing the rows.
+        // Write all pages to disk now: without a checkpoint, stopping PostgreSQL would take as long as the copy.
         await client.query('CHECKPOINT');
       });
       return rows;

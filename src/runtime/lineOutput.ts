@@ -1,25 +1,25 @@
 import { write, writeSync } from 'node:fs';
 
-/** Limit of the characters that wait while writing fails; further lines are lost. */
+/** Maximum of characters that wait while writing fails; further lines are lost. */
 const MAX_WAITING = 1024 ** 2;
-/** Milliseconds that lines collect before a write, and between failed ones. A pipe takes 64 KiB at a time. */
+/** Milliseconds to collect lines before a write, and to wait after a failed one. A pipe takes 64 KiB at a time. */
 const PAUSE_MS = 10;
-/** Failed attempts at the end of the process: one second, because it must end. */
+/** Maximum of failed writes at the end of the process: after these, about a second, it must end. */
 const LAST_TRIES = 100;
 
 interface Losses {
   lost(): void;
-  /** Called when writing works again, with the number of lines missing here. */
+  /** Called when writing works again, with the number of lines that were lost before. */
   recovered(lines: number): void;
 }
 
 /**
- * Writes lines without blocking or failing. A full disk or a stopped reader delays lines, and loses them beyond a
- * bounded amount, but the process continues and can end. pino's own destination throws, and keeps the process alive.
+ * Writes lines without blocking or failing. A full disk or a stopped reader delays lines, and loses lines beyond a
+ * limit, but the process continues and can end. pino's own destination would throw and keep the process alive.
  */
 export function openLineOutput(fd: number, losses: Losses): { write(line: string): void } {
   let waiting = '';
-  /** Taken from `waiting`, but not yet written. */
+  /** Bytes taken from `waiting` that are not yet written. */
   let begun: Uint8Array = Buffer.alloc(0);
   let state: 'idle' | 'writing' | 'pausing' = 'idle';
   let lost = 0;
@@ -45,7 +45,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
     });
   };
   process.once('exit', () => {
-    // Node completes a running write.
+    // Node still completes a running write, so do not write its bytes again.
     if (state === 'writing') begun = Buffer.alloc(0);
     state = 'pausing';
     for (let failed = 0; failed < LAST_TRIES;) {
@@ -67,7 +67,7 @@ export function openLineOutput(fd: number, losses: Losses): { write(line: string
       }
       waiting += line;
       if (state !== 'idle') return;
-      // A write is work for another thread, and costs more than a line: collect some. The end of the process writes the rest.
+      // A write costs more than a line, so collect some first. The exit listener writes the rest at the end.
       state = 'pausing';
       setTimeout(writeOn, PAUSE_MS).unref();
     },

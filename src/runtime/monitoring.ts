@@ -13,10 +13,10 @@ import { version } from '../packageRoot.js';
 import { startTelemetry } from '../telemetry.js';
 import { sharedFor } from './sharedFor.js';
 
-/** A dying worker must not block the metrics of the others. */
+/** Milliseconds to wait for a worker's metrics, so that a dying worker does not block those of the others. */
 const WORKER_TIMEOUT_MS = 2_000;
 
-/** Caches the page, so that several scrapers cost the database no more than one. */
+/** Milliseconds that the page of metrics is cached, so that several scrapers cost the database no more than one. */
 const PAGE_MS = 1_000;
 
 type Sources = Pick<DomainContext, 'db'> & Pick<Config, 'dataDir'>;
@@ -26,7 +26,7 @@ export interface MetricsPage {
   close(): void;
 }
 
-/** Starts counting; returns the function that serves the page. Workers report to the first process. */
+/** Starts counting; returns the function that serves the page of metrics. Workers report to the first process. */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
   startTelemetry({ metrics: created });
@@ -37,7 +37,7 @@ export function startMonitoring(place: NonNullable<Config['metrics']>): (sources
   return (sources) => servePage(registry, place, addServerGauges(registry, sources));
 }
 
-/** @throws Error naming METRICS_HOST and METRICS_PORT */
+/** Serves the page of metrics. @throws Error naming METRICS_HOST and METRICS_PORT */
 async function servePage(
   registry: Registry,
   { host, port }: NonNullable<Config['metrics']>,
@@ -76,13 +76,13 @@ async function metricsOfAll(registry: Registry): Promise<string> {
 
 async function reportOf(worker: Worker): Promise<MetricObject[]> {
   const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
-  // Skips heartbeats, which use the same channel.
+  // Skip heartbeats, which workers send through the same channel.
   for await (const [message] of on(worker, 'message', { signal }))
     if (Array.isArray(message)) return message as MetricObject[];
   return [];
 }
 
-/** Adds gauges for the whole service; returns a function that updates them and leaves out unreadable ones. */
+/** Adds gauges for the whole service. Returns a function that updates them and omits those that cannot be read. */
 function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

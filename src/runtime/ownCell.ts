@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Queries } from '../adapters/database/statements.js';
 import type { Config } from '../config.js';
 
-/** Notes the cell of this database (D-324). @throws Error if it is another one */
+/** Records CELL as the name of this database (D-324). @throws Error if the database belongs to another cell */
 export async function registerCell({ everyTenant }: Queries, config: Config, baseUrl: string): Promise<void> {
   const { cell, cellUrl } = config;
   const [own] = await everyTenant.rows<{ name: string }>`SELECT name FROM cell WHERE is_own`;
@@ -11,11 +11,11 @@ export async function registerCell({ everyTenant }: Queries, config: Config, bas
   }
   if (cell === null) return;
   await everyTenant.run`
-    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${storeOf(config)}, true)
+    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${nameOfStore(config)}, true)
     ON CONFLICT (name) DO UPDATE SET url = excluded.url, object_store = excluded.object_store, is_own = true`;
 }
 
-/** Equal for servers that share their documents. */
-function storeOf({ objectStore, dataDir }: Config): string {
+/** A text that names the store of documents; equal for servers that share their documents. */
+export function nameOfStore({ objectStore, dataDir }: Config): string {
   return objectStore.kind === 's3' ? `${objectStore.endpoint} ${objectStore.bucket}` : `file://${hostname()}${dataDir}`;
 }

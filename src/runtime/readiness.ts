@@ -5,13 +5,13 @@ import type { Config } from '../config.js';
 import type { Parts, Services } from '../context.js';
 import { sharedFor } from './sharedFor.js';
 
-/** Load balancers treat a slower database as down. */
+/** Timeout for the database in milliseconds; load balancers treat a slower database as down. */
 const DATABASE_TIMEOUT_MS = 2_000;
-/** Short: parts that only uploads need must not delay the response beyond the probe's own limit. */
+/** Milliseconds; few, because parts that only uploads need must not delay the response beyond the probe's limit. */
 const UPLOAD_PART_TIMEOUT_MS = 500;
 const CACHE_MS = 1_000;
 
-/** Checks every part, only once per second regardless of the number of probes. */
+/** Creates the check of all parts, which runs only once per second regardless of the number of probes. */
 export function partsCheck(
   databaseUrl: string,
   { objects, scanner, config }: Pick<Services, 'objects' | 'scanner' | 'config'>,

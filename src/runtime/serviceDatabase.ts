@@ -31,14 +31,15 @@ export async function withSchema(
 }
 
 /**
- * Updates both schemas and the rights of the service's role. @param log receives what a migration waits for
+ * Migrates the service's and the job engine's tables, and grants the rights of the service's role.
+ * @param log receives messages while a migration waits for locks
  * @returns the applied migrations. @throws Error naming a migration that fails, or that this build does not know
  */
 export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
   log: (message: string) => void = () => {},
 ): Promise<string[]> {
-  // The later build has already migrated its other schemas and rights.
+  // Leave a newer database alone: a later build has already migrated the job engine's tables and the rights.
   if ((await checkSchema(ownerUrl)).state === 'newer') return [];
   const applied = await migrate(ownerUrl, log);
   const ofJobs = await migrateJobSchema(ownerUrl);
@@ -47,7 +48,7 @@ export async function migrateDatabase(
 }
 
 /**
- * The migrations that {@link migrateDatabase} would apply. If the database is newer but still supported, it only logs that.
+ * The migrations that {@link migrateDatabase} would apply. If the database is newer but supported, only logs that.
  * @throws Error if the database has migrations that this build does not support
  */
 export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
@@ -69,7 +70,7 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
-      // SQLSTATE 42501: insufficient privilege.
+      // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
       const advice = sqlState(cause) === '42501' ? grant : '';
       throw new Error(`DATABASE_URL ${what}: ${messageOf(cause)}${advice}`, { cause });

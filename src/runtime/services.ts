@@ -21,19 +21,19 @@ import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
-/** Choices of main or a test; tests also set the clock. */
+/** Options that the program or a test chooses; only tests set the clock. */
 interface ServiceOptions {
   readonly config: Config;
   readonly domain: DomainContext;
   readonly databaseUrl: string;
   readonly log: Logger;
-  /** A function, because it is known only after listening. */
+  /** The public address; a function, because it is known only after listening. */
   readonly baseUrl: () => string;
   readonly isStopping: () => boolean;
   readonly wakeDeliveries: () => void;
 }
 
-/** A shorter one than the primary's, which serves the read afterwards. */
+/** Shorter than the primary's timeout, because the primary serves the read if the standby does not answer. */
 const STANDBY_TIMEOUT_MS = 2_000;
 
 /** Opens everything except the database. @throws Error naming the wrong file or variable */
@@ -78,11 +78,11 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     isStopping,
     wakeDeliveries,
   };
-  // No spread: it would copy the getter's value, and ask for the base URL before it is known.
+  // Do not spread `services`: that would call the getter of the base URL before the URL is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });
 }
 
-/** @throws Error as {@link protectedUrl} */
+/** Opens the connections for reads. @throws Error as {@link protectedUrl} */
 function openReads({ config, domain: { db }, log }: ServiceOptions): Reads {
   const { databaseReadUrl, databasePoolSize } = config;
   if (databaseReadUrl === null) return readsOfPrimary(db);

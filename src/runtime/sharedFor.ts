@@ -1,4 +1,4 @@
-/** Caches the result or error of a call; concurrent callers share the call. */
+/** Caches the result or error of a call for some milliseconds; concurrent callers share the call. */
 export function sharedFor<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   const forget = (): void => void (known = undefined);

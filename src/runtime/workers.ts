@@ -6,9 +6,9 @@ import type { Logger } from 'pino';
 /** A server for requests, in this process or in workers. */
 export interface Listener {
   readonly port: number;
-  /** Resolves if it can no longer run and must be stopped. */
+  /** Resolves if the server can no longer run and must be stopped. */
   readonly failed: Promise<Error>;
-  /** Accepts no more requests, and resolves when those in progress have their responses. */
+  /** Accepts no more requests, and resolves when all requests in progress have been answered. */
   stop(): Promise<void>;
 }
 
@@ -16,13 +16,13 @@ export interface Watch {
   readonly beatMs: number;
   /** Missed heartbeats after which a worker counts as blocked, and is killed. */
   readonly maxSilentBeats: number;
-  /** Milliseconds before each attempt to replace a worker; their number limits consecutive failed starts. */
+  /** Milliseconds before each attempt to replace a worker; as many failed starts in a row are an error. */
   readonly pausesMs: readonly number[];
 }
 
 /** Five attempts in about a minute: longer than a restart of PostgreSQL. */
 const WATCH: Watch = { beatMs: 1_000, maxSilentBeats: 10, pausesMs: [1_000, 2_000, 5_000, 10_000, 20_000] };
-/** Milliseconds of listening after which a worker's end starts a new series of pauses. */
+/** Milliseconds: the end of a worker that listened longer starts the pauses again from the first one. */
 const SETTLED_MS = 60_000;
 
 /**
@@ -79,7 +79,7 @@ export async function startWorkers(
 
 interface Run {
   readonly worker: Worker;
-  /** null: it has not listened yet. */
+  /** Milliseconds for which the worker has been listening; null before that. */
   listenedMs: number | null;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
@@ -102,7 +102,7 @@ function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Log
     run.listenedMs = 0;
     beating = setInterval(beat, beatMs);
   });
-  // The channel failed, or the system could not create the process, which then has no exit event.
+  // The channel to the worker failed, or the system could not create its process, which then has no exit event.
   worker.on('error', () => worker.process.kill('SIGKILL'));
   const end = async (): Promise<{ code: number | null; signal: string | null }> => {
     const exit = once(worker, 'exit') as Promise<[code?: number, signal?: string]>;
@@ -116,7 +116,7 @@ function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Log
 
 /** Tells the first process that this worker's event loop runs. Call it when listening. */
 export function sendHeartbeats(beatMs = WATCH.beatMs): void {
-  // A closed channel means that the first process has ended, which also ends this one.
+  // Ignore a closed channel: it means that the first process has ended, which also ends this one.
   setInterval(() => process.send?.('alive', undefined, undefined, () => undefined), beatMs).unref();
 }
 

@@ -4,7 +4,7 @@ import { statusAt } from '../domain/approvals/inForce.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 import { guardianView } from './patientView.js';
 
-/** A time as text. */
+/** Formats a time for the certificate. */
 type Clock = (time: Date | null) => string;
 
 /** The pages of the certificate (R-223); approvals expire by the tenant's clock. */
@@ -32,7 +32,7 @@ function patientLines({ identity, isIdentityChanged }: Certificate) {
   const { firstName, lastName, dateOfBirth } = identity;
   const guardian = guardianView(identity.guardian);
   return [
-    // A name ends its line: after a script from right to left, PDFKit misplaces what follows.
+    // Put a name at the end of its line: PDFKit misplaces text that follows a script from right to left.
     paragraph(11, `Patient: ${firstName} ${lastName}`),
     paragraph(11, `Born: ${dateOfBirth}`),
     ...(guardian ? [paragraph(11, `Guardian: ${guardian.name}`), paragraph(11, `Relation: ${guardian.relation}`)] : []),
@@ -77,7 +77,7 @@ function providerOf({ reviewerRef, providerName, licence }: CertifiedItem): stri
   return provider.filter(Boolean).join(', ') || 'not named';
 }
 
-/** UTC and, if the clinic has a time zone, its local time. */
+/** Formats a time in UTC and, if the clinic has a time zone, in its local time. */
 function clockOf(timeZone: string | null): Clock {
   const minute = (time: Date, zone: string): string => {
     const local = Temporal.Instant.fromEpochMilliseconds(time.getTime()).toZonedDateTimeISO(zone).toPlainDateTime();

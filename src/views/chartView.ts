@@ -12,7 +12,9 @@ import { possibleDuplicateView } from './possibleDuplicateView.js';
 import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
-/** The provider's basis for a decision, by the tenant's clock; `links` are in the order of the documents. */
+/**
+ * What a provider needs for a decision. `links` are in the documents' order; approvals expire by the tenant's clock.
+ */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   return {
     chartVersion: chartVersion(chart),

@@ -5,7 +5,7 @@ import { duplicateView } from './duplicateView.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';
 
-/** The encounter that the request would create now. */
+/** The encounter that a request for a preview would create now. */
 export function encounterPreviewView(
   draft: EncounterDraft,
   duplicates: readonly Duplicate[],

@@ -11,7 +11,7 @@ import { statusAt } from '../domain/approvals/inForce.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
 
-/** The stored record (D-06); approvals expire by the tenant's clock. */
+/** The stored encounter (D-06); approvals expire by the tenant's clock. */
 export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
@@ -48,11 +48,11 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
   };
 }
 
-/** The record in the queue. */
+/** An encounter in the queue, with the time from which it may be claimed. */
 export const queuedEncounterView = (encounter: ShownEncounter, now: Date): Schemas['Encounter'] =>
   Object.assign(encounterView(encounter, now), { claimableFrom: encounter.claimableFrom.toISOString() });
 
-/** The record with the details that lists omit. */
+/** An encounter with the details that lists omit. */
 export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
   return Object.assign(encounterView(encounter, now), {
     visitUrl: encounter.visitUrl,
@@ -66,7 +66,7 @@ function informationView(row: DetailedEncounter['information'][number]): Schemas
   return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
 
-/** The price if every treatment is approved, as numbers. */
+/** The total, as numbers, if every treatment is approved. */
 export function estimateView(
   amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'currency'>,
 ): Schemas['Estimate'] {
@@ -78,7 +78,7 @@ export function estimateView(
   };
 }
 
-/** Exactly the documented fields (D-06), by the tenant's clock; without an order `order_details` is absent. */
+/** The status of an encounter: exactly the documented fields (D-06). `order_details` is absent without an order. */
 export function encounterStatusView(encounter: StatusEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),

@@ -11,7 +11,7 @@ export function jwksView(keys: readonly SigningKey[]): Schemas['JsonWebKeySet'] 
   };
 }
 
-/** RFC 8414 §2. */
+/** The authorization server's metadata, which clients use for discovery (RFC 8414 §2). */
 export function metadataView(issuer: string, scopes: readonly string[]): Schemas['AuthorizationServerMetadata'] {
   return {
     issuer,

@@ -3,7 +3,7 @@ import type { Schemas } from '../contract.js';
 import type { PatientRecord, PatientSummary } from '../domain/patients/patients.js';
 import { jsonObject, timestamp } from './values.js';
 
-/** The fields common to create, find and retrieve. */
+/** The fields of a patient that create, find and retrieve have in common. */
 export function patientView(patient: PatientSummary): Schemas['Patient'] {
   return {
     user_id: patient.id,
@@ -31,7 +31,7 @@ export function patientView(patient: PatientSummary): Schemas['Patient'] {
 export const guardianView = (guardian: Patient['guardian']): Schemas['Guardian'] =>
   jsonObject(guardian) as Schemas['Guardian'];
 
-/** The common fields and the guardian. */
+/** A patient's common fields, with the guardian. */
 export const updatedPatientView = (patient: Patient): Schemas['UpdatedPatient'] =>
   Object.assign(patientView(patient), { guardian: guardianView(patient.guardian) });
 

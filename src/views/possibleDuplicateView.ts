@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { PossibleDuplicate } from '../domain/patients/possibleDuplicates.js';
 
-/** Another patient who may be the same person. */
+/** Another patient of the tenant who may be the same person. */
 export function possibleDuplicateView(patient: PossibleDuplicate): Schemas['PossibleDuplicate'] {
   return {
     user_id: patient.id,

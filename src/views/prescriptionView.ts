@@ -2,7 +2,7 @@ import type { EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import type { Prescription } from '../domain/catalog/prescription.js';
 
-/** The frozen prescription of a treatment; null = it needs none. */
+/** The prescription that the encounter froze for a treatment; null if the treatment needs none. */
 export function prescriptionView(treatment: EncounterTreatment): Schemas['Prescription'] | null {
   const prescription = treatment.rx as Prescription | null;
   return prescription && { ...prescription, isDerived: treatment.isRxDerived };

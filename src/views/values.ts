@@ -1,6 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
-/** From PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`): for hundreds in a list, `Date` costs 20 times as much. */
+/** An ISO time from PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`); in lists, `Date` would cost 20 times as much. */
 export const isoTime = (time: string): string => `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
 
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
@@ -11,10 +11,10 @@ export const priceText = (amount: Prisma.Decimal | number): string => amount.toF
 /** An amount as a JSON number: exact to the cent below 9·10^13 (R-54). */
 export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));
 
-/** Free-form JSON: an object, or null for other values. */
+/** The value if it is a JSON object, otherwise null. */
 export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** Date, space and time in UTC (D-43). */
+/** A time in UTC as date, space and time of day (D-43). */
 export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');

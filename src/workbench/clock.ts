@@ -4,7 +4,7 @@ import type { Session } from './session.js';
 const DAY = 86_400;
 const STEPS = { '+ 1 day': DAY, '+ 30 days': 30 * DAY, '+ 1 year': 365 * DAY };
 
-/** Shows the sandbox's time, and moves it. */
+/** Shows the sandbox's time, and offers to move it. */
 export async function showClock(session: Session): Promise<void> {
   const { client } = session;
   const { now, offsetSeconds } = await client.get('/sandbox/clock');

@@ -20,7 +20,7 @@ const ACTIONS: readonly (readonly [text: string, body: Simulation])[] = [
   ['Revoke', { outcome: 'revoke' }],
 ];
 
-/** Shows an encounter with its states, events, items and order, and the provider's actions. */
+/** Shows an encounter with its states, events, items and order, and buttons for the provider's actions. */
 export async function showEncounter(session: Session): Promise<void> {
   const { client, open: encounter_id } = session;
   const title = part('encounter-title');
@@ -38,7 +38,7 @@ export async function showEncounter(session: Session): Promise<void> {
     encounter.order_no === null
       ? null
       : await client.get('/orders/{order_no}', { params: { path: { order_no: encounter.order_no } } });
-  // Another one may have been chosen meanwhile.
+  // Discard the answer if the user has opened another encounter meanwhile.
   if (session.open !== encounter_id) return;
   const simulate = (text: string, body: Simulation) => async () => {
     await client.post('/sandbox/encounters/{encounter_id}/simulate', { params: { path }, body });

@@ -1,7 +1,7 @@
 import { button, element, notify, show, table } from './page.js';
 import type { Session } from './session.js';
 
-/** So that its order can be shipped. */
+/** Address of delivery for new encounters, without which their orders could not be shipped. */
 const SHIP_TO = {
   ...{
     name: 'Workbench',
@@ -32,7 +32,7 @@ export async function offerEncounter(session: Session): Promise<void> {
     client.get('/clinics', { params: { query } }),
     client.get('/tenants/products', { params: { query: { ...query, isActive: true } } }),
   ]);
-  // A patient of the sandbox's fixtures.
+  // One of the patients that every sandbox has.
   const email = element('input', { type: 'email', value: 'jane.miller@example.com', required: true });
   const clinic = choice(
     clinics.data.filter(({ isActive }) => isActive).map(({ id, displayName }) => [id, displayName]),

@@ -4,10 +4,10 @@ import type { Session } from './session.js';
 
 export type Event = components['schemas']['Event'];
 
-/** Events that stay on the page. */
+/** Maximum of events on the page. */
 const SHOWN = 200;
 
-/** A line about an event. */
+/** A list item that shows an event. */
 export function eventLine({ type, timestamp, data }: Event, session: Session): HTMLElement {
   const facts = Object.entries(data).map(([name, value]) => `${name}=${String(value)}`);
   const number = 'encounter_id' in data ? data.encounter_id : undefined;
@@ -17,7 +17,7 @@ export function eventLine({ type, timestamp, data }: Event, session: Session): H
   return element('li', {}, moment(timestamp), ' ', number === undefined ? name : link, ` ${facts.join(' ')}`);
 }
 
-/** Follows the event feed from its beginning. @returns a function that shows the new events, and tells if there were any */
+/** Follows the event feed from its start. @returns a function that shows new events and tells if there were any */
 export function followEvents(session: Session): () => Promise<boolean> {
   const list = part('events');
   list.replaceChildren();

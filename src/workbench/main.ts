@@ -7,9 +7,9 @@ import { followRequests } from './requests.js';
 import { signIn, type Session } from './session.js';
 import { showWebhooks } from './webhooks.js';
 
-/** How often the feed is read: an event is seen within a second. */
+/** Milliseconds between readings of the event feed, so that events appear within a second. */
 const EVENTS_MS = 700;
-/** How often the log of requests is read. */
+/** Milliseconds between readings of the log of requests. */
 const REQUESTS_MS = 3_000;
 
 const form = part('sign-in') as HTMLFormElement;
@@ -42,7 +42,7 @@ form.addEventListener('submit', (event) => {
     });
   });
 });
-// Nothing is kept: a new page has no credentials.
+// Reload to sign out: the page stores no credentials, so a new page has none.
 part('sign-out').addEventListener('click', () => location.reload());
 
 async function start(session: Session): Promise<void> {
@@ -54,13 +54,13 @@ async function start(session: Session): Promise<void> {
     ...[attempt(readEvents), attempt(readRequests)],
   ]);
   void repeat(EVENTS_MS, async () => {
-    // What changed the sandbox elsewhere is seen by its events.
+    // Show everything again after a new event, which reveals changes made elsewhere.
     if (await readEvents()) await session.refresh();
   });
   void repeat(REQUESTS_MS, readRequests);
 }
 
-/** Repeats while the page is visible, never twice at a time, and less often after a failure. */
+/** Repeats work while the page is visible: never twice at a time, and less often after a failure. */
 async function repeat(ms: number, work: () => Promise<void>): Promise<void> {
   for (let wait = ms; ;) {
     await new Promise((resolve) => setTimeout(resolve, wait));

@@ -5,7 +5,7 @@ import type { Session } from './session.js';
 type Order = components['schemas']['Order'];
 type Step = components['schemas']['RecordFulfilmentRequest']['status'];
 
-/** The next step of a line that nothing holds up. */
+/** The next step of an order line with this status, unless the line is held. */
 const NEXT: Readonly<Record<string, Step>> = { pending: 'accepted', accepted: 'shipped', shipped: 'delivered' };
 
 const cents = (amount: string): number => Math.round(Number(amount) * 100);

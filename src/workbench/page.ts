@@ -1,14 +1,14 @@
 type Attributes = Readonly<Record<string, string | boolean | undefined>>;
 type Child = Node | string | null;
 
-/** The part of the page with this id. */
+/** The element of the page with this id. @throws Error if there is none */
 export function part(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (!found) throw new Error(`The page has no #${id}.`);
   return found;
 }
 
-/** A new element. Texts are never read as HTML. */
+/** Creates an element. Texts are inserted as text, never as HTML. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes,
@@ -22,7 +22,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Shows elements in a part of the page. The focus stays on the button of the same name; nothing changes if all looks the same. */
+/** Shows elements in a part of the page, unless they look the same. Keeps the focus on a button with the same text. */
 export function show(id: string, ...children: readonly Node[]): void {
   const place = part(id);
   const next = element('div', {}, ...children);
@@ -33,7 +33,7 @@ export function show(id: string, ...children: readonly Node[]): void {
   if (focused) buttons.find(({ textContent }) => textContent === focused)?.focus();
 }
 
-/** A table with a caption, which scrolls if it is too wide. Without rows, a sentence. */
+/** A table with a caption, which scrolls if it is too wide; a sentence if there are no rows. */
 export function table(caption: string, headings: readonly string[], rows: readonly (readonly Child[])[]): HTMLElement {
   if (rows.length === 0) return element('p', { class: 'muted' }, `${caption}: none.`);
   const head = headings.map((heading) => element('th', { scope: 'col' }, heading));
@@ -48,7 +48,7 @@ export function table(caption: string, headings: readonly string[], rows: readon
   return element('div', { class: 'table', tabindex: '0' }, made);
 }
 
-/** Tells the user, including users of screen readers. */
+/** Shows a message, which screen readers announce, too. */
 export function notify(text: string, isError = false): void {
   const notice = part('notice');
   notice.className = isError ? 'error' : '';
@@ -57,7 +57,7 @@ export function notify(text: string, isError = false): void {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Does the work, and tells the user of its failure. @returns whether it was done */
+/** Does some work, and shows an error to the user. @returns whether the work succeeded */
 export async function attempt(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
@@ -68,11 +68,11 @@ export async function attempt(work: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Fills a part of the page. A failure, such as a missing permission, is shown there and leaves the other parts alone. */
+/** Fills a part of the page. An error, such as a missing permission, appears there; other parts are still filled. */
 export const fill = (id: string, work: Promise<unknown>): Promise<unknown> =>
   work.catch((error: unknown) => show(id, element('p', { class: 'error' }, textOf(error))));
 
-/** A button that cannot be pressed again while it works. */
+/** A button that is disabled while its work runs. */
 export function button(text: string, work: () => Promise<unknown>, attributes: Attributes = {}): HTMLButtonElement {
   const made = element('button', { type: 'button', ...attributes }, text);
   made.addEventListener('click', () => {
@@ -85,5 +85,5 @@ export function button(text: string, work: () => Promise<unknown>, attributes: A
 export const buttons = (...all: readonly (HTMLButtonElement | null)[]): HTMLElement =>
   element('div', { class: 'buttons' }, ...all);
 
-/** A moment as the service tells it, to the second. */
+/** A time of the service, shown to the second. */
 export const moment = (at: string): HTMLElement => element('time', { datetime: at }, at.slice(0, 19).replace('T', ' '));

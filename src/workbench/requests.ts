@@ -4,10 +4,10 @@ import { ownRequests, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
 
-/** Requests that stay on the page. */
+/** Maximum of requests on the page. */
 const SHOWN = 200;
 
-/** Follows the log of the sandbox's requests, without those of this page. @returns a function that shows the new ones */
+/** Follows the log of the sandbox's requests, without this page's own. @returns a function that shows the new ones */
 export function followRequests(session: Session): () => Promise<void> {
   const seen = new Map<string, SandboxRequest>();
   const own = element('input', { type: 'checkbox' });

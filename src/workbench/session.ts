@@ -1,21 +1,21 @@
 import { createClient, type Client } from '../client/client.js';
 import { ApiError } from '../client/errors.js';
 
-/** The ids of this page's requests, so that it can leave them out of the log. */
+/** The ids of the requests that this page has sent, so that it can omit them from the log. */
 export const ownRequests = new Set<string>();
 
-/** The parts of the page share one client of a sandbox. */
+/** The state that all parts of the page share: one API client of a sandbox, and the open encounter. */
 export interface Session {
   readonly client: Client;
-  /** The encounter that is shown. */
+  /** The number of the encounter that the page shows. */
   open: number | undefined;
   /** Shows an encounter. */
   show(encounter: number): Promise<void>;
-  /** Reads everything that a change can have changed. */
+  /** Reads and shows everything again that a change may have affected. */
   refresh(): Promise<void>;
 }
 
-/** A client that has shown that its tenant is a sandbox. @throws Error for a live tenant */
+/** Signs in. @returns a client whose tenant is certainly a sandbox @throws Error for a live tenant */
 export async function signIn(clientId: string, clientSecret: string): Promise<Client> {
   const send = (request: Request): Promise<Response> => {
     const id = crypto.randomUUID();
@@ -28,7 +28,7 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Cl
   return client;
 }
 
-/** Waits for the clock, which only a sandbox has. @throws Error for a live tenant */
+/** Waits for the response with the clock, which only sandboxes have. @throws Error for a live tenant */
 export async function refuseLive(clock: Promise<unknown>): Promise<void> {
   await clock.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;

@@ -6,7 +6,7 @@ type State = components['schemas']['Encounter']['status'];
 /** The guide's diagram of an encounter's states, which the build renders as SVG. */
 declare const STATES_DIAGRAM: string;
 
-/** The states with their transitions as arrows. The present state is lit; the transitions that can follow are marked. */
+/** The diagram of states with transitions as arrows. Marks the present state and the transitions that can follow it. */
 export function stateDiagram(status: State): HTMLElement {
   const svg = new DOMParser().parseFromString(STATES_DIAGRAM, 'image/svg+xml').documentElement;
   const mark = (selector: string, look: string): Element[] => {
@@ -28,7 +28,7 @@ export function stateDiagram(status: State): HTMLElement {
   return element('div', { class: 'states', tabindex: '0' }, svg);
 }
 
-/** Scrolls the diagram, not the page, to the present state. */
+/** Scrolls the diagram, but not the page, so that the present state is visible. */
 export function centerState(diagram: HTMLElement): void {
   const present = diagram.querySelector('.present')?.getBoundingClientRect();
   const { left, width } = diagram.getBoundingClientRect();

@@ -4,7 +4,7 @@ import type { Session } from './session.js';
 
 type Examination = components['schemas']['Examination'];
 
-/** The latest report on each endpoint, which a refresh shows again. */
+/** The latest report on each endpoint, kept so that a refresh of the page can show it again. */
 const reports = new Map<string, Examination>();
 
 /** Shows the endpoints with their latest deliveries, and the sandbox's inbox. */

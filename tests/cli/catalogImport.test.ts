@@ -74,7 +74,7 @@ it('catalog schema prints a JSON Schema 2020-12 that accepts valid catalogs only
   expect(valid({ shops: [] })).toBe(false);
 });
 
-it('catalog import prints every fault as file:line:column, writes no row and exits with 1', async () => {
+it('catalog import prints every fault of the file as file:line:column, writes no row and exits with 1', async () => {
   const path = await file(
     'faulty.json',
     '{\n  "clinics": [{ "legalName": "A" }],\n  "products": [\n    { "sku": "X", "price": 1 }\n  ]\n}\n',

@@ -148,7 +148,7 @@ const broken: Broken[] = [
 ];
 
 describe('doctor', () => {
-  it.each(broken)('finds %s', (...row) => expectFound(installation, row));
+  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
 
   it('prints a table with remedies, and names the checks that fail on standard error', async () => {
     const environment = { ...installation.environment, MIN_FREE_DISK: '1000000000' };
@@ -158,13 +158,13 @@ describe('doctor', () => {
     expect(stdout).toMatch(/^ok {7}scanner .*EICAR/m);
   });
 
-  it('checks the rest while DATA_DIR cannot be written to', async () => {
+  it('runs the other checks when DATA_DIR is not writable', async () => {
     const { code, faults } = await examine(installation, { DATA_DIR: '/dev/null/data' });
     expect(code).toBe(1);
     expect(faults.map(({ check }) => check)).toEqual(['disk', 'signing keys', 'object store']);
   });
 
-  it('reports a check that is late as a failure with its remedy, without waiting for it', async () => {
+  it('reports a check that exceeds its time limit as a failure with its remedy, without waiting for it', async () => {
     const late = { name: 'scanner', remedy: 'Start clamd.', run: () => new Promise<never>(() => undefined) };
     const message = 'There is no answer within 0.01 s.';
     expect(await runChecks([late], 10)).toEqual([
@@ -186,12 +186,12 @@ describe('doctor', () => {
 });
 
 (redis ? describe : describe.skip)('doctor with Redis', () => {
-  it('finds no fault in Redis that answers', async () => {
+  it('doctor reports Redis that answers as ok', async () => {
     const { faults } = await examine(installation, { RATE_LIMIT_REDIS_URL: redis?.url ?? '' });
     expect(faults).toEqual([]);
   });
 
-  it('finds Redis that is down', async () => {
+  it('doctor reports Redis that is down as a failure', async () => {
     const environment = { RATE_LIMIT_REDIS_URL: `redis://:4711@127.0.0.1:${unused}` };
     await expectFound(installation, ['', 'redis', 'failure', /does not answer/, /Start Redis/, { environment }]);
   });
@@ -199,12 +199,12 @@ describe('doctor', () => {
 
 (s3 ? describe : describe.skip)('doctor with S3', () => {
   it.each([
-    ['a missing bucket', { S3_BUCKET: 'missing' }, /S3_BUCKET does not exist/],
-    ['an unknown key', { S3_ACCESS_KEY: 'test:nobody' }, /S3_ACCESS_KEY/],
-    ['a wrong secret', { S3_SECRET_KEY: 'wrong-4711' }, /S3_SECRET_KEY/],
-    ['a wrong region', { S3_REGION: 'elsewhere' }, /S3_REGION/],
-    ['a store that is down', { S3_ENDPOINT: `http://127.0.0.1:${unused}` }, /ECONNREFUSED/],
-  ])('finds %s', async (_title, change, message) => {
+    ['a missing S3 bucket', { S3_BUCKET: 'missing' }, /S3_BUCKET does not exist/],
+    ['an unknown S3 access key', { S3_ACCESS_KEY: 'test:nobody' }, /S3_ACCESS_KEY/],
+    ['a wrong S3 secret key', { S3_SECRET_KEY: 'wrong-4711' }, /S3_SECRET_KEY/],
+    ['a wrong S3 region', { S3_REGION: 'elsewhere' }, /S3_REGION/],
+    ['an S3 store that is down', { S3_ENDPOINT: `http://127.0.0.1:${unused}` }, /ECONNREFUSED/],
+  ])('doctor reports %s and names its cause', async (_title, change, message) => {
     const { code, faults, printed } = await examine(installation, { ...s3?.environment, ...change });
     expect([code, faults[0]]).toMatchObject([
       1,
@@ -214,7 +214,7 @@ describe('doctor', () => {
     expect(printed).not.toContain('4711');
   });
 
-  it('warns of a bucket without versions, and leaves no object', async () => {
+  it('doctor warns of a bucket without versioning, and leaves no test object in it', async () => {
     const { code, faults } = await examine(installation, s3?.environment);
     const remedy = expect.stringMatching(/^Enable versioning/) as unknown;
     const warning = { check: 'bucket versions', level: 'warning', message: 'The bucket keeps no versions.', remedy };

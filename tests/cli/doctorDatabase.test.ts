@@ -268,10 +268,11 @@ describe('doctor', () => {
       { check: 'encoding', level: 'failure', remedy: expect.stringMatching(/ENCODING 'UTF8'/) },
       { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: /) },
       { check: 'migrations', level: 'failure', message: 'Pending: graphile_worker.' },
+      { check: 'moves', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'jobs', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'audit', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
     ]);
   });
 
-  it.each(broken)('finds %s', (...row) => expectFound(installation, row));
+  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
 });

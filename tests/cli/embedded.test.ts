@@ -17,7 +17,7 @@ afterAll(() => rm(dataDir, { recursive: true }));
 
 const run = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
 
-it('a command uses the embedded database of DATA_DIR without a server and beside one', async () => {
+it('a command opens the embedded database of DATA_DIR, whether or not a server is running on it', async () => {
   const tenant = await run('tenant', 'create', 'Lakeside', '--json');
   expect(tenant).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
   expect(JSON.parse(tenant.stdout)).toMatchObject({ id: 'lakeside' });
@@ -41,7 +41,7 @@ it('a command uses the embedded database of DATA_DIR without a server and beside
   }
 });
 
-it('the process exits with 1 and prints one line for a refusal, and exits with 2 for wrong usage', async () => {
+it('a command exits with 1 and prints one line when it refuses, and exits with 2 for wrong usage', async () => {
   const refused = runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list');
   expect(await refused).toEqual(refusal(1, 'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1\n'));
   const misused = runProcess({}, 'tenant', 'create');

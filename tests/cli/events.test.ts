@@ -33,7 +33,7 @@ function startTail(...options: readonly string[]) {
   };
 }
 
-it('events tail prints new events, or those after a cursor, is audited first, and ends on a signal', async () => {
+it('events tail prints new events, or those after a cursor, after it has recorded its audit row, and ends on a signal', async () => {
   await newPatient(harness, partner);
   const { next_cursor: before } = await feedPage(harness, partner);
   const tail = startTail();

@@ -42,7 +42,7 @@ function listed(help: string): string[] {
 const run = (...args: string[]) => runProgram({}, ...args);
 
 describe("the operator's program", () => {
-  it('lists exactly the commands of this test in its help', async () => {
+  it('lists every command in its help, and no others', async () => {
     const help = await run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     const groups = listed(help.stdout);

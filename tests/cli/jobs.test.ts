@@ -12,7 +12,7 @@ const addJob = (name: string, change: string) =>
   );
 
 describe('job list and retry', () => {
-  it('show the state of each queued job, and make a waiting or failed one due with all its attempts', async () => {
+  it('show the state of each queued job; retry makes a waiting or failed job due now and restores all its attempts', async () => {
     await addJob('purge-events', `run_at => now() - interval '2 minutes', attempts => 25`);
     await addJob('seal-audit', `run_at => now() + interval '1 hour', attempts => 2`);
     await addJob('hold-expired-lines', `run_at => now() - interval '1 minute'`);

@@ -19,7 +19,7 @@ const keysIn = async (file: string): Promise<{ kid: string; d: string }[]> =>
   JSON.parse(await readFile(file, 'utf8')).keys;
 const kids = async (file: string): Promise<string[]> => (await keysIn(file)).map(({ kid }) => kid);
 
-it('keys rotate keeps the previous key, refuses to drop a key whose tokens may be valid, and drops it with --force', async () => {
+it('keys rotate keeps the previous key; it drops a key whose tokens may still be valid only with --force', async () => {
   const environment = { DATABASE_URL: database.url, DATA_DIR: folder };
   const file = join(folder, 'signing-keys.json');
   const rotate = (...args: string[]) => runJson(environment, 'keys', 'rotate', ...args);
@@ -40,7 +40,7 @@ it('keys rotate keeps the previous key, refuses to drop a key whose tokens may b
   expect(rows).toEqual([row('success'), row('success'), row('failed'), row('success')]);
 });
 
-it('keys rotate writes the file of SIGNING_KEYS_FILE, and prints no private key', async () => {
+it('keys rotate writes the file that SIGNING_KEYS_FILE names, and prints no private key', async () => {
   const file = join(folder, 'own.json');
   const environment = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), SIGNING_KEYS_FILE: file };
   const { code, stdout } = await runProgram(environment, 'keys', 'rotate');

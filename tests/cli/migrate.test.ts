@@ -77,7 +77,7 @@ it('migrate --plan states how each pending migration runs, its locks and the row
   expect(JSON.parse(pending)).toEqual({ pending: plan.map(({ migration }) => migration) });
 });
 
-it('migrate accepts a newer database that this build supports, and refuses one that it does not or that is down', async () => {
+it('migrate accepts a newer schema that this build supports, and refuses an unsupported schema or a database that is down', async () => {
   const environment = await environmentOf(createTestDatabase);
   const later = `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
     VALUES ('1', 'x', '29991231000000_future', now())`;
@@ -98,7 +98,7 @@ it('migrate accepts a newer database that this build supports, and refuses one t
   }
 });
 
-it('migrate --status lists what the embedded database lacks', async () => {
+it('migrate --status lists the pending migrations of the embedded database', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
   try {
     expect(await runProgram({ DATA_DIR: dataDir }, 'migrate', '--status')).toMatchObject({
@@ -110,7 +110,7 @@ it('migrate --status lists what the embedded database lacks', async () => {
   }
 });
 
-it('a command refuses a database whose schema is behind, that does not answer or whose address is malformed', async () => {
+it('a command refuses a database whose schema is behind or that does not answer, and a malformed DATABASE_URL', async () => {
   const list = (environment: Record<string, string>) => runProgram(environment, 'tenant', 'list');
   const behind = await environmentOf(createEmptyDatabase);
   expect(await list(behind)).toEqual(refusal(1, /^[^\n]*Run "scripts\/ces migrate"[^\n]*\n$/));

@@ -93,7 +93,7 @@ describe('order cancel', () => {
     expect(await Promise.all([partly, paid, done].map(orderOf))).toEqual(before);
   });
 
-  it('uses the clock of a sandbox', async () => {
+  it('dates the cancellation by the clock of the sandbox', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;

@@ -56,7 +56,7 @@ it('provider import names every fault with its line, and imports no provider', a
   expect(await stored()).toEqual(before);
 });
 
-it('provider list prints the providers of the tenant as a file of providers has them', async () => {
+it('provider list prints the providers of the tenant in the format that provider import reads', async () => {
   const lists = await json('provider', 'list', '--tenant', partner.tenantId);
   expect(await countsOf(...lists.providers)).toEqual({ created: 0, updated: 0, unchanged: lists.providers.length });
   const other = await newPartner(harness);

@@ -55,7 +55,7 @@ describe('tenant create', () => {
 });
 
 describe('tenant show', () => {
-  it('prints every setting, which are safe in a new live tenant unless said otherwise', async () => {
+  it('prints every setting, and a new live tenant has the safe value of each', async () => {
     const args = ['--require-licensed-provider', 'off'];
     const relaxed = await json('tenant', 'create', 'Relaxed', ...args);
     expect(await json('tenant', 'show', 'Relaxed')).toEqual(relaxed);
@@ -71,7 +71,7 @@ describe('tenant show', () => {
 });
 
 describe('tenant deactivate and activate', () => {
-  it('change one tenant, say when running servers follow, and refuse an unknown tenant', async () => {
+  it('change only the named tenant, print when running servers apply it, and refuse an unknown tenant', async () => {
     const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
     const stdout = 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n';
     expect(await run('tenant', 'deactivate', 'Lakeside Health', '--yes')).toEqual({ code: 0, stdout, stderr: '' });
@@ -85,7 +85,7 @@ describe('tenant deactivate and activate', () => {
 });
 
 describe('client create', () => {
-  it('prints exactly clientId, clientSecret and permissions, for a tenant by its name', async () => {
+  it('prints exactly clientId, clientSecret and permissions when --tenant is the name of a tenant', async () => {
     const created = await json('client', 'create', '--tenant', 'Lakeside Health', '--preset', 'partner');
     expect(created).toEqual({
       clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/),
@@ -146,7 +146,7 @@ describe('client create', () => {
 });
 
 describe('client list and show', () => {
-  it('print everything but the secrets', async () => {
+  it('print every property of the client except its secrets', async () => {
     const { clientId, clientSecret } = await createClient('--preset', 'billing', '--name', 'Books');
     const [asJson, asText] = await Promise.all([
       run('client', 'list', '--json'),
@@ -184,7 +184,7 @@ describe('client list and show', () => {
 });
 
 describe('client deactivate and revoke-tokens', () => {
-  it('change the client, say when running servers follow, and refuse an unknown client', async () => {
+  it('change only the named client, print when running servers apply it, and refuse an unknown client', async () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
@@ -202,7 +202,7 @@ describe('client deactivate and revoke-tokens', () => {
     }
   });
 
-  it('write the time of the database when the operator has a wrong clock', async () => {
+  it('record the time of the database, not that of an operator with a wrong clock', async () => {
     const { clientId } = await createClient('--preset', 'billing');
     const [{ now } = { now: 0 }] = await harness.domain.db.prisma.$queryRaw<{ now: number }[]>`
       SELECT extract(epoch FROM clock_timestamp())::float AS now`;

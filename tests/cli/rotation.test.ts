@@ -10,7 +10,7 @@ const { harness, database, run, json, createClient, accepts } = useOperator();
 beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 
 describe('rotation of a secret', () => {
-  it('keeps the old secret valid, refuses a third, and ends the old one only when the new one is in use', async () => {
+  it('keeps the old secret valid, refuses a third secret, and retires the old one only after the new one was used', async () => {
     const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
     const rotated = await json('client', 'rotate-secret', clientId);
     expect(rotated).toEqual({
@@ -38,7 +38,7 @@ describe('rotation of a secret', () => {
     expect(await accepts(clientId, fresh)).toBe(true);
   });
 
-  it('ends the old secret after --expire-old, and allows another rotation then', async () => {
+  it('ends the old secret at the time of --expire-old, and allows the next rotation after that', async () => {
     const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
     const rotated = await json('client', 'rotate-secret', clientId, '--expire-old', '3600');
     const seconds = (Date.parse(rotated.old.expiresAt) - Date.now()) / 1000;

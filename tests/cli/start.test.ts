@@ -9,7 +9,7 @@ const root = fileURLToPath(packageRoot);
 const shown = `${version} (contract ${version})\n`;
 
 describe('ces', () => {
-  it('starts in another folder through a link, which is how npm installs it', async () => {
+  it('starts in another folder through a symbolic link, as npm installs it', async () => {
     await symlink(`${root}scripts/ces`, folder('ces'));
     expect(execFileSync('./ces', ['--version'], { cwd: folder(), encoding: 'utf8' })).toBe(shown);
   });
@@ -18,7 +18,7 @@ describe('ces', () => {
     expect(execFileSync('npx', ['ces', '--version'], { cwd: root, encoding: 'utf8' })).toBe(shown);
   });
 
-  it('names the command that builds it while the build is missing', async () => {
+  it('prints the build command and exits when the build is missing', async () => {
     await mkdir(folder('clone/scripts'), { recursive: true });
     await cp(`${root}scripts/ces`, folder('clone/scripts/ces'));
     const { status, stdout, stderr } = spawnSync(folder('clone/scripts/ces'), ['tenant', 'list'], { encoding: 'utf8' });

@@ -52,7 +52,7 @@ describe('encounter and order', () => {
     expect(await audited('order show')).toEqual([['order', order_no, own, 'success']]);
   });
 
-  it('list those of a tenant that the filters select, newest first, and say that there are more', async () => {
+  it('list the encounters and orders of a tenant that match the filters, newest first, and say when there are more', async () => {
     const { encounter_id, patientId: own } = await newEncounter(harness, partner);
     const newest = { encounter: encounter_id, status: 'pending_review', patient: own };
     expect(await json(...command('encounter', 'list', '--patient-id', own))).toMatchObject([newest]);

@@ -75,7 +75,7 @@ describe('webhook replay', () => {
 });
 
 describe('webhook enable, deliveries and retry', () => {
-  it('enables a disabled endpoint, and refuses one of another tenant', async () => {
+  it('enable a disabled endpoint, and refuse an endpoint of another tenant', async () => {
     await json(...command('disable', '--endpoint', id));
     expect(await json(...command('enable', '--endpoint', id))).toEqual({ id, status: 'active' });
     const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
@@ -86,7 +86,7 @@ describe('webhook enable, deliveries and retry', () => {
     }
   });
 
-  it('list the deliveries of an endpoint and send one again', async () => {
+  it('list the deliveries of an endpoint, and retry sends one of them again', async () => {
     await newPatient(harness, partner);
     while (await makeDeliveries(harness.services));
     const list = (...more: string[]) => json(...command('deliveries', '--endpoint', id, ...more));

@@ -53,7 +53,7 @@ const problem = (status: number, code: string, headers = {}): Response =>
 const body = (changes = {}) => patientBody(changes) as never;
 const namesOf = ({ sent }: Watched): string[] => sent.map(({ name }) => name);
 
-it('uses one token for all calls, and calls wait while it is being renewed', async () => {
+it('the client uses one token for all calls, and calls wait while it is being renewed', async () => {
   const shared = watched();
   await Promise.all(Array.from({ length: 5 }, () => shared.ces.get('/clinics')));
   expect(namesOf(shared).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
@@ -65,7 +65,7 @@ it('uses one token for all calls, and calls wait while it is being renewed', asy
   expect(namesOf(ended).filter((name) => name === 'POST /oauth/token')).toHaveLength(2);
 });
 
-it('rejects a refused call or token request with an ApiError that has the code, the fields and the request id', async () => {
+it('a failed call or token request rejects with an ApiError that has the code, the fields and the request id', async () => {
   const { ces } = watched();
   const taken = await ces.post('/clients', { body: body({ dateOfBirth: 'yesterday' }) }).catch(refusal);
   expect(taken).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ pointer: '#/dateOfBirth' }] });
@@ -77,7 +77,7 @@ it('rejects a refused call or token request with an ApiError that has the code, 
   expect(await proxy.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 500, code: 'unknown', body: null });
 });
 
-it('retries a keyed request with the same key after Retry-After, but neither a keyless one nor after a long time', async () => {
+it('the client retries a request that has an Idempotency-Key after Retry-After, with the same key, but not one without a key or after a long Retry-After', async () => {
   const seconds = (count: number) => ({ 'Retry-After': String(count) });
   const passing = [problem(500, 'internal_error', seconds(0)), problem(503, 'dependency_unavailable', seconds(0))];
   const busy = watched((name, nth) => (name === 'POST /clients' ? passing[nth - 1] : undefined));
@@ -147,7 +147,7 @@ it('an ApiError has the code, the URL of its documentation and the response', as
   expect(await missing.response.json()).toEqual(missing.body);
 });
 
-it('etagOf names the version that a result came with, for If-Match', async () => {
+it('etagOf returns the ETag of a result, for use in If-Match', async () => {
   const { ces } = watched();
   const { user_id: id } = await ces.post('/clients', { body: body() });
   const patient = await ces.get('/clients/{id}', { params: { path: { id } } });
@@ -161,7 +161,7 @@ it('etagOf names the version that a result came with, for If-Match', async () =>
   expect(() => etagOf({ ...patient })).toThrow('had no ETag');
 });
 
-it('returns a certificate as bytes', async () => {
+it('the client returns a certificate as bytes', async () => {
   const { ces } = watched();
   const { encounter_id } = await completedEncounter(harness, partner);
   const file = await ces.get('/encounters/{encounter_id}/certificate', { params: { path: { encounter_id } } });
@@ -169,13 +169,13 @@ it('returns a certificate as bytes', async () => {
   expect(Buffer.from(file).toString('latin1')).toMatch(/^%PDF-.*%%EOF\s*$/s);
 });
 
-it('accepts a base URL that ends with slashes', async () => {
+it('the client accepts a base URL that ends with slashes', async () => {
   const { ces, sent } = watched(undefined, { baseUrl: `${harness.baseUrl}//` });
   await ces.get('/clinics');
   expect(sent.map(({ name }) => name)).toEqual(['POST /oauth/token', 'GET /clinics']);
 });
 
-it('ends an attempt at its timeout, before the response and during its body', async () => {
+it('the client aborts an attempt at its timeout, before the response and during its body', async () => {
   const { server: silent, origin: baseUrl } = await listen(({ url }, res) => {
     if (url === '/oauth/token') res.end('{ "access_token": "a", "expires_in": 3600 }');
     if (url === '/orders') res.writeHead(200, { 'Content-Type': 'application/json' }).write('{');
@@ -187,7 +187,7 @@ it('ends an attempt at its timeout, before the response and during its body', as
   await closeServer(silent);
 }, 10_000);
 
-it('uses a timeout of 30 s unless the program sets another', async () => {
+it('the client times out after 30 s unless the program sets another timeout', async () => {
   const { timeout } = AbortSignal;
   const timeouts: number[] = [];
   AbortSignal.timeout = (milliseconds) => (timeouts.push(milliseconds), timeout.call(AbortSignal, milliseconds));
@@ -197,7 +197,7 @@ it('uses a timeout of 30 s unless the program sets another', async () => {
   expect(timeouts).toEqual([30_000, 30_000, 5_000, 5_000]);
 });
 
-it('rejects paths, methods, bodies and codes at compile time that the contract does not have', async () => {
+it('the compiler rejects client calls with paths, methods, bodies and codes that the contract does not have', async () => {
   const { ces } = watched();
   const check = async (): Promise<void> => {
     // @ts-expect-error there is no such path

@@ -121,7 +121,7 @@ it('a listener sends an event again until the receiver accepts it, before any la
   expect(output).toContain(`${ids[0]} → 500, again in 0.5 s\n`);
 });
 
-it('a listener continues behind the event that ended it, and ends with code 1 after --timeout', async () => {
+it('a listener that ended at an event continues with the next one, and ends with code 1 after --timeout', async () => {
   const partner = await newSandbox(harness);
   await ended(start(partner, '--until', 'order.held'));
   const seen = received.length;
@@ -131,7 +131,7 @@ it('a listener continues behind the event that ended it, and ends with code 1 af
   expect(seen).toBeLessThan(received.length);
 });
 
-it('a listener forwards only the types that it was asked for', async () => {
+it('a listener forwards only events of the requested types', async () => {
   const partner = await newSandbox(harness);
   await ended(start(partner, '--types', 'order.created,order.paid', '--until', 'order.paid'));
   expect(new Set(received.map(({ type }) => type))).toEqual(new Set(['order.created', 'order.paid']));

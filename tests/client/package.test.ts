@@ -13,7 +13,7 @@ const run = promisify(execFile);
 
 const source = fileURLToPath(new URL('src/client', packageRoot));
 
-it('the source of the client is below 22 kB and imports only the contract and openapi-fetch', async () => {
+it('the source of the client is smaller than 22 kB and imports only the contract and openapi-fetch', async () => {
   const names = (await readdir(source)).filter((name) => name.endsWith('.ts'));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(source, name))).size));
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(22_000);
@@ -43,7 +43,7 @@ describe('GET /docs/clinical-encounter-client.tgz', () => {
     await compile(folder(), ['program.mts', 'program.cts']);
   }, 122_000);
 
-  it('sends the packed archive without a token', async () => {
+  it('returns the packed archive to a caller without a token', async () => {
     const response = await fetch(`${harness.baseUrl}${path}`);
     const headers = ['Content-Type', 'Cache-Control', 'Content-Encoding'].map((name) => response.headers.get(name));
     expect([response.status, ...headers]).toEqual([200, 'application/gzip', 'no-cache', null]);
@@ -54,9 +54,12 @@ describe('GET /docs/clinical-encounter-client.tgz', () => {
   it.each([
     ['an ES module', 'program.mjs'],
     ['a CommonJS module', 'program.cjs'],
-  ])('sends a client that npm installs into an empty folder, and that compiles and runs in %s', async (_kind, file) => {
-    const { clientId, clientSecret } = await newSandbox(harness);
-    const { stdout, stderr } = await run(process.execPath, [folder(file), harness.baseUrl, clientId, clientSecret]);
-    expect([Number(stdout) > 0, stderr]).toEqual([true, '']);
-  });
+  ])(
+    'returns a client that npm installs into an empty folder, and that compiles and runs in %s',
+    async (_kind, file) => {
+      const { clientId, clientSecret } = await newSandbox(harness);
+      const { stdout, stderr } = await run(process.execPath, [folder(file), harness.baseUrl, clientId, clientSecret]);
+      expect([Number(stdout) > 0, stderr]).toEqual([true, '']);
+    },
+  );
 });

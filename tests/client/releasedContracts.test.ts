@@ -21,7 +21,7 @@ const root = fileURLToPath(packageRoot);
 const harness = useHarness();
 const folder = temporaryFolder();
 
-it('a client made by openapi-typescript from each released contract compiles strictly and runs the flow', async () => {
+it('a client that openapi-typescript generates from each released contract compiles strictly and creates an encounter', async () => {
   await mkdir(folder('node_modules'));
   for (const name of ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types'])
     await symlink(join(root, 'node_modules', name), folder('node_modules', name));

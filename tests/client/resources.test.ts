@@ -37,7 +37,7 @@ function shownTexts(): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-it('each operation has one name in one resource, at which editors show its summary and description', () => {
+it('each operation is one method of one resource of the client, for which editors show its summary and description', () => {
   const names = Object.entries(requests).flatMap(([resource, named]) =>
     Object.entries(named).map(([name, request]): [string, string] => [request, `${resource}.${name}`]),
   );
@@ -52,7 +52,7 @@ it('each operation has one name in one resource, at which editors show its summa
   expect(shownTexts()).toEqual(Object.fromEntries(texts));
 });
 
-it('calls by name reject wrong names, parameters and bodies at compile time', () => {
+it('the compiler rejects wrong method names, parameters and bodies in calls of the client', () => {
   const check = async (ces: Client): Promise<void> => {
     // @ts-expect-error there is no such operation
     await ces.encounters.remove();

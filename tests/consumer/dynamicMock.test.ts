@@ -36,7 +36,7 @@ it('the dynamic mock generates valid responses for every operation', () =>
     },
   ));
 
-it('the dynamic mock generates other values than those of the examples', async () => {
+it('the dynamic mock generates values that differ from the examples', async () => {
   const { body } = await ask(operationOf('getPatient'));
   expect(body.firstName).toEqual(expect.any(String));
   expect(body.firstName).not.toBe('Jane');

@@ -53,11 +53,11 @@ const faultsOf = async (answer: Sent): Promise<readonly string[]> => {
   return faults;
 };
 
-it('reports no fault of an answer that keeps to the contract', async () => {
+it('the check of responses accepts a response that conforms to the contract', async () => {
   for (const answer of [ready, unavailable]) expect(await faultsOf(answer)).toEqual([]);
 });
 
-it('reports an answer that breaks the contract', () => {
+it('the check of responses reports a response that violates the contract', () => {
   const cases: [string, Sent, string][] = [
     ['an undeclared status', { ...ready, status: 404 }, 'getReadiness 404 is not declared'],
     [
@@ -87,7 +87,7 @@ it('reports an answer that breaks the contract', () => {
   );
 });
 
-it('answers 500 instead of a response that breaks the contract in a sandbox, even with VALIDATE_RESPONSES=false', async () => {
+it('a sandbox answers 500 instead of sending a response that violates the contract, even with VALIDATE_RESPONSES=false', async () => {
   const lenient = await startHarness({ environment: { VALIDATE_RESPONSES: 'false' } });
   try {
     const { token } = await newSandbox(lenient);

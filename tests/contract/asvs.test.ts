@@ -30,7 +30,7 @@ const shown = rowsUnder('Shown by a test');
 const unshown = rowsUnder('Without a test');
 const inapplicable = rowsUnder('Not applicable');
 
-it('each requirement that a test shows names an existing test with its title', () => {
+it('each requirement of asvs.md that a test shows names the file and the title of an existing test', () => {
   const faults = shown.filter(({ cells: [, test = ''] }) => {
     const [, path = '', title = ''] = /^\[.*\]\(\.\.\/\.\.\/(tests\/.*\.test\.ts)\): (.+)$/.exec(test) ?? [];
     return !title || !read(path).includes(title);
@@ -38,7 +38,7 @@ it('each requirement that a test shows names an existing test with its title', (
   expect(faults).toEqual([]);
 });
 
-it('the three tables name each requirement of the levels 1 and 2 once', () => {
+it('the three tables of asvs.md name each requirement of ASVS levels 1 and 2 once', () => {
   const numbers = [...shown, ...unshown, ...inapplicable].flatMap((row) => row.numbers);
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
   // The first requirements of each section have these levels, and level 3 follows.
@@ -50,7 +50,7 @@ it('the three tables name each requirement of the levels 1 and 2 once', () => {
   expect([gaps, numbers.length]).toEqual([[], 253]);
 });
 
-it('tests show at least 80 % of the applicable requirements, and each of the others has a reason', () => {
+it('tests show at least 80 % of the applicable ASVS requirements, and each of the others states a reason', () => {
   const count = (rows: readonly Row[]): number => rows.flatMap(({ numbers }) => numbers).length;
   expect(count(shown) / (count(shown) + count(unshown))).toBeGreaterThanOrEqual(0.8);
   expect(unshown.filter(({ cells: [state = '', why] }) => !['no test', 'not met'].includes(state) || !why)).toEqual([]);

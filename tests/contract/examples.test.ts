@@ -194,7 +194,7 @@ function occasionOf(operationId: string, name: string): Occasion {
   return by(operationId, shown.find((example) => example === name) ?? shown[0] ?? '');
 }
 
-it('answers each request as the example of its response shows', async () => {
+it('each successful response equals the example in the contract', async () => {
   const results = responseExamples.filter(
     ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),
   );
@@ -226,4 +226,4 @@ it('all examples of responses name the same three patients', () => {
   expect([...ids].sort()).toEqual([cast.jane, cast.noah, cast.maria].map(({ id }) => `"user_id":"${id}"`));
 });
 
-it('records one row of the audit before each of these responses', () => audit.expectOneRowEach());
+it('each response to a request of the examples comes after its one audit row', () => audit.expectOneRowEach());

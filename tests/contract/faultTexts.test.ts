@@ -80,7 +80,7 @@ function mistakes(operation: ContractOperation): Case[] {
 
 const cases = operations.filter(({ operationId }) => operationId !== 'issueToken').flatMap(mistakes);
 
-it('the detail of each refused request names the member and what is wrong with it', async () => {
+it('the detail of each validation error names the member and the rule that it violates', async () => {
   expect(cases.length).toBeGreaterThan(110);
   await everyCase(
     cases,

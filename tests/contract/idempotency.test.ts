@@ -62,7 +62,7 @@ function expectInvalidKey(answer: Answer): void {
   expectProblem(answer, 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
 }
 
-it('keyedRequests covers exactly the operations that take a key', () => {
+it('the table keyedRequests of these tests covers exactly the operations that accept an Idempotency-Key', () => {
   expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
 });
 
@@ -155,7 +155,7 @@ describe('every operation that takes a key', () => {
     ));
 });
 
-it('shows the secret of a webhook endpoint only in the first response, and never stores it', () =>
+it('the secret of a webhook endpoint is only in the first response to a key, not in the stored response', () =>
   everyCase(['createWebhookEndpoint', 'rotateWebhookSecret'], String, async (operationId) => {
     const key = newKey();
     const { right } = await requestsOf(operationId);
@@ -200,7 +200,7 @@ describe('a key', () => {
     }
   });
 
-  it('is refused for the same encounter at another clinic (scenario G)', async () => {
+  it('is refused for a second createEncounter that differs only in the clinic (scenario G)', async () => {
     const json = await encounterBody(harness, partner);
     const key = newKey();
     expect((await send({ target: 'POST /encounters', json }, key)).status).toBe(201);
@@ -208,7 +208,7 @@ describe('a key', () => {
     await withoutEffect(async () => expectProblem(await send(elsewhere, key), 400, 'idempotency_key_reused'));
   });
 
-  it('is required where money is recorded', async () => {
+  it('is required by the operations that record money', async () => {
     const { right } = await requestsOf('recordPayment');
     await withoutEffect(async () => {
       const fault = { parameter: 'idempotency-key', code: 'required' };
@@ -225,7 +225,7 @@ describe('a key', () => {
     }
   });
 
-  it('replays the first answer even if a later change would refuse the request', async () => {
+  it('replays the first answer even if the request would fail after a later change', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
@@ -268,4 +268,5 @@ describe('a key', () => {
   });
 });
 
-it('records one row of the audit before each response, including replays', () => audit.expectOneRowEach());
+it('each response to a keyed request, even a replayed one, comes after its one audit row', () =>
+  audit.expectOneRowEach());

@@ -172,24 +172,24 @@ const roomOf = (path: string): string | undefined => /^src\/domain\/([^/]+)\//.e
 const floorOf = (path: string): number => floors.findIndex((rooms) => rooms.includes(roomOf(path) ?? ''));
 
 describe('imports', () => {
-  it('have a rule for every place in src, and no rule for a removed place', () => {
+  it('are covered by a rule for every folder and file in src, and no rule names a removed one', () => {
     expect([...new Set(sources.map(({ path }) => layerOf(path)))].sort()).toEqual(Object.keys(rules).sort());
     const rooms = new Set(sources.flatMap(({ path }) => (layerOf(path) === 'domain' ? [roomOf(path)] : [])));
     expect([...rooms].sort()).toEqual(floors.flat().sort());
   });
 
-  it('keep to 15 rooms of `src/domain`, of at most 10 files each', () => {
+  it('divide src/domain into at most 15 folders, of at most 10 files each', () => {
     const rooms = floors.flat();
     const filesIn = (room: string) => sources.filter(({ path }) => dirname(path) === `src/domain/${room}`).length;
     expect(rooms.length).toBeLessThanOrEqual(15);
     expect(rooms.filter((room) => filesIn(room) > 10)).toEqual([]);
   });
 
-  it('flow down from main to app, http, operations and domain, and from operations to views', () => {
+  it('go only downwards: from main to app, http, operations and domain, and from operations to views', () => {
     expect(sources.flatMap(strayImports)).toEqual([]);
   });
 
-  it('flow down the floors of the domain', () => {
+  it('within src/domain go only from a higher layer to a lower one', () => {
     const up = sources.flatMap((source) =>
       files(source)
         .filter(({ target }) => roomOf(source.path) && roomOf(target) && roomOf(target) !== roomOf(source.path))
@@ -199,7 +199,7 @@ describe('imports', () => {
     expect(up).toEqual([]);
   });
 
-  it('bring only types of the adapters into the domain, and the meaning of database errors', () => {
+  it('from adapters into src/domain are types only, apart from the functions that interpret database errors', () => {
     const run = sources
       .filter(({ path }) => ['domain', 'operations', 'views'].includes(layerOf(path)))
       .flatMap(({ path, imports }) =>
@@ -210,7 +210,7 @@ describe('imports', () => {
     expect(run).toEqual([]);
   });
 
-  it('name a package only where it belongs', () => {
+  it('of each npm package occur only in the folders that may use it', () => {
     const strays = sources.flatMap(({ path, imports }) =>
       imports
         .filter(({ target }) => target in packages && !within(packages[target], path))
@@ -277,7 +277,7 @@ describe('the outside world', () => {
     return found;
   };
 
-  it('hands the environment to config, and only four programs read it', () => {
+  it('reaches the service through config.ts, and only four programs read process.env', () => {
     const readers = sources.filter((source) => uses(source, (text) => text === 'process.env')).map(({ path }) => path);
     expect(readers.sort()).toEqual(environmentReaders);
   });

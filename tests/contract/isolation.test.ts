@@ -199,7 +199,7 @@ const answerTo = ({ operation, input, record }: Case, records: typeof unknown): 
 
 const titleOf = ({ operation, input }: Case): string => `${operation.operationId} by ${input}`;
 
-it('knows every input that names a record', () =>
+it('the isolation tests cover every input that identifies a record', () =>
   everyCase(
     securedOperations,
     ({ operationId }) => operationId,
@@ -214,14 +214,14 @@ it('every operation answers for a record of another tenant exactly as for an unk
     expect(everything(ofOther)).toEqual(everything(ofUnknown));
   }));
 
-it('every operation answers differently for a record of the caller, so the comparison above is meaningful', () =>
+it('every operation answers differently for a record of the caller than for an unknown one, so the isolation test is meaningful', () =>
   everyCase(cases, titleOf, async (probed) => {
     const [ofUnknown, ofOwn] = [await answerTo(probed, unknown), await answerTo(probed, own)];
     expect(ofOwn.status < 500).toBe(true);
     expect([ofOwn.status, ofOwn.text]).not.toEqual([ofUnknown.status, ofUnknown.text]);
   }));
 
-it('does not reveal by a second identifier which tenant has an encounter', async () => {
+it('getEncounterStatus with two identifiers does not reveal that another tenant has the encounter', async () => {
   const { token } = partner;
   const askWith = (other: typeof unknown): Promise<Answer> =>
     call(harness, 'POST /encounters/status', {

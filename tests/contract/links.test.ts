@@ -30,7 +30,7 @@ function exampleValues(expression: string, { requestBody, responses }: ContractO
   return examples.map(({ value }) => at(value)).filter((value) => value !== undefined);
 }
 
-it('each link names an existing operation and its inputs, and takes their values from existing members', () => {
+it('each OpenAPI link names an existing operation and its inputs, and takes their values from existing members', () => {
   expect(links.length).toBeGreaterThan(10);
   for (const { operation, status, link } of links) {
     const target = operationOf(link.operationId);
@@ -46,7 +46,7 @@ it('each link names an existing operation and its inputs, and takes their values
   }
 });
 
-it('links lead from each step of the flow to the next', () => {
+it('OpenAPI links lead from each step of the encounter flow to the next', () => {
   const followed = new Set(links.map(({ operation, link }) => `${operation.operationId} → ${link.operationId}`));
   expect([...followed]).toEqual(
     expect.arrayContaining([

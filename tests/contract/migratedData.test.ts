@@ -83,7 +83,7 @@ describe('the migration of reviews, orders and events', () => {
     expect(await rowsOf(url, 'SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
   });
 
-  it('fills the new columns as a new encounter does', async () => {
+  it('fills the new columns with the values that a new encounter gets', async () => {
     const url = await databaseOf100();
     await migrate(url);
     expect(await rowsOf(url, 'SELECT claimable_from FROM encounter ORDER BY encounter_no')).toEqual([
@@ -99,7 +99,7 @@ describe('the migration of reviews, orders and events', () => {
     ]);
   });
 
-  it('continues after the reserved numbers, and never decreases a sequence', async () => {
+  it('raises the sequences above the numbers reserved for fixtures, and never decreases one', async () => {
     const [few, many] = [await databaseOf100(), await databaseOf100()];
     await rowsOf(many, `SELECT setval('encounter_encounter_no_seq', 250000)`);
     await rowsOf(many, `SELECT setval('order_order_sequence_seq', 250001)`);
@@ -111,7 +111,7 @@ describe('the migration of reviews, orders and events', () => {
 });
 
 describe('the migration of the event counter', () => {
-  it('numbers the events of each tenant in the previous order of its feed', async () => {
+  it('numbers the events of each tenant in the order in which the feed listed them', async () => {
     const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261122120000_event_counter')));
     const events = [
       ['a', 3, 9, 1],
@@ -140,7 +140,7 @@ describe('the migration of the event counter', () => {
 });
 
 describe('the migration of fulfilment to the lines', () => {
-  it('gives each line the item of its treatment and the progress of its pharmacy', async () => {
+  it('links each order line to the item of its treatment, and copies the fulfilment status of its pharmacy', async () => {
     const url = await databaseWithOrder();
     await migrate(url);
     const columns = 'position, gfe_item_id, status::text, carrier, shipped_at, ordered_at, updated_at';
@@ -155,7 +155,7 @@ describe('the migration of fulfilment to the lines', () => {
 describe('the migration of holds', () => {
   const orders = 'SELECT order_status, held_amt::int FROM "order"';
 
-  it('holds the pending line of an ended approval, and gives that of a prescription the end of its approval', async () => {
+  it('holds pending lines whose approval was revoked, and sets the expiry of prescription lines to the end of their approval', async () => {
     const url = await databaseWithOrder();
     await rowsOf(url, prescriptionOf(41));
     await rowsOf(
@@ -173,7 +173,7 @@ describe('the migration of holds', () => {
     expect(await rowsOf(url, orders)).toEqual([{ order_status: 'pending', held_amt: 240 }]);
   });
 
-  it('holds no line that has shipped, and makes an order paid that a refund had made pending', async () => {
+  it('does not hold shipped lines, and marks a fully paid order as paid again after a refund had made it pending', async () => {
     const url = await databaseWithOrder();
     await rowsOf(
       url,
@@ -187,7 +187,7 @@ describe('the migration of holds', () => {
 });
 
 describe('the migration of prescriptions', () => {
-  it('gives an existing treatment the prescription of the present catalog, marked as derived, and the currency', async () => {
+  it('fills the prescription of existing treatments from the current catalog, marked as derived, and their currency', async () => {
     const url = await databaseWithOrder();
     await rowsOf(url, prescriptionOf(41));
     await rowsOf(url, `UPDATE "order" SET currency = 'CAD'; UPDATE tenant SET currency = 'EUR'`);
@@ -222,7 +222,7 @@ describe('the migration of the review state', () => {
     ['the clinic without either', 'gfe_state_id = NULL', 'TX'],
     ['an unknown gfeStateId beside a known stateId', `gfe_state_id = '${id(99)}', state_id = ${codeOf('NV')}`, null],
   ])(
-    'gives existing encounters the state from %s of the present patient, marked as derived',
+    'fills the review state of existing encounters from %s of the current patient, marked as derived',
     async (_name, set, state) => {
       const url = await databaseOf100();
       await rowsOf(
@@ -242,7 +242,7 @@ describe('the migration of the review state', () => {
 });
 
 describe('the migration of the reviewed identity', () => {
-  it('gives an existing review the present identity, marked as derived', async () => {
+  it('fills the reviewed identity of existing reviews from the current patient, marked as derived', async () => {
     const url = await databaseWithOrder();
     await rowsOf(url, `UPDATE encounter SET reviewer_ref = 'r' WHERE id = '${id(10)}'`);
     await migrate(url);

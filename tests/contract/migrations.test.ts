@@ -63,14 +63,14 @@ const ofInvariants = [
 ];
 
 describe('migrate', () => {
-  it('creates the schema of schema.prisma, and beyond it only the invariants', async () => {
+  it('creates the schema of schema.prisma, plus only the constraints and triggers that Prisma cannot express', async () => {
     const migrated = await database(createTestDatabase);
     const declared = await database(createEmptyDatabase);
     await rowsOf(declared, await schemaDiff(declared));
     expect(await schemaFacts(migrated)).toEqual([...(await schemaFacts(declared)), ...ofInvariants].sort());
   });
 
-  it('applies each migration once, also when several processes start on one empty database', async () => {
+  it('applies each migration once, even when several processes start on one empty database', async () => {
     const url = await database(createEmptyDatabase);
     const applied = await Promise.all([migrate(url), migrate(url), migrate(url)]);
     expect(applied.flat()).toEqual(migrationNames);
@@ -78,7 +78,7 @@ describe('migrate', () => {
     expect(await rowsOf(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(migrationNames.length);
   });
 
-  it('rolls back and names a script that fails, and applies it once the cause is gone', async () => {
+  it('rolls back a failing migration and names it, and applies it after the cause is removed', async () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, `CREATE TYPE "order_status" AS ENUM ('in the way')`);
     await expect(migrate(url)).rejects.toThrow(
@@ -89,7 +89,7 @@ describe('migrate', () => {
     expect(await migrate(url)).toEqual(migrationNames);
   });
 
-  it('leaves no migration for prisma migrate deploy', async () => {
+  it('leaves no pending migration for "prisma migrate deploy"', async () => {
     const url = await database(createTestDatabase);
     const baseDir = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
     const contentOf = (path: string) => readFileSync(`${baseDir}/${path}`, 'utf8');
@@ -107,7 +107,7 @@ describe('migrate', () => {
     expect(await deploy).toEqual({ appliedMigrationNames: [] });
   });
 
-  it('refuses a database that holds foreign tables', async () => {
+  it('refuses a database that contains tables of another application', async () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, 'CREATE TABLE other (id int)');
     await expect(migrate(url)).rejects.toThrow(/^Migrations were not applied: .*not empty/s);
@@ -128,7 +128,7 @@ describe('migrate on a database that is in use', () => {
     return client;
   }
 
-  it('lets requests pass between its attempts, and names the session that holds the lock without its query', async () => {
+  it('lets requests run between its attempts to get a lock, and names the blocking session without its query', async () => {
     const url = await databaseWith(migrationNames.slice(0, last - 1));
     const [report, requests] = [await connect(url), await connect(url)];
     await report.query(`BEGIN; SELECT FROM client WHERE email = 'jane@example.com'`);
@@ -152,7 +152,7 @@ describe('migrate on a database that is in use', () => {
     expect(messages.join()).not.toContain('jane');
   });
 
-  it('keeps the migrations before the one that got no lock, and resumes with that one', async () => {
+  it('keeps the migrations before the one that could not get its lock, and resumes with that one', async () => {
     const url = await databaseWith(migrationNames.slice(0, last - 1));
     const report = await connect(url);
     await report.query('BEGIN; SELECT FROM client');
@@ -168,7 +168,7 @@ describe('migrations that run without a transaction', () => {
   const before = (name: string): string[] => migrationNames.slice(0, migrationNames.indexOf(name));
   const invalid = `SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`;
 
-  it('build an index again that an interrupted attempt left invalid', async () => {
+  it('rebuild an index that an interrupted attempt left invalid', async () => {
     const url = await databaseWith(before('20261126000000_renewals'));
     await rowsOf(url, 'CREATE INDEX gfe_item_renewal_idx ON gfe_item(id)');
     await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'gfe_item_renewal_idx'::regclass`);
@@ -178,7 +178,7 @@ describe('migrations that run without a transaction', () => {
     expect(index?.['definition']).toContain('valid_until');
   });
 
-  it('wait for an older transaction while a request writes, and name its session', async () => {
+  it('wait for an older transaction and name its session, while requests still write', async () => {
     const url = await databaseWith(before('20261126000000_renewals'));
     const report = new Client({ connectionString: url, application_name: 'a report' });
     clients.push(report);
@@ -237,19 +237,19 @@ describe('checkSchema', () => {
     expect(await checkSchema(url)).toMatchObject({ state: 'unknown' });
   });
 
-  it('finds no migration that demands a later generation than this build', async () => {
+  it('accepts this build: no migration requires a later server generation than it has', async () => {
     const [row] = await rowsOf(await database(createTestDatabase), 'SELECT oldest_generation() AS oldest');
     expect(row?.['oldest']).toBeLessThanOrEqual(GENERATION);
   });
 
-  it('calls an empty database behind, a migrated one current, and changes neither', async () => {
+  it('calls an empty database "behind" and a migrated one "current", and changes neither', async () => {
     const [empty, migrated] = [await database(createEmptyDatabase), await database(createTestDatabase)];
     expect(await checkSchema(empty)).toEqual({ state: 'behind', pending: migrationNames });
     expect(await tablesOf(empty)).toEqual([]);
     expect(await checkSchema(migrated)).toEqual({ state: 'current' });
   });
 
-  it('does not count a migration that was rolled back', async () => {
+  it('ignores a migration that was rolled back', async () => {
     const url = await database(createTestDatabase);
     await rowsOf(url, 'UPDATE _prisma_migrations SET finished_at = NULL, rolled_back_at = now()');
     expect(await checkSchema(url)).toEqual({ state: 'behind', pending: migrationNames });

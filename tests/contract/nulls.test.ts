@@ -57,7 +57,7 @@ beforeAll(async () => {
 const send = (operation: ContractOperation, json: object): Promise<Answer> =>
   call(harness, targetOf(operation), { token: partner.token, headers: requiredHeaders(operation), json });
 
-it('every optional field of a body admits null in the contract, and so in the mock', () => {
+it('every optional field of a request body allows null in the contract, so the mock accepts it', () => {
   expect(withBody.flatMap(({ operation, schema }) => strictMembers(schema, operation.operationId))).toEqual([]);
 });
 

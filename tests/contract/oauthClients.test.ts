@@ -63,7 +63,7 @@ describe('oauth4webapi', () => {
     expect(await listClinics(renewed.access_token)).toBe(200);
   });
 
-  it('narrows the scope', async () => {
+  it('obtains a token with a narrower scope', async () => {
     const { scope, access_token: token } = await logIn(await discover(), { scope: 'read:client' });
     expect(scope).toBe('read:client');
     expect(await listClinics(token)).toBe(403);
@@ -91,7 +91,7 @@ describe('oauth4webapi', () => {
     await expect(validate(server, token)).rejects.toThrow(oauth.OperationProcessingError);
   });
 
-  it.each(methods)('understands refused credentials by %s', async (_name, method) => {
+  it.each(methods)('reports wrong credentials as invalid_client by %s', async (_name, method) => {
     const server = await discover();
     // The library reads a challenge first, if there is one.
     const expected =
@@ -129,7 +129,7 @@ describe('openid-client', () => {
     expect((await openid.fetchProtectedResource(config, renewed.access_token, url, 'GET')).status).toBe(200);
   });
 
-  it('narrows the scope at login and at renewal', async () => {
+  it('obtains a narrower scope at login and at renewal', async () => {
     const config = await discover();
     const narrow = { scope: 'read:client admin:clinic' };
     const { refresh_token: token = '', scope } = await openid.clientCredentialsGrant(config, narrow);
@@ -137,7 +137,7 @@ describe('openid-client', () => {
     expect((await openid.refreshTokenGrant(config, token, { scope: 'read:client' })).scope).toBe('read:client');
   });
 
-  it('understands a refused refresh token and a refused access token', async () => {
+  it('reports a refused refresh token as invalid_grant and a refused access token as invalid_token', async () => {
     const config = await discover();
     const refused = { error: 'invalid_grant', status: 401 };
     await expect(openid.refreshTokenGrant(config, 'garbage')).rejects.toMatchObject(refused);

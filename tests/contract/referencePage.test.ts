@@ -91,12 +91,12 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     return page;
   }
 
-  it('shows code, tables and diagrams in full, on a phone too', async () => {
+  it('the reference page shows code, tables and diagrams in full, on a phone too', async () => {
     const sizes = [{ width: 1440 }, { width: 390 }, { width: 390, hash: anOperation }];
     for (const { hash, width } of sizes) expect(await (await open(hash, { width })).evaluate(wideParts)).toEqual([]);
   }, 60_000);
 
-  it('has no serious accessibility fault in light or dark mode', async () => {
+  it('the reference page has no serious accessibility violation in light or dark mode', async () => {
     for (const scheme of ['light', 'dark']) {
       for (const hash of ['', anOperation]) {
         const page = await open(hash, { scheme });
@@ -110,7 +110,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     }
   }, 120_000);
 
-  it('shows all samples in the chosen language, and keeps it for the next visit', async () => {
+  it('the reference page shows all samples in the chosen language, and remembers it for the next visit', async () => {
     const page = await open(anOperation);
     const panel = '.panel-request-samples';
     /** Clicks the button or item with this text. */
@@ -134,7 +134,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(await languages()).toEqual(new Set(['TypeScript']));
   }, 60_000);
 
-  it('shows method and path under the title, and no regular expressions or headers that every response has', async () => {
+  it('the reference page shows method and path under the title of an operation, but no regular expressions and no common response headers', async () => {
     const page = await open(anOperation);
     const shows = "document.getElementById('encounters/createencounter')?.innerText";
     await page.waitForFunction(`${shows}?.includes('Idempotency-Key')`);
@@ -143,7 +143,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(text).not.toMatch(/Show pattern|\^\(|X-Request-Id|RateLimit-Policy/);
   });
 
-  it('finds the section of every problem code, and of other terms, among the first three results', async () => {
+  it('the search of the reference page finds the section of every problem code, and of other terms, among the first three results', async () => {
     const page = await open();
     await page.click('[data-testid="search-trigger"]');
     const input = 'input[placeholder="Search docs..."]';
@@ -162,7 +162,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     await page.keyboard.press('Escape');
   }, 120_000);
 
-  it("shows the guide's code with the service's address, colors and buttons to copy it", async () => {
+  it('the reference page shows code of the guide with the address of the service, syntax colors and a copy button', async () => {
     const page = await open();
     await page.waitForSelector('.copy');
     const [code, marked] = (await page.evaluate(
@@ -180,7 +180,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code.replace('Copy', ''));
   });
 
-  it('marks members that the released contract lacks with their first version, and lists known values', async () => {
+  it('the reference page marks members newer than the released contract with their first version, and lists known values', async () => {
     const page = await open(anOperation);
     await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");
     const text = String(await page.evaluate('document.body.innerText')).replaceAll(/\s+/g, ' ');
@@ -192,7 +192,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(text).toMatch(new RegExp(`List encounters .{0,20}${since}`));
   }, 60_000);
 
-  it('shows the changes of the contract as a chapter', async () => {
+  it('the reference page shows the changelog of the contract as a chapter', async () => {
     const page = await open();
     const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
     expect(headings).toEqual(
@@ -200,7 +200,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     );
   });
 
-  it('opens at the problem code that a doc_url names', async () => {
+  it('the reference page opens at the problem code that a doc_url names', async () => {
     const { body } = await call(harness, 'GET /nowhere');
     const page = await open(body.doc_url.replace('/docs', ''));
     const heading = "[...document.querySelectorAll('h3')].find((one) => one.innerText === 'route_not_found')";
@@ -208,7 +208,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
   });
 
-  it('links only to its sections and to documents of the service', async () => {
+  it('the reference page links only to its own sections and to documents of the service', async () => {
     // On a new page the first links are those from before its script ran.
     const page = await load('', 'light');
     // The page renders operations when they come into view.
@@ -233,17 +233,21 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(hashes.filter((hash) => !sections.has(hash.replace(/.*#\/?/, '')))).toEqual([]);
   }, 120_000);
 
-  it('opens in a new tab at the operation, or its part, that a link names', async () => {
-    const part = `${anOperation}#encounters/createencounter/responses`;
-    for (const hash of ['#/webhooks/getwebhookendpoint', part]) {
+  it('the reference page opens in a new tab at the part that a link names, and its menu shows that part alone as active', async () => {
+    const part = `${anOperation}#encounters/createencounter/response&c=201/body`;
+    for (const hash of ['#/section/limits', '#/webhooks/paths/webhook.disabled/post', part]) {
       const page = await load(hash, 'light');
       const id = hash.replace(/.*#\/?/, '');
       await page.waitForFunction(`Math.abs(document.getElementById('${id}')?.getBoundingClientRect().top) < 200`);
+      const active = `[...document.querySelectorAll('[data-active="true"]')]`;
+      const item = hash.replace(/(?<=.)#.*/, '');
+      await page.waitForFunction(`${active}.every((one) => one.getBoundingClientRect().bottom < innerHeight)`);
+      expect(await page.evaluate(`${active}.map((one) => one.closest('a').getAttribute('href'))`)).toEqual([item]);
       await page.close();
     }
-  }, 60_000);
+  }, 120_000);
 
-  it('shows every operation and webhook, and sends no request to another host', async () => {
+  it('the reference page shows every operation and webhook, and sends no request to another host', async () => {
     const page = await open();
     // Evaluated as text, because the page's policy forbids functions.
     const shows = async (text: string): Promise<boolean> =>

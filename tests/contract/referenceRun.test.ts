@@ -44,7 +44,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   const shows = (text: string) =>
     page.waitForFunction(`document.querySelector('dialog.run').innerText.includes('${text}')`);
 
-  it('runs a sample in a sandbox by keyboard, and shows status, request id, headers and body', async () => {
+  it('the reference page runs a sample in a sandbox by keyboard, and shows status, request id, headers and body', async () => {
     await open('/encounters/createencounter');
     expect(await violations(page)).toEqual([]);
     await signIn(await newSandbox(harness));
@@ -64,7 +64,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     expect(complaints).toEqual([]);
   }, 60_000);
 
-  it('refuses the credentials of a live tenant, on a phone too', async () => {
+  it('the reference page refuses to run samples with credentials of a live tenant, on a phone too', async () => {
     await open('/clinics/listclinics', 390);
     await signIn(await newPartner(harness));
     await shows('API client of a sandbox tenant');
@@ -72,7 +72,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   }, 60_000);
 
-  it('loads the samples at the next click after a failed request', async () => {
+  it('the reference page loads its samples at the next click after loading them has failed', async () => {
     await show('/clinics/listclinics');
     for (const [text, failure] of [
       ['503', (request: HTTPRequest) => request.respond({ status: 503 })],

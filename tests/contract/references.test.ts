@@ -20,7 +20,7 @@ const definitions = [
 ];
 const defined = new Set(definitions);
 
-it('every R-nn and D-nn in a text is defined once', () => {
+it('every rule R-nn and decision D-nn that a text cites is defined exactly once', () => {
   expect(definitions.filter((id, index) => definitions.indexOf(id) !== index)).toEqual([]);
   const unknown = files.flatMap((file) =>
     [...read(file).matchAll(/(?<![A-Z])\b[RD]-\d{2,3}\b/g)]
@@ -31,14 +31,14 @@ it('every R-nn and D-nn in a text is defined once', () => {
   expect(defined.size).toBeGreaterThan(150);
 });
 
-it('no text refers to documents outside of the repository', () => {
+it('no text cites a document that is outside of the repository', () => {
   const strays = files.flatMap((file) =>
     [...read(file).matchAll(/[Dd]omain rules? "|\binterface §/g)].map(([text]) => `${file}: ${text}`),
   );
   expect(strays).toEqual([]);
 });
 
-it('README fits on one page', () => {
+it('README has at most 150 lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
 

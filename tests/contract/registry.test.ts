@@ -39,17 +39,19 @@ function describesOf(file: string): string[] {
 }
 
 describe('the name of an operation', () => {
-  it('differs from the others, has one file in src/operations and is registered', () => {
+  it('is unique, has one file in src/operations and is registered', () => {
     expect(new Set(ids).size).toBe(ids.length);
     const shared = ['encounterChange', 'entityTag', 'index', 'operation', 'withIdempotency'];
     expect(names('src/operations', '.ts').filter((name) => !shared.includes(name))).toEqual(ids);
     expect(Object.keys(registered).sort()).toEqual(ids);
   });
 
-  it('names one test file, with one block for each status that tests/contract does not cover', async () => {
+  it('names one test file, with one block such as "getOrder 404" for each status that tests/contract does not cover', async () => {
     expect(ids).toEqual(expect.arrayContaining(names('tests/operations', '.test.ts')));
     await everyCase(operations, nameOf, ({ operationId, statuses }) => {
-      const blocks = describesOf(join(root, 'tests/operations', `${operationId}.test.ts`));
+      const blocks = describesOf(join(root, 'tests/operations', `${operationId}.test.ts`)).map((title) =>
+        title.replace(`${operationId} `, ''),
+      );
       const declared = statuses.map(String);
       expect(declared).toEqual(expect.arrayContaining(blocks));
       expect(blocks).toEqual(expect.arrayContaining(declared.filter((status) => !enumerated.includes(status))));
@@ -58,7 +60,7 @@ describe('the name of an operation', () => {
   });
 });
 
-it('shows the version of the contract in every example of API-Version, which the mock sends', () => {
+it('every example of API-Version, which the mock sends, is the version of the contract', () => {
   const examples = operations.flatMap(({ responses }) =>
     Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
   );
@@ -95,7 +97,7 @@ describe('codes', () => {
     expect(vocabulary('OAuthError', 'error')).toEqual(Object.keys(oauthStatuses).sort());
   });
 
-  it('each have a heading in the guide with status, cause and remedy', () => {
+  it('each have a section in the guide with status, cause and remedy', () => {
     const guide = readFileSync(new URL('openapi/info.md', packageRoot), 'utf8');
     const [, section = ''] = /\n## Problem codes\n([\s\S]*?)\n## /.exec(guide) ?? [];
     const described = [...section.matchAll(/^### (\w+)\n\n\*\*(\d+)\.\*\* \S[^#]*? \*\*→\*\* \S/gm)];
@@ -112,7 +114,7 @@ describe('codes', () => {
     expect(failureExamples.filter(isOther)).toEqual([]);
   });
 
-  it('have the title and detail of the service in their examples', () => {
+  it('have examples with the title and detail that the service sends', () => {
     const shown = failureExamples.filter(
       ({ mediaType, example }) => mediaType === 'application/json' && 'code' in example,
     );

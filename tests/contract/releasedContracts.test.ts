@@ -28,7 +28,7 @@ for (const { version, operations: shown } of [...releasedContracts, { version: '
 }
 
 it(
-  'every example request of every release succeeds, with the response that each contract describes',
+  'every example request of every released contract succeeds, and the response conforms to that contract',
   () =>
     everyCase(
       readsFirst([...requests.values()], ([request]) => isRead(request)),

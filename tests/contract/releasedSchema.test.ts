@@ -64,14 +64,14 @@ describe('the schema, for servers of the last release', () => {
     present = await schemaOf(await database(createTestDatabase));
   });
 
-  it('keeps every table, column, value of an enum and function', () => {
+  it('keeps every table, column, enum value and function', () => {
     for (const [name, { type }] of Object.entries(released.columns)) {
       expect({ name, type: present.columns[name]?.type }).toEqual({ name, type });
     }
     expect(present.functions).toEqual(expect.arrayContaining(released.functions));
   });
 
-  it('accepts an INSERT without the columns that it added', () => {
+  it('accepts an INSERT that omits the columns added since the release', () => {
     const tables = Object.keys(released.columns).map((name) => name.split('.')[0]);
     const required = Object.keys(present.columns).filter((name) => {
       const wasRequired = released.columns[name]?.isOptional === false;
@@ -80,7 +80,7 @@ describe('the schema, for servers of the last release', () => {
     expect(required).toEqual([]);
   });
 
-  it('gives an item the clinic of the encounter that a server of 1.1.0 inserts by the same statement', async () => {
+  it('fills the clinic of an item that a server of 1.1.0 inserts together with its encounter', async () => {
     const clinic = '00000000-0000-7000-8000-000000000001';
     const url = await database(createTestDatabase);
     await withClient({ connectionString: url }, async (client) => {
@@ -102,7 +102,7 @@ describe('the schema, for servers of the last release', () => {
     });
   });
 
-  it('adds no constraint to the columns of the release', () => {
+  it('adds no constraint on columns that the release had', () => {
     const isNew = (name: string): boolean => !(name in released.constraints);
     const isReleased = (column: string): boolean => column in released.columns;
     const added = Object.entries(present.constraints).filter(([name, of]) => isNew(name) && of.every(isReleased));

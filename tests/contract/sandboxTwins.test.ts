@@ -26,7 +26,7 @@ const requests = changing.flatMap((operation) => {
 const hasEffect = ({ operationId }: ContractOperation): boolean =>
   !['previewEncounter', 'getEncounterStatus', 'examineWebhookEndpoint', 'resetSandbox'].includes(operationId);
 
-it('no request changes another sandbox, whose fixtures have the same ids', () => {
+it('no request changes another sandbox, although its fixtures have the same ids', () => {
   const titleOf = ({ operation, name }: (typeof requests)[number]): string => `${operation.operationId} (${name})`;
   return everyCase(requests, titleOf, async ({ operation, json }) => {
     await resetCast(harness, partner);

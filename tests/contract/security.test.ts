@@ -132,7 +132,7 @@ const nameOf = ({ operationId }: ContractOperation): string => operationId;
 const everyOperation = (check: (operation: ContractOperation) => Promise<void>): Promise<void> =>
   everyCase(securedOperations, nameOf, check, 4);
 
-it('accepts a valid token with the permission of the operation, so the refusals below are meaningful', () =>
+it('every operation accepts a valid token with its permission, so the refusals in these tests are meaningful', () =>
   everyCase(securedOperations, nameOf, async (operation) => {
     const token = await tokenWith(needed(operation));
     expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });

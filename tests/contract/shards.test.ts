@@ -14,7 +14,7 @@ const others = namesIn(layout, /(?:create_reference_table|citus_add_local_table_
 afterAll(dropDatabases);
 
 describe('the layout for Citus', () => {
-  it('places every table once, and gives a reason for each that is not distributed by tenant', async () => {
+  it('places every table once, and states a reason for each table that is not distributed by tenant', async () => {
     const url = await database(createTestDatabase);
     const tables = await rowsOf(
       url,
@@ -23,7 +23,7 @@ describe('the layout for Citus', () => {
     expect([...distributed, ...others].sort()).toEqual(tables.map(({ relname }) => relname).sort());
   });
 
-  it('fits the schema: distributed tables have the tenant in the primary key, unique indexes and foreign keys', async () => {
+  it('fits the schema: every distributed table has tenant_id in its primary key, unique indexes and foreign keys', async () => {
     const url = await database(createTestDatabase);
     const rows = await rowsOf(
       url,
@@ -41,7 +41,7 @@ describe('the layout for Citus', () => {
     expect(faults).toEqual([]);
   });
 
-  it('fits the statements: none uses ctid, or now() in ON CONFLICT', () => {
+  it('fits the SQL statements: none uses ctid, or now() in ON CONFLICT', () => {
     const clock = /ON CONFLICT[^`]*?(?<![.{])\bnow\(\)/;
     const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
     const strays = files.filter((file) => {

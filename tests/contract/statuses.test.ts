@@ -47,7 +47,7 @@ describe('isFullRun', () => {
   });
 });
 
-it('the allow-list holds only statuses that the contract declares', async () => {
+it('the allow-list of unseen statuses names only statuses that the contract declares', async () => {
   const allowed: unknown = JSON.parse(await readFile(new URL('unseenStatuses.json', import.meta.url), 'utf8'));
   const declared = operations.flatMap(({ operationId, statuses }) =>
     statuses.map((status) => `${operationId} ${status}`),
@@ -55,7 +55,7 @@ it('the allow-list holds only statuses that the contract declares', async () => 
   expect(declared).toEqual(expect.arrayContaining(allowed as string[]));
 });
 
-it('notes every response, from the operation, the validation or the error handler', async () => {
+it('the record of seen statuses has every response, whether from the operation, the validation or the error handler', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ces-statuses-'));
   const before = process.env[statusFolderVariable];
   process.env[statusFolderVariable] = folder;

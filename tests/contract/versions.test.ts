@@ -8,7 +8,7 @@ const versionOf = async (file: string): Promise<unknown> =>
 
 const { version } = (JSON.parse(await read('generated/openapi.json')) as Versioned).info;
 
-it('package, lock file, API-Version header, liveness and workflows name the version of the contract', async () => {
+it('package.json, lock file, API-Version header, /healthz and workflows name the version of the contract', async () => {
   const inYaml = async (file: string, key: string): Promise<unknown> =>
     new RegExp(`^ *${key}: (.*)$`, 'm').exec(await read(file))?.[1];
   const inJson = [await versionOf('package.json'), await versionOf('package-lock.json')];
@@ -29,7 +29,7 @@ it('the changelog has a chapter for each released contract, and names the next r
   if (!released.includes(version)) expect(changelog).toContain(`## Unreleased\n\nWill be ${plannedRelease(version)}.`);
 });
 
-it('marks an operation and a field with the first release that has them', () => {
+it('the reference marks an operation and a field with the first release that has them', () => {
   const contractOf = (number: string, paths: string[], fields: string[]): Versioned => ({
     info: { version: number },
     paths: Object.fromEntries(paths.map((path) => [path, { get: {} }])),

@@ -23,7 +23,7 @@ afterAll(async () => {
 const itOnDisk = disk ? it : it.skip;
 
 itOnDisk(
-  'answers 503 to changes and reports the disk in /readyz while it is full, then recovers and keeps acknowledged patients',
+  'a server answers 503 to changes and reports the disk in /readyz while the disk is full, then recovers and keeps acknowledged patients',
   async () => {
     const settings = { DATA_DIR: data.dataDir, MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' };
     const baseUrl = await startServer(settings, '--demo').started;

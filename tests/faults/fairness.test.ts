@@ -17,7 +17,7 @@ const REQUESTS = isFull ? 300 : 50;
 
 const stage = useStage();
 
-it('answers every request of a tenant with 200 while 40 callers use the sandbox of another tenant', async () => {
+it('requests of one tenant all succeed while 40 callers use the sandbox of another tenant', async () => {
   const baseUrl = await startServer(stage.environment).started;
   const context = systemContext(stage.db);
   const store = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => baseUrl, store: { kind: 'file' } });

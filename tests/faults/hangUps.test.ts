@@ -169,7 +169,7 @@ async function expectUnharmed(openBefore: number): Promise<void> {
 }
 
 it(
-  'survives callers that hang up at any point of any request, and releases their slots, sockets and connections',
+  'the server survives callers that hang up at any point of any request, and releases their slots, sockets and connections',
   async () => {
     const before = sockets();
     await hangUpAt(baseUrl, requests, () => SOME);

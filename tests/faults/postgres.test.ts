@@ -103,7 +103,7 @@ it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
   ['is killed', () => signal('SIGKILL'), async () => (postgres = await started())],
   ['hangs', () => signal('SIGSTOP'), () => signal('SIGCONT')],
 ])(
-  'answers 503 with Retry-After while PostgreSQL %s under load, and recovers',
+  'the server answers 503 with Retry-After when PostgreSQL %s under load, and recovers',
   async (fault, breakIt, mend) => {
     await suffer(`PostgreSQL ${fault}`, breakIt, mend);
     if (fault === 'is killed') expect(load.seen.some(({ status }) => status === 503)).toBe(true);
@@ -111,7 +111,7 @@ it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
   60_000,
 );
 
-it('answers 503 with Retry-After while a table is locked under load, and recovers', async () => {
+it('the server answers 503 with Retry-After while a table is locked under load, and recovers', async () => {
   const other = new Client({ connectionString: postgres.url });
   await other.connect();
   await other.query('BEGIN');

@@ -58,7 +58,7 @@ describeOnS3('an S3 server that fails', () => {
   ];
 
   it.each(faults)(
-    'makes only uploads fail, with 503, while it %s, and loses no acknowledged document',
+    'an object store that %s makes only uploads fail, with 503, and loses no acknowledged document',
     async (what, breakIt) => {
       let isOver = false;
       let failures = 0;

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('gives a target with a fragment and one in absolute form the response and headers of the plain target', async () => {
+it('a request target with a fragment or in absolute form gets the same response and headers as the plain path', async () => {
   const { token } = await newPartner(harness);
   const targets = ['/clinics?limit=7', '/clinics?limit=7#top', 'http://localhost/clinics?limit=7'];
   const headers = [
@@ -42,7 +42,7 @@ it('gives a target with a fragment and one in absolute form the response and hea
   expect(others).toEqual([first, first]);
 });
 
-it('sends one statement for a read of a known caller, in a sandbox as for a live tenant', async () => {
+it('a read by a caller in the cache sends one SQL statement, in a sandbox as in a live tenant', async () => {
   const counts = await Promise.all([newPartner(harness), newSandbox(harness)]).then(async (partners) => {
     const sent: number[] = [];
     for (const partner of partners) {
@@ -56,7 +56,7 @@ it('sends one statement for a read of a known caller, in a sandbox as for a live
   expect(counts).toEqual([1, 1]);
 });
 
-it('applies a move of the sandbox clock to the next request, and on another server within a second', async () => {
+it('a move of the sandbox clock applies to the next request, and on another server within a second', async () => {
   const sandbox = await newSandbox(harness);
   const elsewhere = { token: await newToken(other, sandbox) };
   // The status of an approval depends only on the time of the read.

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => void process.off('uncaughtException', note));
 
 it.each(['identity', 'gzip', 'br'])(
-  'keeps running when a reader of /docs hangs up in the body (%s)',
+  'the service keeps running when a reader of /docs hangs up in the body (%s)',
   async (encoding) => {
     const closed = new Promise((resolve) => harness.server.once('request', (_req, res) => res.once('close', resolve)));
     const { socket } = await openConnection(harness);
@@ -42,7 +42,7 @@ it.each(['identity', 'gzip', 'br'])(
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
 it.each(['/', '/docs', '/openapi.json', '/docs/guide.md', '/nowhere', 'a link to a file'])(
-  'logs no failure when the reader of %s hangs up before the head of the response',
+  'the service logs no error when the reader of %s hangs up before the response begins',
   async (route) => {
     const before = harness.logged.length;
     const closed = new Promise((resolve) => {
@@ -61,7 +61,7 @@ it.each(['/', '/docs', '/openapi.json', '/docs/guide.md', '/nowhere', 'a link to
 
 const count = () => harness.domain.db.prisma.patient.count({ where: { tenantId: sandbox.tenantId } });
 
-it('drops queued requests whose callers hang up, and runs the remaining ones', async () => {
+it('the service drops queued requests whose callers hang up, and runs the remaining ones', async () => {
   const before = await count();
   const create = () =>
     requestBytes({

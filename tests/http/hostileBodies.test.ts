@@ -13,13 +13,13 @@ const service = bodiesUnderAttack();
 const padded = (value: unknown, size: number): string => JSON.stringify(value).padEnd(size, ' ');
 
 describe('the size of a body', () => {
-  it('answers 413 body_too_large over 256 KiB, at every operation', () =>
+  it('leads to 413 body_too_large above 256 KiB, at every operation', () =>
     service.everyOperation(async (operation) => {
       const { status, body } = await service.sendText(operation, padded(exampleBody(operation), LIMIT + 1));
       expect({ status, code: body.code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('answers 413 to a chunked body over 256 KiB, at every operation', () =>
+  it('leads to 413 for a chunked body above 256 KiB, at every operation', () =>
     service.everyOperation(async (operation) => {
       const [method = '', target = ''] = targetOf(operation).split(' ');
       const required = Object.entries(requiredHeaders(operation));
@@ -29,12 +29,12 @@ describe('the size of a body', () => {
       expect({ status, code: JSON.parse(text).code }).toEqual({ status: 413, code: 'body_too_large' });
     }));
 
-  it('answers 413 to a body of 2 MiB', async () => {
+  it('leads to 413 at 2 MiB', async () => {
     const { status, body } = await service.sendText(operationOf('createPatient'), padded(patientBody(), 8 * LIMIT));
     expect({ status, code: body.code }).toEqual({ status: 413, code: 'body_too_large' });
   });
 
-  it('accepts a body of exactly 256 KiB', async () => {
+  it('may be exactly 256 KiB', async () => {
     const raw = padded(patientBody({ employer: 'of 256 KiB' }), LIMIT);
     const { status, body } = await service.sendText(operationOf('createPatient'), raw);
     expect(status).toBe(201);
@@ -42,7 +42,7 @@ describe('the size of a body', () => {
     expect(read.body.employer).toBe('of 256 KiB');
   });
 
-  it('answers 400 to a wrong query, path or key without reading the body, at every operation', () =>
+  it('leads to 400 for a wrong query, path or Idempotency-Key before the body is read, at every operation', () =>
     service.everyOperation(async (operation) => {
       const raw = padded({}, LIMIT + 1);
       const large = { token: service.partner.token, raw, headers: { ...json, ...requiredHeaders(operation) } };
@@ -59,7 +59,7 @@ describe('the size of a body', () => {
       expect({ status, code: body.code }).toEqual({ status: 400, code: 'idempotency_key_required' });
     }));
 
-  it('answers 401 to a missing token without reading the body', async () => {
+  it('leads to 401 for a missing token before the body is read', async () => {
     const large = { raw: padded({}, LIMIT + 1), headers: json };
     const { status, headers, body } = await call(service.harness, 'POST /clients', large);
     expect([status, body.code, headers.get('Connection')]).toEqual([401, 'token_missing', 'close']);
@@ -76,14 +76,14 @@ describe('a wrong Content-Length', () => {
     return (await connection.closed()).map(({ status, text }) => [status, JSON.parse(text).code]);
   };
 
-  it('makes the surplus bytes a second, malformed request when it is too small', async () => {
+  it('that is too small leaves surplus bytes, which are answered as a second, malformed request', async () => {
     expect(await codesAfter(26 - 9, false)).toEqual([
       [400, 'malformed_json'],
       [400, 'validation_failed'],
     ]);
   });
 
-  it('gets 400 when the body ends before it', async () => {
+  it('that is larger than the body leads to 400', async () => {
     expect(await codesAfter(27, true)).toEqual([[400, 'validation_failed']]);
   });
 });
@@ -120,7 +120,7 @@ describe('the content type', () => {
       }
     }));
 
-  it('must come without a Content-Encoding, at every operation', () =>
+  it('is refused together with a Content-Encoding, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const encoding of sampleFor(operation, ['gzip', 'deflate', 'br', 'gzip, gzip', 'other'])) {
         const answer = await service.sendText(operation, '{}', { 'Content-Encoding': encoding });

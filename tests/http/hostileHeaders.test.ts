@@ -43,7 +43,7 @@ describe('the Accept header', () => {
     expectRawProblem(await rawCall(service.harness, { target: '/clinics' }), 401, 'token_missing');
   });
 
-  it('never causes a refusal: a success is application/json', async () => {
+  it('never makes a request fail: a successful response is application/json', async () => {
     for (const accept of ['text/html', 'garbage', 'application/problem+json']) {
       const options = { token: service.partner.token, headers: { Accept: accept } };
       const { status, headers } = await call(service.harness, 'GET /clinics', options);
@@ -104,20 +104,20 @@ describe('headers', () => {
     });
   });
 
-  it('get 400 when one holds a bare carriage return', async () => {
+  it('with a bare carriage return get 400', async () => {
     for (const name of ['X-Request-Id', 'Authorization', 'Accept']) {
       const answer = await rawCall(service.harness, { headers: [[name, 'a\rX-Injected: 1']] });
       expectRawProblem(answer, 400, 'validation_failed');
     }
   });
 
-  it('may state an unknown expectation', async () => {
+  it('with an unknown expectation in Expect are accepted', async () => {
     for (const value of ['100-continue, other', 'other']) {
       expect((await rawCall(service.harness, { target: '/healthz', headers: [['Expect', value]] })).status).toBe(200);
     }
   });
 
-  it('get the declared 400 of the token endpoint when one is malformed', async () => {
+  it('of a malformed form get a 400 in the OAuth shape at the token endpoint', async () => {
     const request = { method: 'POST', target: '/oauth/token', headers: [['Bad Name', 'x']] } as const;
     const { status, headers, text } = await rawCall(service.harness, request);
     const sent = { status, contentType: headers['content-type'] ?? '', body: JSON.parse(text) };
@@ -125,7 +125,7 @@ describe('headers', () => {
     expect(contractFaults('issueToken', { ...sent, header: (name) => headers[name.toLowerCase()] })).toEqual([]);
   });
 
-  it('may offer an upgrade, which the service ignores', async () => {
+  it('that offer an upgrade of the protocol are ignored', async () => {
     for (const protocol of ['websocket', 'h2c']) {
       const connection = await openConnection(service.harness);
       connection.socket.write(requestBytes({ target: '/healthz', headers: [['Upgrade', protocol], upgrade] }));

@@ -25,7 +25,7 @@ function methodsOf(path: string): string[] {
 
 const methods = ['HEAD', 'OPTIONS', 'TRACE', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
 
-it('answers 405 with the methods that a path has to any other method', () =>
+it('the service answers 405 with the methods of the path in Allow to any other method', () =>
   service.everyCase(paths, titleOf, async (path) => {
     for (const method of methods.filter((candidate) => !methodsOf(path).includes(candidate))) {
       const answer = await rawCall(service.harness, { method, target: path });
@@ -36,7 +36,7 @@ it('answers 405 with the methods that a path has to any other method', () =>
     }
   }));
 
-it('returns only declared statuses to conditional and range requests', () => {
+it('the service answers conditional and range requests with declared statuses only', () => {
   const read = operations.filter(({ method }) => method === 'GET');
   return service.everyCase(read, nameOf, async (operation) => {
     const conditions = [
@@ -93,7 +93,7 @@ describe('a request target', () => {
       expect((await rawCall(service.harness, { target })).status).toBe(403);
     }));
 
-  it('gets 416 or 412 when it is a page that does not meet the condition', async () => {
+  it('gets 416 or 412 when it is a page and its Range or If-Match cannot be satisfied', async () => {
     const statusFor = async (name: string, value: string): Promise<number> =>
       (await rawCall(service.harness, { target: '/docs', headers: [[name, value]] })).status;
     expect([await statusFor('Range', 'bytes=99999999-'), await statusFor('If-Match', '"other"')]).toEqual([416, 412]);
@@ -115,7 +115,7 @@ const malformedIds = [
   ...['1e400', '-1', '9007199254740993', 'NaN', '__proto__', 'a'.repeat(8_000)],
 ];
 
-it('answers 400 with its name to an invalid path parameter', () =>
+it('the service answers 400 to an invalid path parameter, and names it', () =>
   service.everyCase(parametersIn('path'), parameterName, async ({ operation, name }) => {
     for (const value of malformedIds) {
       // Insert the value without encoding it.

@@ -58,7 +58,7 @@ describe('the text of a body', () => {
     expect(await createPatient(`\ufeff${JSON.stringify(patientBody())}`)).toMatchObject({ status: 201 });
   });
 
-  it('may escape whole surrogate pairs', async () => {
+  it('may write surrogate pairs as escapes', async () => {
     const raw = JSON.stringify(patientBody({ firstName: 'X' })).replace('"X"', '"\\ud83d\\ude00 \\\\ud800"');
     const { status, body } = await createPatient(raw);
     expect([status, body.firstName]).toEqual([201, '\u{1f600} \\ud800']);
@@ -76,7 +76,7 @@ describe('the depth of JSON', () => {
     nested('{"a":', '}', 40_000),
   ];
 
-  it('gets malformed_json over 32 levels, in a body and in a value, at every operation', () =>
+  it('gets malformed_json above 32 levels, in the whole body or in one value, at every operation', () =>
     service.everyOperation(async (operation) => {
       for (const value of sampleFor(operation, deep)) {
         expectRefusal(operation, await service.sendText(operation, value), 'malformed_json');
@@ -87,7 +87,7 @@ describe('the depth of JSON', () => {
       }
     }));
 
-  it('gets malformed_json over 32 levels in metadata when a patient is created or updated', async () => {
+  it('gets malformed_json above 32 levels in metadata when a patient is created or updated', async () => {
     const { body } = await createPatient(JSON.stringify(patientBody()));
     for (const levels of [5_000, 33]) {
       const withMetadata = (sent: object): string =>
@@ -102,7 +102,7 @@ describe('the depth of JSON', () => {
     }
   });
 
-  it('may be 32 levels, and does not count brackets in strings', async () => {
+  it('may be 32 levels, not counting brackets in strings', async () => {
     const texts = patientBody({ firstName: '[{"['.repeat(8), metadata: { a: '['.repeat(1_000) } });
     expect(await createPatient(JSON.stringify(texts))).toMatchObject({ status: 201 });
     const { status, body } = await createPatient(`{"metadata":${nested('{"a":', '}', 31)}}`);
@@ -120,7 +120,7 @@ describe('JSON that breaks the contract', () => {
       }
     }));
 
-  it('gets a fault for every property of a wrong type, at every operation', () => {
+  it('gets an error entry for every property of a wrong type, at every operation', () => {
     const others = [
       ['null', 'null'],
       ['boolean', 'true'],
@@ -145,7 +145,7 @@ describe('JSON that breaks the contract', () => {
     });
   });
 
-  it('gets a fault for every string with a NUL character, at every operation', () =>
+  it('gets an error entry for every string with a NUL character, at every operation', () =>
     service.everyOperation(async (operation) => {
       const texts = propertiesOf(operation).flatMap(([name, { type }]) => (type === 'string' ? [name] : []));
       for (const wrong of sentTogether(operation, texts)) {
@@ -169,7 +169,7 @@ describe('JSON that breaks the contract', () => {
       expectRefusal(operation, await service.sendText(operation, `{"__proto__":{${example}}`), 'validation_failed');
     }));
 
-  it('gets a list of only the first 50 faults, at every operation', () =>
+  it('gets a list of only the first 50 errors, at every operation', () =>
     service.everyOperation(async (operation) => {
       if (operation.operationId === 'issueToken') return;
       const size = operation.operationId === 'createPatient' ? 25_000 : 1_000;
@@ -180,13 +180,13 @@ describe('JSON that breaks the contract', () => {
       expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
     }));
 
-  it('never returns in an error, not even an unknown property name, at every operation', () =>
+  it('is never quoted in an error, not even an unknown property name, at every operation', () =>
     service.everyOperation(async (operation) => {
       const json = { 'Jane Miller, HIV positive': 1, '512-555-0142': 1, [`x${'a'.repeat(200)}`]: 1 };
       expect((await service.send(operation, { json })).text).not.toMatch(/Miller|HIV|555-0142|xaaa/);
     }));
 
-  it('gets 400 as an encounter_id that is not a positive safe integer, and 404 as an unknown one', () => {
+  it('gets 400 for an encounter_id that is not a positive safe integer, and 404 for an unknown one', () => {
     const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
     return service.everyCase([...none, ...fine], String, async (number) => {

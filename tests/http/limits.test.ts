@@ -37,7 +37,7 @@ function expectWait({ headers }: Answer): void {
 }
 
 describe('the requests of a client', () => {
-  it('count when they succeed and when they fail, return the remaining quota, and get 429 over the limit', async () => {
+  it('count against its limit whether they succeed or fail, return the remaining quota, and get 429 above the limit', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
     const answers: Answer[] = [];
     for (const path of ['/clinics', '/clinics?nonsense=1', '/tenants/products', '/clinics?limit=1'])
@@ -84,7 +84,7 @@ describe('the requests of a client', () => {
     expect(policyOf(await get('/healthz'))).toBeNull();
   });
 
-  it('follow the limit of their client, and its removal within 30 seconds', async () => {
+  it('are limited by the limit that is set for the client, which changes and ends within 30 seconds', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await changeApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
@@ -95,7 +95,7 @@ describe('the requests of a client', () => {
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=4;w=60');
   });
 
-  it('get 429 when they come in a burst', async () => {
+  it('get 429 when they exceed the burst limit within a second', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await changeApiClient(harness.domain, clientId, { requestsPerMinute: 1_000_000 });
     const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
@@ -127,7 +127,7 @@ describe('the token endpoint', () => {
 
   const newLogin = () => createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
 
-  it('limits the requests of each client', async () => {
+  it('limits the token requests of each client', async () => {
     const client = await newLogin();
     const answers = [await login(client), await login(client), await login(client)];
     expect(answers.map((answer) => [answer.status, leftOf(answer)])).toEqual([
@@ -139,7 +139,7 @@ describe('the token endpoint', () => {
     expect((await login(partner)).status).toBe(200);
   });
 
-  it('answers 429 to a client at an address after two failures, even with the right secret, and serves it elsewhere', async () => {
+  it('answers 429 to a client after two failed logins from an address, even with the right secret, but serves it at other addresses', async () => {
     const client = await newLogin();
     const failed = [await login({ ...client, ...wrong }), await login({ ...client, ...wrong })];
     expect(failed.map((answer) => [answer.status, answer.body.error, leftOf(answer)])).toEqual([
@@ -153,13 +153,13 @@ describe('the token endpoint', () => {
     expect([elsewhere.status, leftOf(elsewhere)]).toEqual([200, '"token";r=2']);
   });
 
-  it('counts failures of unknown clients, including concurrent ones', async () => {
+  it('counts failed logins of unknown clients, including concurrent ones', async () => {
     const unknown = { clientId: 'ces_aaaaaaaaaaaaaaaaaaaa', ...wrong };
     const answers = await Promise.all(Array.from({ length: 12 }, () => login(unknown)));
     expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, ...Array<number>(10).fill(429)]);
   });
 
-  it('counts failures without a well-formed client id by the address alone', async () => {
+  it('counts failed logins without a well-formed client_id by the address alone', async () => {
     const address = '192.0.2.77';
     const answers: Answer[] = [];
     for (const clientId of ['a', 'b', 'x'.repeat(100)]) answers.push(await login({ clientId, ...wrong }, address));
@@ -169,7 +169,7 @@ describe('the token endpoint', () => {
     expect((await login(await newLogin(), address)).status).toBe(200);
   });
 
-  it('counts failures from IPv6 by the /64 network', async () => {
+  it('counts failed logins from IPv6 by the /64 network', async () => {
     const client = await newLogin();
     const statuses = [];
     for (const address of ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:1::3', '2001:db8:0:2::1']) {
@@ -190,7 +190,7 @@ describe('the token endpoint', () => {
   });
 });
 
-it('remembers a bounded number of keys, and evicts the least recently used one', async () => {
+it('the rate limiter stores a bounded number of keys, and evicts the least recently used one', async () => {
   const quotas = { default: 9, burst: 9, uploads: 9, bulk: 9, token: 9, 'token-failures': 9 };
   const limits = await openLimits(quotas, null, harness.services.log);
   const take = (key: string | number) => limits.take('token-failures', `${key}`);
@@ -204,7 +204,7 @@ it('remembers a bounded number of keys, and evicts the least recently used one',
   expect([await left('first'), await left('used again'), await left(String(MAX_KEYS - 2))]).toEqual([9, 7, 8]);
 });
 
-it('sends no RateLimit headers when limits are off', async () => {
+it('the service sends no RateLimit headers with RATE_LIMIT=off', async () => {
   const { limits } = harness.services;
   Object.assign(harness.services, { limits: null });
   const { status, headers } = await get('/clinics', partner.token);

@@ -58,7 +58,7 @@ describeIfRedis('servers with one Redis', () => {
   const changesOf = ({ logged }: Harness): unknown[] =>
     logged.map(({ msg }) => msg).filter((msg) => [DOWN, UP].includes(String(msg)));
 
-  it('share one limit exactly', async () => {
+  it('enforce one shared limit exactly', async () => {
     expect(await ask(partner, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
   });
 
@@ -74,7 +74,7 @@ describeIfRedis('servers with one Redis', () => {
     expect(lifetimes.filter((milliseconds) => milliseconds <= 0 || milliseconds > 60_000)).toEqual([]);
   });
 
-  it('count alone while Redis is down and together when it is back, log each change once, and never fail', async () => {
+  it('count requests separately while Redis is down and together when it is back, log each change once, and fail no request', async () => {
     const client = (): Promise<Partner> => newClient(first, partner.tenantId);
     const [before, during, after] = [await client(), await client(), await client()];
     const asked = ask(before, 4 * LIMIT);
@@ -92,7 +92,7 @@ describeIfRedis('servers with one Redis', () => {
     ]);
   }, 60_000);
 
-  it('count alone while Redis hangs, and start without waiting for it', async () => {
+  it('count requests separately while Redis hangs, and start without waiting for it', async () => {
     const [during, later] = [await newClient(first, partner.tenantId), await newClient(first, partner.tenantId)];
     const changesBefore = servers.map((server) => changesOf(server).length);
     const heard = (more: number): boolean =>

@@ -24,7 +24,7 @@ function breakable(services: Services): Services {
 beforeAll(() => void process.on('uncaughtException', note).on('unhandledRejection', note));
 afterAll(() => void process.off('uncaughtException', note).off('unhandledRejection', note));
 
-it('answers 500 or 503, or closes the connection, when a part of the service throws in a request, and keeps running', async () => {
+it('the service answers 500 or 503, or closes the connection, when any of its parts throws in a request, and keeps running', async () => {
   const partner = await newPartner(harness);
   const { token } = partner;
   const requests = (): [string, CallOptions?][] => [

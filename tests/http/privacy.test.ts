@@ -223,13 +223,13 @@ describe('data that the partner sends', () => {
     expect(page).not.toMatch(new RegExp(`${partner.tenantId}|[0-9a-f]{8}-[0-9a-f]{4}-`));
   });
 
-  it('does not appear in a failed response', () => {
+  it('does not appear in an error response', () => {
     const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
     expect(answers.length).toBeGreaterThan(100);
     expectNoSecret(answers);
   });
 
-  it('stays out of an internal error, which returns a fixed text and its request id', () => {
+  it('does not appear in the response to an internal error, which has a fixed text and the request id', () => {
     const ours = failures.filter(({ status }) => status >= 500);
     expect(ours.length).toBeGreaterThan(10);
     for (const { body, status } of ours) {
@@ -244,7 +244,7 @@ describe('data that the partner sends', () => {
     }
   });
 
-  it('stays out of the line of a request, which holds ids, path template, status and duration', () => {
+  it('does not appear in the log line of a request, which has ids, path template, status and duration', () => {
     const routes = ['null null', ...operations.map(({ operationId, path }) => `${operationId} ${path}`)];
     const lines = harness.logged.filter(({ msg }) => msg === 'request');
     for (const { code, tenantId, clientId, route, operationId, method, ...line } of lines) {
@@ -264,7 +264,7 @@ describe('data that the partner sends', () => {
     }
   });
 
-  it('stays out of the line of an internal error, which names the place in the code', () => {
+  it('does not appear in the log line of an internal error, which names the place in the code', () => {
     const others = harness.logged.filter(({ level }) => level === 50);
     expect(others.length).toBeGreaterThan(10);
     for (const { sqlstate = '00000', ...line } of others) {

@@ -9,7 +9,7 @@ const targets = [
 ];
 
 it.each(targets)(
-  '%s keeps browsers from plain HTTP, frames, guessed types and referrers, and sets no cookie',
+  'the headers of %s keep browsers from plain HTTP, frames, guessed types and referrers, and set no cookie',
   async (target) => {
     const { headers } = await call(harness, target);
     const [, age, rest] = /^max-age=(\d+)(.*)$/.exec(headers.get('Strict-Transport-Security') ?? '') ?? [];

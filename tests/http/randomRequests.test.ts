@@ -63,7 +63,7 @@ const requests = (operation: ContractOperation) =>
     body: operation.requestBody ? bodyFor(operation) : fc.constant(undefined),
   });
 
-it('answers every random request with a documented status below 500', async () => {
+it('the service answers every random request with a documented status below 500', async () => {
   const seen = new Set<string>();
   const any = fc.constantFrom(...operations).chain(requests);
   await fc.assert(

@@ -15,7 +15,7 @@ async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unk
 
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
 
-it('logs the trace_id of a well-formed traceparent, and none for a malformed one', async () => {
+it('the log line of a request has the trace_id of a well-formed traceparent, and none for a malformed one', async () => {
   const parents: readonly [string, string | undefined][] = [
     [`00-${trace}-00f067aa0ba902b7-01`, trace],
     [`cc-${trace}-00f067aa0ba902b7-01-more`, trace],
@@ -33,7 +33,7 @@ it('logs the trace_id of a well-formed traceparent, and none for a malformed one
   }
 });
 
-it('logs a database error with its SQLSTATE and the trace_id of its request', async () => {
+it('the log line of a database error has its SQLSTATE and the trace_id of the request', async () => {
   const { token } = await newPartner(harness);
   const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
   const targets = { client: 'GET /clients?email=a@example.com', order: 'GET /orders/ORD-1' };
@@ -46,7 +46,7 @@ it('logs a database error with its SQLSTATE and the trace_id of its request', as
   }
 });
 
-it('logs a failed login with its address, and with its client_id if that is well-formed', async () => {
+it('the log line of a failed login has the address of the caller, and its client_id only if that is well-formed', async () => {
   const partner = await newPartner(harness);
   for (const client_id of [partner.clientId, 'jane.miller@example.com']) {
     const [line] = await linesOf(async () => {

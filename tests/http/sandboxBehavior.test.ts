@@ -53,7 +53,7 @@ const countOf = async (): Promise<number> =>
     .filter(({ metricName }) => metricName?.endsWith('_count'))
     .reduce((sum, { value }) => sum + value, 0);
 
-it('returns every documented problem of every operation on demand, without effects', async () => {
+it('Sandbox-Behavior returns every documented problem of every operation on demand, without effects', async () => {
   const before = await thingsOf(harness, cast.tenantId);
   const requests = await countOf();
   await everyCase(
@@ -89,7 +89,7 @@ it('the contract documents Sandbox-Behavior at every operation that needs a toke
   expect(operationOf('issueToken').parameters).toEqual([]);
 });
 
-it('refuses a live tenant with sandbox_only, without effects', async () => {
+it('Sandbox-Behavior gets 403 sandbox_only in a live tenant, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
   const fault = { parameter: 'sandbox-behavior', code: 'sandbox_only' };
   await everyCase(
@@ -100,7 +100,7 @@ it('refuses a live tenant with sandbox_only, without effects', async () => {
   expect(await thingsOf(harness, live.tenantId)).toEqual(before);
 });
 
-it('answers 400 to a malformed value and to a problem that the operation does not document', () =>
+it('Sandbox-Behavior gets 400 for a malformed value and for a problem that the operation does not document', () =>
   everyCase(
     Object.entries({
       format: [
@@ -118,13 +118,13 @@ it('answers 400 to a malformed value and to a problem that the operation does no
     },
   ));
 
-it('reports a fault of the request before the simulated problem', async () => {
+it('Sandbox-Behavior lets an invalid request get its real error instead of the simulated one', async () => {
   const headers = { 'Sandbox-Behavior': 'error=clinic_inactive' };
   const request = { token: partner.token, json: { clinicId: 'x' }, headers };
   expectProblem(await call(harness, 'POST /encounters', request), 400, 'validation_failed');
 });
 
-it('delays only the request that asks for it, which then succeeds', async () => {
+it('Sandbox-Behavior delays only the request that has it, which then succeeds', async () => {
   const order: string[] = [];
   const start = performance.now();
   const create = async (name: string, headers: Record<string, string>): Promise<number> => {
@@ -141,7 +141,7 @@ it('delays only the request that asks for it, which then succeeds', async () => 
   expectProblem(await failing, 503, 'dependency_unavailable');
 });
 
-it('refuses to delay more than 100 requests of a tenant at a time, and still delays those of another tenant', async () => {
+it('Sandbox-Behavior delays at most 100 requests of a tenant at a time, not counting those of other tenants', async () => {
   const behave = sandboxBehavior();
   const { caller } = await callerContext(harness, partner, harness.domain.now);
   const delayed = (tenantId: string, delayMs: number): Promise<void> =>

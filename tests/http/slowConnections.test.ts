@@ -68,7 +68,7 @@ const post = (...framing: [string, string]): Buffer =>
 const slowPost = (length: number): Buffer => Buffer.concat([post('Content-Length', String(length)), Buffer.from('{')]);
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
-it('allows 10 s for headers, 15 s for a request, 65 s of idling and 5,000 connections in production', () => {
+it('the production settings allow 10 s for headers, 15 s for a request, 65 s of idling and 5,000 connections', () => {
   expect(harness.server).toMatchObject({
     headersTimeout: 10_000,
     requestTimeout: 15_000,
@@ -95,7 +95,7 @@ describe('a slow request', () => {
     expect(await count()).toBe(before);
   });
 
-  it('gets 408 and a closed connection after an earlier request on its connection', async () => {
+  it('gets 408 and a closed connection even after a complete request on the same connection', async () => {
     const connection = await openConnection(hasty);
     connection.socket.write(`${head}\r\n`);
     await connection.answer();
@@ -109,7 +109,7 @@ describe('a slow request', () => {
 
 // A 408 could be taken for the response to the next request.
 describe('an idle connection', () => {
-  it('is closed without a response when it never sent a byte', async () => {
+  it('is closed without a response when the client has sent no byte', async () => {
     expect(await (await openConnection(hasty)).closed()).toEqual([]);
   });
 
@@ -131,7 +131,7 @@ describe('a half-closed connection', () => {
     return connection.closed();
   };
 
-  it('gets the response to its request, and is closed without one when it sent no request', async () => {
+  it('gets the response to its request, and is closed without a response if it has sent none', async () => {
     expect(await answersTo(`${head}\r\n`)).toMatchObject([{ status: 200, complete: true }]);
     expect(await answersTo('')).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe('a half-closed connection', () => {
   });
 });
 
-it('closes a connection after the response although the client keeps its side open', async () => {
+it('the service closes a connection after the response although the client keeps its side open', async () => {
   const { port } = new URL(hasty.baseUrl);
   const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
   socket.write(head);
@@ -161,7 +161,7 @@ describe('two hundred slow connections', () => {
       }),
     );
 
-  it('do not delay other requests', async () => {
+  it('do not delay the requests of other clients', async () => {
     const slow = await connectSlowly(harness);
     const list = () => call(harness, 'GET /clinics', { token: partner.token });
     const answers = await Promise.all(Array.from({ length: 20 }, list));
@@ -234,7 +234,7 @@ describe('CONNECT', () => {
     expect((await connection.closed()).filter(({ status }) => status !== 200)).toEqual([]);
   });
 
-  it('leaves the service running when its client hangs up or keeps sending', async () => {
+  it('does not end the service when its client hangs up or keeps sending', async () => {
     const [gone, busy] = [await openConnection(harness), await openConnection(harness)];
     gone.socket.write(connectRequest, () => gone.socket.resetAndDestroy());
     busy.socket.write(`${connectRequest}${'x'.repeat(1_000_000)}`);

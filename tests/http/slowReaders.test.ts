@@ -118,7 +118,7 @@ describe('pipelined requests', () => {
   });
 });
 
-it('closes a connection over the maximum at once, and serves the others', async () => {
+it('the service closes a connection above the maximum at once, and serves the others', async () => {
   const port = await serve((_req, res) => void res.end('done'), undefined, 2);
   const allowed = [await stalledClient(port), await stalledClient(port)];
   const refused = connect(port, '127.0.0.1').on('error', () => undefined);

@@ -50,7 +50,7 @@ async function whileWaiting(count: number, work: (waiting: Promise<Answer>[]) =>
 }
 
 describe('a tenant with many callers', () => {
-  it('does not delay another tenant while all its requests wait for a lock', async () => {
+  it('does not delay another tenant, even while all its requests wait for a lock', async () => {
     const answers = await whileWaiting(CALLERS, async () => {
       // The lock holds one connection and the sandbox another; the other two are free.
       expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);
@@ -58,7 +58,7 @@ describe('a tenant with many callers', () => {
     expect(statuses(answers)).toEqual([200]);
   });
 
-  it('leaves another tenant only 200 while it resets, moves its clock and lists products', async () => {
+  it('does not make requests of another tenant fail by resetting, moving its clock and listing products', async () => {
     const patient = await newPatient(harness, live);
     const callers = times(CALLERS, async (index) => {
       if (index % 3 === 0) return reset(harness, sandbox);
@@ -72,7 +72,7 @@ describe('a tenant with many callers', () => {
   }, 60_000);
 });
 
-it('leaves the slots of a tenant to other requests while its uploads wait for their files', async () => {
+it('uploads that wait for their files hold no slot of their tenant', async () => {
   const patient = await newPatient(harness, live);
   const held: ServerResponse[] = [];
   let url = '';
@@ -109,7 +109,7 @@ describe('a slot', () => {
     return { limiter, order, begin, end };
   }
 
-  it('goes to the tenants in turn, and one tenant holds at most half of the slots', async () => {
+  it('is given to the tenants in turn, and one tenant holds at most half of the slots', async () => {
     const { order, begin, end } = stage(4);
     const begun = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'b2', 'c2', 'c3'].map(begin);
     await end('none');
@@ -133,7 +133,7 @@ describe('a slot', () => {
     expect(order).toEqual(['a1', 'b1']);
   });
 
-  it('rests after a large response, and delays only its own tenant', async () => {
+  it('stays unused for a while after a large response, which delays only the tenant of that response', async () => {
     const { limiter, order, begin, end } = stage(4);
     limiter.charge('a', 64 * 1024);
     for (const bytes of [1e9, 50_000]) limiter.charge('b', bytes);
@@ -146,7 +146,7 @@ describe('a slot', () => {
     await Promise.all(begun);
   });
 
-  it('is free again after a failure, and while its work runs outside of it', async () => {
+  it('is released when its work fails, and while its work runs outside of the slot', async () => {
     const { limiter, order, begin, end } = stage(1);
     const tenant = { tenantId: 'a', tenantMode: 'live' } as const;
     await expect(limiter.run(tenant, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
@@ -166,14 +166,14 @@ describe('a slot', () => {
   });
 });
 
-it('answers 503 with Retry-After when too many requests of a tenant wait', () =>
+it('the service answers 503 with Retry-After when too many requests of a tenant wait', () =>
   whileWaiting(250, async (answers) => {
     const refused = await Promise.race(answers);
     expectProblem(refused, 503, 'dependency_unavailable');
     expect(refused.headers.get('Retry-After')).toBe('5');
   }));
 
-it('answers 503 to a tenant while its readers leave more than 32 MiB unread, and serves another tenant', async () => {
+it('the service answers 503 to a tenant while its clients leave more than 32 MiB of responses unread, and serves another tenant', async () => {
   const { domain } = harness;
   const patient = await newPatient(harness, live);
   // Larger than the system's buffers.

@@ -25,8 +25,8 @@ const send = (encounterNo: unknown, json: unknown = addendum, { token } = partne
 const details = async ({ encounter_id }: Answer['body']): Promise<Answer> =>
   call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
 
-describe('200', () => {
-  it('adds to a finished review without changing it; partners see the time, providers the text', async () => {
+describe('addAddendum 200', () => {
+  it('adds an addendum and leaves the review unchanged; partners see its time, providers its text', async () => {
     const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     for (const encounter of [await completedEncounter(harness, partner), denied]) {
       const types = await eventTypesOf(harness, encounter);
@@ -49,7 +49,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('addAddendum 400', () => {
   it.each([
     ['a missing text', { reviewerRef: reviewer }, 'required'],
     ['a blank text', { ...addendum, text: ' ' }, 'pattern'],
@@ -61,14 +61,14 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('addAddendum 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('addAddendum 409', () => {
   it('refuses an encounter without a finished review', async () => {
     for (const encounter of [
       await newEncounter(harness, partner),

@@ -27,9 +27,9 @@ const send = (encounterNo: unknown, { token } = partner, json: unknown = { reaso
 const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: provider.token })).body);
 
-describe('200', () => {
+describe('cancelEncounter 200', () => {
   it.each(['partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other'])(
-    'cancels a waiting encounter and its items with the reason %s',
+    'cancels an encounter in the queue and its items with the reason %s',
     async (reason) => {
       const encounter = await newEncounter(harness, provider);
       harness.clock.advance(60);
@@ -55,7 +55,7 @@ describe('200', () => {
     expect(body.gfe_data).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('lets a partner cancel a claimed or awaiting encounter, whose review is then refused', async () => {
+  it('lets a partner cancel an encounter that is in review or awaits information, after which its review is refused', async () => {
     const claimed = await claimedEncounter(harness, provider);
     for (const encounter of [claimed, await askedEncounter(harness, provider)]) {
       const { status, body } = await send(encounter.encounter_id);
@@ -65,7 +65,7 @@ describe('200', () => {
     expectInvalidState(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, review), 'cancelled');
   });
 
-  it('lets a partner cancel an encounter whose lease has ended', async () => {
+  it('lets a partner cancel an encounter whose claim has expired', async () => {
     const claimed = await claimedEncounter(harness, provider);
     harness.clock.advance(3600);
     const { body } = await send(claimed.encounter_id);
@@ -75,7 +75,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('cancelEncounter 400', () => {
   it.each([
     ['a missing reason', {}, 'required'],
     ['an unknown reason', { reason: 'noshow' }, 'enum'],
@@ -88,15 +88,15 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('cancelEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
-  it('refuses a final encounter for partner and provider', async () => {
+describe('cancelEncounter 409', () => {
+  it('refuses an encounter with a final status, for partner and provider', async () => {
     for (const over of [
       await completedEncounter(harness, provider),
       await reviewed(harness, provider, await newEncounter(harness, provider), deny),
@@ -107,7 +107,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses an encounter from its expiresAt on, before any sweep', async () => {
+  it('refuses an encounter from its expiresAt on, even if no sweep has run', async () => {
     const { encounter_id, expiresAt } = await newEncounter(harness, provider);
     const start = harness.clock.now;
     harness.clock.now = new Date(expiresAt);

@@ -19,7 +19,7 @@ const cancel = (orderNo = order_no, { token }: Pick<Partner, 'token'> = partner,
   call(harness, `POST /orders/${orderNo}/cancel`, { token, json: body });
 const orderOf = async (): Promise<Answer['body']> => (await getOrder(harness, partner, order_no)).body;
 
-describe('200', () => {
+describe('cancelOrder 200', () => {
   it('cancels the order with one event, and refuses later payments', async () => {
     const before = await orderOf();
     const { status, body } = await cancel(order_no.toLowerCase());
@@ -34,21 +34,21 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('cancelOrder 400', () => {
   it('requires a reason', async () => {
     expectProblem(await cancel(order_no, partner, {}), 400, 'validation_failed', [{ pointer: '#/reason' }]);
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
-describe('404', () => {
+describe('cancelOrder 404', () => {
   it("answers order_not_found for another tenant's order", async () => {
     expectProblem(await cancel(order_no, await newPartner(harness)), 404, 'order_not_found');
     expect((await orderOf()).order_status).toBe('pending');
   });
 });
 
-describe('409', () => {
+describe('cancelOrder 409', () => {
   it('refuses a partly paid, shipped or cancelled order', async () => {
     await pay(harness, partner, order_no, { amount: '1.00' });
     expectInvalidState(await cancel(), 'pending');

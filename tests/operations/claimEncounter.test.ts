@@ -30,7 +30,7 @@ async function goTo(instant: string): Promise<void> {
   partner = { ...partner, token: await newToken(harness, partner) };
 }
 
-describe('200', () => {
+describe('claimEncounter 200', () => {
   it('claims the encounter for an hour, and emits encounter.review_started', async () => {
     const encounter = await newEncounter(harness, partner);
     harness.clock.advance(60);
@@ -76,7 +76,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('claimEncounter 400', () => {
   it.each([
     ['a missing reviewerRef', {}, '#/reviewerRef', 'required'],
     ['a blank reviewerRef', { reviewerRef: ' ' }, '#/reviewerRef', 'pattern'],
@@ -91,14 +91,14 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('claimEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('claimEncounter 409', () => {
   it('refuses an encounter that another provider has claimed', async () => {
     const claimed = await claimedEncounter(harness, partner);
     expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
@@ -115,7 +115,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses a live visit until exactly 15 minutes before it', async () => {
+  it('refuses a live visit until exactly 15 minutes before its time', async () => {
     const start = harness.clock.now.toISOString();
     const time = { scheduledTime: '10:00:00', scheduledTimeZone: 'America/New_York' };
     const visit = { reviewType: 'synchronous', scheduledDay: '2026-11-21', ...time };
@@ -132,7 +132,7 @@ describe('409', () => {
     await goTo(start);
   });
 
-  it('refuses an encounter from its expiresAt on, before any sweep', async () => {
+  it('refuses an encounter from its expiresAt on, even if no sweep has run', async () => {
     const start = harness.clock.now.toISOString();
     const [encounter, late] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
     // Its lease ends long before.

@@ -23,7 +23,7 @@ const work = { employer: 'Acme', workMobile: '5125550111', maritalStatus: 'marri
 const health = { gender: 'other', notes: 'Prefers mornings', insuranceInfo: 'Plan 9', medicalHistory: 'None' };
 const optional = { ...home, ...emergency, ...work, ...health, isHomeAddressSameAsShipping: false };
 
-describe('201', () => {
+describe('createPatient 201', () => {
   it('creates a patient as NOTVERIFIED, with null for omitted properties', async () => {
     const json = patientBody({ email: 'First.Patient+tag@Example.com', countryCode: '1' });
     const { status, headers, body } = await create(json);
@@ -39,7 +39,7 @@ describe('201', () => {
     expect(await storedOf(partner, body.user_id)).toMatchObject({ ...account, ...omitted });
   });
 
-  it('stores every optional property and returns those of a patient', async () => {
+  it('stores every optional property, and returns those that belong to the patient view', async () => {
     const { status, body } = await create(patientBody(optional));
     const { gender: sex, address: address1, postalCode: postal, ...unchanged } = optional;
     const { address2, cityId, stateId, countryId } = unchanged;
@@ -96,7 +96,7 @@ describe('201', () => {
   });
 });
 
-describe('400', () => {
+describe('createPatient 400', () => {
   const refused = async (json: unknown, ...faults: { pointer: string; code: string }[]) => {
     const answer = await create(json, untouched);
     expectProblem(answer, 400, 'validation_failed', faults);
@@ -110,7 +110,7 @@ describe('400', () => {
     await refused({ ...json, [name]: null }, { pointer: `#/${name}`, code: 'type' });
   });
 
-  it('names every fault in one response', async () => {
+  it('names every invalid property in one response', async () => {
     await refused(
       { ...patientBody({ firstName: '', phone: 'x' }), lastName: undefined },
       { pointer: '#/lastName', code: 'required' },
@@ -131,7 +131,7 @@ describe('400', () => {
   });
 });
 
-describe('409', () => {
+describe('createPatient 409', () => {
   it('answers patient_email_taken with existing_user_id for an e-mail in any case, and changes no row (scenario F)', async () => {
     const mine = await newPartner(harness);
     const first = await create(patientBody({ email: 'jane@example.com' }), mine);
@@ -170,7 +170,7 @@ describe('409', () => {
     expect(answer.text).not.toMatch(/Other|Congress|1990/);
   });
 
-  it('compares nothing for a client that may not see the existing patient', async () => {
+  it('does not compare the properties for a client that may not see the existing patient', async () => {
     const json = patientBody();
     await create(json);
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);

@@ -15,7 +15,7 @@ const create = (json: object, { token } = partner): Promise<Answer> =>
 const count = (): Promise<number> =>
   harness.domain.db.prisma.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
 
-describe('201', () => {
+describe('createWebhookEndpoint 201', () => {
   it('returns the stored secret, which no other response and no log shows', async () => {
     const given = { url: hookUrl, types: ['order.paid'], description: 'Billing' };
     const { status, body, headers } = await create(given);
@@ -34,7 +34,7 @@ describe('201', () => {
     expect(JSON.stringify(harness.logged)).not.toContain(secret);
   });
 
-  it('starts after the latest event of the tenant, and starts the delivery cursor there', async () => {
+  it('creates an endpoint that receives only events after the latest event of the tenant', async () => {
     await newPatient(harness, partner);
     await newPatient(harness, partner);
     const { id } = await newEndpoint(harness, partner);
@@ -50,15 +50,15 @@ describe('201', () => {
     expect((await db.prisma.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
   });
 
-  it('accepts the receiver of the sandbox, and hosts that the operator allows', async () => {
+  it('accepts the URL of the sandbox inbox, and hosts that the operator allows', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     expect((await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox` }, sandbox)).status).toBe(201);
     expect((await create({ url: 'http://127.0.0.1:9999/hook' })).status).toBe(201);
   });
 });
 
-describe('400', () => {
-  it('refuses URLs that are not public, and the sandbox receiver for a live tenant', async () => {
+describe('createWebhookEndpoint 400', () => {
+  it('refuses URLs that are not public, and the URL of the sandbox inbox in a live tenant', async () => {
     const urls = [
       'http://hooks.northwind.example/a',
       'ftp://hooks.northwind.example/a',
@@ -97,8 +97,8 @@ describe('400', () => {
   });
 });
 
-describe('409', () => {
-  it('limits a tenant to five endpoints when requests race, without those of deactivated clients', async () => {
+describe('createWebhookEndpoint 409', () => {
+  it('limits a tenant to five endpoints, not counting those of deactivated clients, even when requests race', async () => {
     const statuses = async (): Promise<number[]> => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ url: hookUrl })));
       for (const answer of answers.filter(({ status }) => status !== 201)) {

@@ -10,7 +10,7 @@ const partner = await newPartner(harness);
 const remove = (id: string): Promise<Answer> =>
   call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
 
-describe('204', () => {
+describe('deleteWebhookEndpoint 204', () => {
   it('deletes the endpoint with its deliveries, and keeps the others', async () => {
     await newPatient(harness, partner);
     const { endpoint_id, spareEndpointId } = await newWebhooks(harness, partner);
@@ -24,13 +24,13 @@ describe('204', () => {
   });
 });
 
-describe('400', () => {
+describe('deleteWebhookEndpoint 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await remove('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
-describe('404', () => {
+describe('deleteWebhookEndpoint 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await remove(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });

@@ -166,8 +166,8 @@ const broken: readonly (readonly [string, () => Respond, ...string[]])[] = [
   ['is too slow', () => () => undefined, 'responds_in_time'],
 ];
 
-describe('200', () => {
-  it.each(Object.entries(correct))('finds no fault with a correct receiver: %s', async (_name, receive) => {
+describe('examineWebhookEndpoint 200', () => {
+  it.each(Object.entries(correct))('reports no failed check for a correct receiver: %s', async (_name, receive) => {
     respond = receive;
     const { status, body } = await examine();
     expect(status).toBe(200);
@@ -175,7 +175,7 @@ describe('200', () => {
     expect(body.checks.every(({ remedy }: { remedy: unknown }) => remedy === null)).toBe(true);
   });
 
-  it.each(broken)('names the fault of a receiver that %s', async (_name, receive, ...faults) => {
+  it.each(broken)('reports the failed check of a receiver that %s', async (_name, receive, ...faults) => {
     respond = receive();
     const answer = await examine();
     expect(named(answer, 'failed')).toEqual(faults);
@@ -187,13 +187,13 @@ describe('200', () => {
     expect(remedies.every(([isPassed, isNull]: boolean[]) => isPassed === isNull)).toBe(true);
   });
 
-  it('accepts a receiver with the previous secret during a rotation', async () => {
+  it('reports no failed check for a receiver with the previous secret during a rotation', async () => {
     respond = accepting(isSigned, isRecent);
     await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
     expect((await examine()).body).toMatchObject({ passed: 17, failed: 0 });
   });
 
-  it('leaves feed, deliveries and endpoint alone, even after a 410, and examines a disabled endpoint', async () => {
+  it('changes neither feed nor deliveries nor endpoint, even after a 410, and examines a disabled endpoint, too', async () => {
     const read = async (): Promise<unknown[]> => [
       await feedPage(harness, partner),
       (await call(harness, `GET /webhook-endpoints/${id}`, partner)).body,
@@ -213,7 +213,7 @@ describe('200', () => {
     await patch({ status: 'active' });
   });
 
-  it('sends no event of a type that the endpoint does not receive, and does not judge its checks', async () => {
+  it('sends no event of a type that the endpoint does not receive, and reports the checks that need it as not_judged', async () => {
     await patch({ types: ['order.created'] });
     const count = receiver.received.length;
     respond = accepting(isSigned, isRecent);
@@ -224,7 +224,7 @@ describe('200', () => {
     await patch({ types: [] });
   });
 
-  it('sends no request after 12 seconds, and does not judge the other checks', async () => {
+  it('sends no request after 12 seconds, and reports the remaining checks as not_judged', async () => {
     const count = receiver.received.length;
     respond = (webhook, response) => {
       harness.clock.advance(4);
@@ -238,7 +238,7 @@ describe('200', () => {
   });
 });
 
-it('sends no request after the caller hangs up, and examines again for the same Idempotency-Key', async () => {
+it('examineWebhookEndpoint sends no request after the caller hangs up, and examines again for the same Idempotency-Key', async () => {
   const count = receiver.received.length;
   const request = once(harness.server, 'request') as Promise<[IncomingMessage]>;
   respond = async (webhook, response) => {
@@ -255,13 +255,13 @@ it('sends no request after the caller hangs up, and examines again for the same 
   expect(receiver.received.length - count).toBe(3 + 19);
 });
 
-describe('400', () => {
+describe('examineWebhookEndpoint 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await examine('1'), 400, 'validation_failed', [{ pointer: '#/endpoint_id' }]);
   });
 });
 
-describe('403', () => {
+describe('examineWebhookEndpoint 403', () => {
   it('answers sandbox_only to a live tenant, and sends no request', async () => {
     const live = await newPartner(harness);
     const endpoint = await newEndpoint(harness, live, { url: receiver.url('/live') });
@@ -270,7 +270,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('examineWebhookEndpoint 404', () => {
   it('answers webhook_endpoint_not_found for endpoints that the caller does not manage', async () => {
     const { id: clinicId } = await harness.domain.db.prisma.clinic.findFirstOrThrow({
       where: { tenantId: partner.tenantId },
@@ -282,7 +282,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('examineWebhookEndpoint 409', () => {
   it('answers idempotency_in_progress to a retry during the examination, and replays the report to a later one', async () => {
     const key = { 'Idempotency-Key': 'retry' };
     const count = receiver.received.length;

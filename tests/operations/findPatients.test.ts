@@ -12,7 +12,7 @@ const byEmail = (email: string, caller = partner) => find(`?email=${encodeURICom
 
 const onePage = { page: 1, limit: 20, hasNext: false, hasPrev: false };
 
-describe('200', () => {
+describe('findPatients 200', () => {
   it.each([
     ['as it was sent', 'Mary.Major+news@Example.com'],
     ['in upper case', 'MARY.MAJOR+NEWS@EXAMPLE.COM'],
@@ -91,7 +91,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('findPatients 400', () => {
   it.each([
     ['a missing e-mail', '', 'email', ['required']],
     ['a last name without a birth date', '?lastName=Tom', 'dateOfBirth', ['required']],
@@ -113,7 +113,7 @@ describe('400', () => {
     ['malformed percent-encoding', '?email=jane%E0%A4%A@example.com', 'email', ['format']],
     ['page 0', '?email=jane@example.com&page=0', 'page', ['minimum']],
     ['a limit of 101', '?email=jane@example.com&limit=101', 'limit', ['maximum']],
-  ])('refuses %s, and does not repeat it', async (_what, query, parameter, rules) => {
+  ])('refuses %s, and does not quote the value', async (_what, query, parameter, rules) => {
     const answer = await find(query);
     const faults = rules.map((code) => ({ parameter, code }));
     expectProblem(answer, 400, 'validation_failed', faults);

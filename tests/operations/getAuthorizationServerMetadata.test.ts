@@ -8,8 +8,8 @@ const harness = await openHarness();
 
 const METADATA = 'GET /.well-known/oauth-authorization-server';
 
-describe('200', () => {
-  it('names working addresses and authentication methods', async () => {
+describe('getAuthorizationServerMetadata 200', () => {
+  it('names addresses and authentication methods that work', async () => {
     const { body } = await call(harness, METADATA);
     const client = await newPartner(harness);
     const form = { grant_type: 'client_credentials' };
@@ -23,14 +23,14 @@ describe('200', () => {
     expect((await fetch(body.jwks_uri)).status).toBe(200);
   });
 
-  it('ignores forwarded hosts of the request', async () => {
+  it('ignores the headers Forwarded and X-Forwarded-Host', async () => {
     const headers = { 'X-Forwarded-Host': 'evil.example.com', Forwarded: 'host=evil.example.com;proto=https' };
     const { body } = await call(harness, METADATA, { headers });
     expect(JSON.stringify(body)).not.toContain('evil');
   });
 });
 
-describe('400', () => {
+describe('getAuthorizationServerMetadata 400', () => {
   it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, `${METADATA}?issuer=x`);
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'issuer' }]);

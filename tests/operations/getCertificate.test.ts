@@ -32,7 +32,7 @@ async function textOf(encounterNo: number, token = partner.token): Promise<strin
   return execFileSync('pdftotext', ['-layout', '-', '-'], { input: pdf }).toString();
 }
 
-describe('200', () => {
+describe('getCertificate 200', () => {
   it('returns a tagged PDF', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     const { status, headers, text } = await get(encounter_id);
@@ -59,7 +59,7 @@ describe('200', () => {
     expect(text).not.toContain('NO LONGER');
   });
 
-  reads('marks approvals that a denial, time or a revocation has ended', async () => {
+  reads('marks approvals that were ended by a denial, by time or by a revocation', async () => {
     const encounter = await completedEncounter(harness, partner);
     const { encounter_id, patientId } = encounter;
     const again = { patientId, treatmentIds: encounter.treatmentIds };
@@ -87,7 +87,7 @@ describe('200', () => {
     call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json });
 
   reads(
-    'shows name, birth date and guardian at the review, and says that name or birth date have changed',
+    'shows name, birth date and guardian as of the review, and states when name or birth date have changed since',
     async () => {
       const patientId = await newPatient(harness, partner, { lastName: 'Miller', guardian });
       const { encounter_id } = await completedEncounter(harness, partner, { patientId });
@@ -105,7 +105,7 @@ describe('200', () => {
     },
   );
 
-  reads('shows the identity of the reused review when the patient is renamed after the reuse', async () => {
+  reads('shows the identity as of the reused review when the patient is renamed after the reuse', async () => {
     const { tenant } = harness.domain.db.prisma;
     await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: true } });
     const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
@@ -118,7 +118,7 @@ describe('200', () => {
     expect(text).not.toContain('Janet');
   });
 
-  reads('names the treatments that an approval excepts', async () => {
+  reads('lists the treatments that an approval excepts', async () => {
     const group = await newCategory(harness, partner);
     const names = ['Botox 50 units', 'Botox 100 units'];
     const products = names.map((name) => newProduct(harness, partner, { ...group, name }));
@@ -142,7 +142,7 @@ describe('200', () => {
     expect(text).toContain(`Local time of the clinic: ${timezone}`);
   });
 
-  reads('keeps the word order of Arabic names, and says which characters it cannot show', async () => {
+  reads('keeps the word order of Arabic names, and lists the characters that it cannot show', async () => {
     const note = 'A box stands for a character that this document cannot show.';
     const textFor = async (changes: object): Promise<string> => {
       const patientId = await newPatient(harness, partner, changes);
@@ -170,20 +170,20 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getCertificate 400', () => {
   it('refuses a malformed encounter number', async () => {
     expectProblem(await get('GFE-1'), 400, 'validation_failed');
   });
 });
 
-describe('404', () => {
+describe('getCertificate 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await get(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('getCertificate 409', () => {
   it('refuses an encounter that is not completed with its current_status', async () => {
     const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     for (const { encounter_id, status } of [await claimedEncounter(harness, partner), denied]) {

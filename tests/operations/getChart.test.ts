@@ -35,7 +35,7 @@ async function latestRow(): Promise<object> {
   return harness.domain.db.prisma.auditEvent.findFirstOrThrow({ where, orderBy: { position: 'desc' } });
 }
 
-describe('200', () => {
+describe('getChart 200', () => {
   it('shows the holder of the claim patient, treatments, documents, earlier reviews and ended encounters', async () => {
     const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
     const texts = { medicalHistory: 'Migraine.', insuranceInfo: 'None.', notes: 'Prefers text messages.', guardian };
@@ -93,7 +93,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getChart 400', () => {
   it('requires reviewerRef', async () => {
     const { encounter_id } = await claimedEncounter(harness, partner);
     const answer = await call(harness, `GET /encounters/${encounter_id}/chart`, { token: partner.token });
@@ -101,7 +101,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('getChart 404', () => {
   it("answers encounter_not_found for another tenant's encounter, and audits the attempt", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     expectProblem(await open(encounter_id), 404, 'encounter_not_found');
@@ -110,7 +110,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('getChart 409', () => {
   it('refuses every caller except the holder of the claim, and audits patient and provider', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const others = await newClient(harness, partner.tenantId);

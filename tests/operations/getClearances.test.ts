@@ -58,7 +58,7 @@ async function later<T>(days: number, work: () => Promise<T>): Promise<T> {
 const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
 const today = (days = 0): string => dayOf(new Date(harness.clock.now.getTime() + days * day));
 
-describe('200', () => {
+describe('getClearances 200', () => {
   it('clears a patient with an approval in force, in one statement', async () => {
     const encounter = await completedEncounter(harness, partner);
     const [{ categoryId, subcategoryId, decidedAt, validUntil }] = encounter.gfe_data;
@@ -73,14 +73,14 @@ describe('200', () => {
     expect(statements.filter(({ text }) => text.includes('gfe_item'))).toHaveLength(1);
   });
 
-  it('names the reason of a treatment that was never requested, or only in an encounter that was cancelled', async () => {
+  it('answers never_requested for a treatment without an encounter, or only in a cancelled one', async () => {
     const encounter = await newEncounter(harness, partner);
     await cancelled(harness, partner, encounter);
     const none = { cleared: false, reason: 'never_requested', encounter_id: null, gfe_no: null };
     expect(await clearanceOf(encounter)).toMatchObject({ ...none, validUntil: null, decidedAt: null });
   });
 
-  it('names a pending request, which does not end an approval in force', async () => {
+  it('names a pending encounter, which does not end an approval in force', async () => {
     const encounter = await newEncounter(harness, partner);
     const { encounter_id } = encounter;
     expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'pending', encounter_id });
@@ -89,7 +89,7 @@ describe('200', () => {
     expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, reason: 'approved', encounter_id });
   });
 
-  it('does not name a request after its deadline, although no sweep has run', async () => {
+  it('does not name an encounter after its deadline, even if no sweep has run', async () => {
     const encounter = await newEncounter(harness, partner);
     const where = { tenantId: partner.tenantId, id: encounter.id };
     await harness.domain.db.prisma.encounter.updateMany({ where, data: { expiresAt: harness.clock.now } });
@@ -146,14 +146,14 @@ describe('200', () => {
     expect(await clearanceOf(encounter, { clinicId })).toMatchObject({ cleared: false, reason: 'never_requested' });
   });
 
-  it('says that there was news since the approval', async () => {
+  it('sets factsChanged when facts about the patient have changed since the approval', async () => {
     const encounter = await completedEncounter(harness, partner);
     const json = { medicalHistory: 'Pregnant' };
     await call(harness, `PATCH /clients/${encounter.patientId}`, { token: partner.token, json });
     expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, factsChanged: true });
   });
 
-  it('answers for a day in the past what was known at its end', async () => {
+  it('answers for a day in the past with the facts that were known at the end of that day', async () => {
     const encounter = await newEncounter(harness, partner);
     const [before, asked] = [today(-1), today()];
     const end: string = await later(2, async () => {
@@ -177,7 +177,7 @@ describe('200', () => {
     });
   });
 
-  it('answers for a day in the future what is known now, without approvals that end by then', async () => {
+  it('answers for a day in the future with the facts that are known now, without approvals that end before it', async () => {
     const encounter = await completedEncounter(harness, partner);
     const { validUntil } = encounter.gfe_data[0];
     const lastDay = new Date(validUntil);
@@ -188,7 +188,7 @@ describe('200', () => {
   });
 
   it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
-    'takes today by default, in the time zone of the clinic, such as %s',
+    'uses today by default, in the time zone of the clinic, such as %s',
     async (timezone) => {
       const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone }] });
       const [patientId, treatmentIds] = [await newPatient(harness, partner), await newProduct(harness, partner)];
@@ -198,7 +198,7 @@ describe('200', () => {
     },
   );
 
-  it('takes treatments by comma or repeated, in any letter case, and keeps their order', async () => {
+  it('accepts treatmentIds with commas or repeated, in any letter case, and keeps their order', async () => {
     const encounter = await completedEncounter(harness, partner);
     const ids = [await newProduct(harness, partner), encounter.treatmentIds[0], await newProduct(harness, partner)];
     const { patientId, clinicId } = encounter;
@@ -212,7 +212,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getClearances 400', () => {
   it.each([
     ['more than 100 treatments', Array.from({ length: 101 }, () => harness.domain.newId()).join(','), '2026-11-20'],
     ['an id that is not a UUID', 'botox', '2026-11-20'],
@@ -224,7 +224,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('getClearances 403', () => {
   it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
     const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
     const own = await newClinic(harness, partner);
@@ -234,7 +234,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('getClearances 404', () => {
   it('answers patient_not_found to a client that may not see the patient', async () => {
     const { patientId, treatmentIds } = await completedEncounter(harness, partner);
     const own = await newClinic(harness, partner);

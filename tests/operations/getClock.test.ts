@@ -9,7 +9,7 @@ const partner = await newSandbox(harness);
 const getClock = ({ token }: { readonly token: string | undefined } = partner): Promise<Answer> =>
   call(harness, 'GET /sandbox/clock', { token });
 
-describe('200', () => {
+describe('getClock 200', () => {
   it('advances with real time from the offset that was set', async () => {
     await setClock(harness, partner, 3600);
     harness.clock.advance(60);
@@ -18,7 +18,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getClock 400', () => {
   it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, 'GET /sandbox/clock?zone=UTC', { token: partner.token });
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'zone' }]);

@@ -63,7 +63,7 @@ beforeAll(async () => {
   }
 });
 
-describe('200', () => {
+describe('getDispensing 200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {
     const phone = '5125550142';
     const patientId = await newPatient(harness, partner, { lastName: 'Miller', phone, guardian, gender: 'female' });
@@ -95,14 +95,14 @@ describe('200', () => {
     expect((await get(order_no)).body.patient.isIdentityChanged).toBe(isChanged);
   });
 
-  it('leaves out held lines, and returns null instead of a prescription that a treatment does not need', async () => {
+  it('leaves out held lines, and returns null as prescription of a treatment that needs none', async () => {
     const { order_no, encounter_id, gfe_data, treatmentIds } = await orderOfTwo([newId(), newId()]);
     await revoke({ encounter_id, gfe_data });
     const { lines } = (await get(order_no)).body;
     expect(lines).toMatchObject([{ treatmentId: treatmentIds[1], prescription: null }]);
   });
 
-  it('names the provider of the original encounter for a reused approval, and nulls for an unregistered one', async () => {
+  it('names the provider of the original encounter for a reused approval, and returns null for an unregistered provider', async () => {
     await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
     const { patientId, clinicId, treatmentIds } = await newEncounter(harness, partner);
     const again = { patientId, clinicId, treatmentIds };
@@ -123,7 +123,7 @@ describe('200', () => {
     await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
   });
 
-  it('names the licences that were in force on the day of the approval, also after they have lapsed', async () => {
+  it('names the licences that were in force on the day of the approval, even after they have lapsed', async () => {
     const [day, dayBefore] = ['2026-11-20', '2026-11-19'];
     const licence = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };
     const ends = [day, dayBefore].map((end) => ({ id: newId(), ...licence, number: end, expiresOn: new Date(end) }));
@@ -137,7 +137,7 @@ describe('200', () => {
     await db.prisma.providerLicence.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
   });
 
-  it.each(['200', '409'])('is audited as a read of the patient, also if the answer is %s', async (status) => {
+  it.each(['200', '409'])('is audited as a read of the patient when the answer is %s', async (status) => {
     const encounter = await completedEncounter(harness, partner);
     if (status === '409') await revoke(encounter);
     expect((await get(encounter.order_no)).status).toBe(Number(status));
@@ -146,13 +146,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getDispensing 400', () => {
   it('refuses a malformed order number', async () => {
     expectProblem(await get('100045'), 400, 'validation_failed', [{ parameter: 'order_no', code: 'pattern' }]);
   });
 });
 
-describe('403', () => {
+describe('getDispensing 403', () => {
   it('refuses a client that may only read orders', async () => {
     const { order_no } = await completedEncounter(harness, partner);
     const { token } = await newClient(harness, tenantId, ['read:order', 'write:order', 'write:fulfilment']);
@@ -160,15 +160,15 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('getDispensing 404', () => {
   it("answers order_not_found without a line of the caller's pharmacies", async () => {
     const { order_no } = await completedEncounter(harness, partner);
     expectProblem(await get(order_no, await pharmacyToken(newId())), 404, 'order_not_found');
   });
 });
 
-describe('409', () => {
-  it("answers approval_ended if all lines of the caller's pharmacies are held, at once after the end of the approval", async () => {
+describe('getDispensing 409', () => {
+  it("answers approval_ended if all lines of the caller's pharmacies are held, from the end of the approval on", async () => {
     const own = newId();
     const { order_no, gfe_data } = await orderOfTwo([own, newId()]);
     const start = harness.clock.now;
@@ -180,7 +180,7 @@ describe('409', () => {
     harness.clock.now = start;
   });
 
-  it('answers ship_to_required without a complete address, and approval_ended first', async () => {
+  it('answers ship_to_required without a complete address, unless approval_ended applies', async () => {
     const encounter = await completedEncounter(harness, partner, { shipTo: null });
     const missing = ['address1', 'city', 'state', 'postal', 'country'].map((part) => ({ pointer: `#/shipTo/${part}` }));
     expectProblem(await get(encounter.order_no), 409, 'ship_to_required', missing);

@@ -12,7 +12,7 @@ const partner = await newPartner(harness);
 const get = (documentId: string, token = partner.token): Promise<Answer> =>
   call(harness, `GET /documents/${documentId}`, { token });
 
-describe('200', () => {
+describe('getDocument 200', () => {
   it('returns the document with a new link, which works for 900 seconds', async () => {
     const patientId = await newPatient(harness, partner);
     const json = { url: host.serve('/card.png', { content: sampleFiles.png }) };
@@ -33,7 +33,7 @@ describe('200', () => {
     expect((await fetch(body.fileUrl)).status).toBe(403);
   });
 
-  it('is audited as a read of the patient', async () => {
+  it('writes an audit row about a read of the patient', async () => {
     const patientId = await newPatient(harness, partner);
     const resourceId = await newDocument(harness, partner, patientId);
     await get(resourceId);
@@ -43,22 +43,22 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getDocument 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await get('d1'), 400, 'validation_failed', [{ parameter: 'documentId' }]);
   });
 });
 
-describe('403', () => {
-  it('needs read:document', async () => {
+describe('getDocument 403', () => {
+  it('refuses a token without read:document', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const token = await tokenWithout(harness, partner, 'read:document');
     expectProblem(await get(documentId, token), 403, 'insufficient_permission');
   });
 });
 
-describe('404', () => {
-  it('does not find a document of a patient whom a limited client may not see', async () => {
+describe('getDocument 404', () => {
+  it('answers 404 to a client limited to clinics for a document of a patient that it may not see', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const clinicId = await newClinic(harness, partner);
     const { token } = await newClient(harness, partner.tenantId, ['read:document'], [clinicId]);

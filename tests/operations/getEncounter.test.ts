@@ -13,7 +13,7 @@ const details = { visitUrl: null, information: [], addenda: [] };
 const get = (encounterNo: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /encounters/${String(encounterNo)}`, options);
 
-describe('200', () => {
+describe('getEncounter 200', () => {
   it('returns the created record', async () => {
     const changes = { additionalNotes: 'BP 120/80', scheduledDay: '2027-01-05' };
     const encounter = await newEncounter(harness, partner, changes);
@@ -63,7 +63,7 @@ describe('200', () => {
     expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
-  it('shows visitUrl during the review, and no list, claim or log shows it', async () => {
+  it('shows visitUrl during the review, which no list, claim response or log contains', async () => {
     const visitUrl = 'https://visits.example.com/abc?d=e';
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id } = encounter;
@@ -85,13 +85,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getEncounter 400', () => {
   it.each([
     ['with a fraction of zero', (no: number) => `${no}.0`],
     ['with an exponent', (no: number) => `${no / 1e5}e5`],
     ['with a leading zero', (no: number) => `0${no}`],
     ['in base 16', (no: number) => `0x${no.toString(16)}`],
-  ])('understands or refuses a number %s', async (_spelling, spell) => {
+  ])('either finds the encounter or answers 400 for an encounter_id %s', async (_spelling, spell) => {
     const encounter = await newEncounter(harness, partner);
     const answer = await get(spell(encounter.encounter_id));
     if (answer.status === 200) expect(answer.body).toEqual({ ...encounter, ...details });
@@ -115,7 +115,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('getEncounter 404', () => {
   it("answers encounter_not_found for another tenant's encounter, also to a limited client", async () => {
     const other = await newPartner(harness);
     const { encounter_id } = await newEncounter(harness, other);
@@ -125,7 +125,7 @@ describe('404', () => {
     }
   });
 
-  it('answers encounter_not_found for the largest number', async () => {
+  it('answers encounter_not_found for the largest possible encounter_id', async () => {
     expectProblem(await get('9007199254740991'), 404, 'encounter_not_found');
   });
 });

@@ -22,7 +22,7 @@ const plain = await newEncounter(harness, partner);
 const ask = (json: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, 'POST /encounters/status', { ...options, json });
 
-describe('200', () => {
+describe('getEncounterStatus 200', () => {
   it('returns exactly the properties of the contract, without order_details if there is no order, and changes no encounter', async () => {
     const { status, headers, body } = await ask({ encounter_id: plain.encounter_id });
     const { encounter_id, gfe_no } = plain;
@@ -72,7 +72,7 @@ describe('200', () => {
   const statesOf = async ({ encounter_id }: Answer['body'], token = partner.token): Promise<string[]> =>
     (await ask({ encounter_id }, { token })).body.gfe_data.map(({ status }: { status: string }) => status);
 
-  it('returns the status of each item, also when decisions differ', async () => {
+  it('returns the status of each item when decisions differ', async () => {
     const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
     const encounter = await newEncounter(harness, partner, { treatmentIds });
     await reviewed(harness, partner, encounter, (item, index) => (index === 0 ? deny : approve)(item, index));
@@ -103,7 +103,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getEncounterStatus 400', () => {
   it('answers identifier_required to an empty object', async () => {
     expectProblem(await ask({}), 400, 'identifier_required', [{ pointer: '#' }]);
   });
@@ -141,7 +141,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('getEncounterStatus 403', () => {
   it('refuses a client that is limited to other clinics (D-31)', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     for (const json of [{ encounter_id: plain.encounter_id }, { gfe_no: plain.gfe_no }, { order_no: orderNo }]) {
@@ -150,7 +150,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('getEncounterStatus 404', () => {
   it("answers encounter_not_found for unknown numbers and another tenant's, also to a limited client (D-31)", async () => {
     const foreign = await completedEncounter(harness, await newPartner(harness));
     const { encounter_id, gfe_no, order_no } = foreign;

@@ -7,7 +7,7 @@ const harness = await openHarness();
 
 const getJwks = () => call(harness, 'GET /.well-known/jwks.json');
 
-describe('200', () => {
+describe('getJwks 200', () => {
   /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
   const point = { x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/) };
   const publicKey = { kty: 'EC', crv: 'P-256', ...point, kid: expect.any(String), alg: 'ES256', use: 'sig' };
@@ -29,7 +29,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getJwks 400', () => {
   it('refuses an unknown query parameter', async () => {
     const answer = await call(harness, 'GET /.well-known/jwks.json?kid=1');
     expectProblem(answer, 400, 'validation_failed', [{ parameter: 'kid' }]);

@@ -6,7 +6,7 @@ import { expectProblem, withoutDatabase } from '../support/refusals.js';
 const harness = await openHarness();
 const alive = { status: 'ok', service: 'clinical-encounter-service', version };
 
-describe('200', () => {
+describe('getLiveness 200', () => {
   it('answers without a token and with an invalid one', async () => {
     for (const token of [undefined, 'garbage']) {
       const { status, body } = await call(harness, 'GET /healthz', { token });
@@ -20,7 +20,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getLiveness 400', () => {
   it('refuses an unknown query parameter', async () => {
     expectProblem(await call(harness, 'GET /healthz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });

@@ -10,7 +10,7 @@ const encounter = await completedEncounter(harness, partner);
 
 const get = (orderNo: string, token: string | undefined = partner.token) => getOrder(harness, { token }, orderNo);
 
-describe('200', () => {
+describe('getOrder 200', () => {
   // The examples of the contract have every property of an order (tests/contract/examples).
   it('returns the order with its payments and the lines as of the creation of the encounter', async () => {
     const { db } = harness.domain;
@@ -62,7 +62,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getOrder 400', () => {
   it.each(['100045', 'ORD100045', 'ORD-', 'ORD-1x', '-1', 'ORD-1234567890123456789', 'ORDERNUMBERS-1'])(
     'refuses the malformed order number %s',
     async (orderNo) => {
@@ -71,7 +71,7 @@ describe('400', () => {
   );
 });
 
-describe('404', () => {
+describe('getOrder 404', () => {
   it("answers order_not_found for another tenant's order, also to a limited client", async () => {
     const { order_no } = await completedEncounter(harness, await newPartner(harness));
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);

@@ -15,7 +15,7 @@ const { token } = partner;
 const get = (id: string, caller: { token: string | undefined } = partner) =>
   call(harness, `GET /clients/${id}`, { token: caller.token });
 
-describe('200', () => {
+describe('getPatient 200', () => {
   it('returns a new patient with its account, and null for unknown properties', async () => {
     const json = patientBody({ firstName: 'Jane', lastName: 'Miller' });
     const created = await call(harness, 'POST /clients', { token, json });
@@ -72,7 +72,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getPatient 400', () => {
   it.each([
     ['a word', 'me', ['format']],
     ['a URN', `urn:uuid:${absent}`, ['maxLength']],
@@ -88,7 +88,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('getPatient 404', () => {
   it('answers patient_not_found for an unknown id', async () => {
     expectProblem(await get(absent), 404, 'patient_not_found');
   });

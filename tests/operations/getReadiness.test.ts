@@ -58,8 +58,8 @@ async function answerWith(checks: object): Promise<Answer> {
   }
 }
 
-describe('200', () => {
-  it('answers without a token while every part works', async () => {
+describe('getReadiness 200', () => {
+  it('answers without a token while every dependency works', async () => {
     const { status, body } = await answerWith(allOk);
     expect([status, body]).toEqual([200, { status: 'ready', checks: allOk }]);
   });
@@ -71,13 +71,13 @@ describe('200', () => {
     ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
   ];
 
-  it.each(reported)('stays ready with %s, which only uploads need', async (_what, fail, failing) => {
+  it.each(reported)('stays ready with %s, because only uploads need it', async (_what, fail, failing) => {
     fail();
     const { status, body } = await answerWith({ ...allOk, ...failing });
     expect([status, body.status]).toEqual([200, 'ready']);
   });
 
-  it('checks the parts once for many probes', async () => {
+  it('checks its dependencies once for many simultaneous probes', async () => {
     const before = storeRequests;
     await Promise.all(Array.from({ length: 50 }, getReadiness));
     // There are two checks if the cached result expires in between.
@@ -85,13 +85,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getReadiness 400', () => {
   it('refuses an unknown query parameter', async () => {
     expectProblem(await call(harness, 'GET /readyz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });
 });
 
-it('reports a nearly full disk if the service stores data on it', async () => {
+it('getReadiness reports a nearly full disk if the service stores data on it', async () => {
   const { config, objects, scanner } = harness.services;
   const parts = (changes: Partial<Config>) =>
     partsCheck(proxy.url, { objects, scanner, config: { ...config, ...changes } })();
@@ -105,7 +105,7 @@ it('reports a nearly full disk if the service stores data on it', async () => {
   expect([status, body]).toEqual([200, { status: 'ready', checks: { ...allOk, disk: 'failing' } }]);
 });
 
-describe('503', () => {
+describe('getReadiness 503', () => {
   /** The body of the contract instead of a problem, with Retry-After. */
   function expectUnavailable({ status, headers, body }: Answer): void {
     expect([status, body.status]).toEqual([503, 'unavailable']);
@@ -118,18 +118,18 @@ describe('503', () => {
     ['never answers', async () => proxy.hang()],
   ];
 
-  it.each(failures)('answers 503 while the database %s', async (_how, fail) => {
+  it.each(failures)('is the answer while the database %s', async (_how, fail) => {
     await fail();
     expectUnavailable(await answerWith({ ...allOk, database: 'failing' }));
   });
 
-  it('names every failing part', async () => {
+  it('names every failing dependency', async () => {
     await proxy.cut();
     storeBehaviour = refuse;
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 
-  it('answers 503 as soon as the process is stopping', async () => {
+  it('is the answer as soon as the process is stopping', async () => {
     stopping = true;
     expectUnavailable(await getReadiness());
   });

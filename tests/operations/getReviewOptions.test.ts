@@ -47,8 +47,8 @@ async function refusalsOf(records: Records): Promise<(string | null)[]> {
   return refusals;
 }
 
-describe('200', () => {
-  it('allows both types of review without an obstacle, in two statements', async () => {
+describe('getReviewOptions 200', () => {
+  it('allows both types of review when nothing prevents them, with two SQL statements', async () => {
     const { clinicId, treatmentIds } = await encounterBody(harness, partner);
     const patientId = await newPatient(harness, partner, { gfeStateId: arizona });
     let answer: Answer | undefined;
@@ -164,7 +164,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getReviewOptions 400', () => {
   it.each(['clinicId', 'patientId', 'treatmentIds'])('refuses a query without %s', async (parameter) => {
     const id = randomUUID();
     const query = new URLSearchParams({ clinicId: id, patientId: id, treatmentIds: id });
@@ -180,7 +180,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('getReviewOptions 403', () => {
   it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
     const own = await newClinic(harness, partner);
     const limited = await newClient(harness, partner.tenantId, ['read:encounter'], [own]);
@@ -188,7 +188,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('getReviewOptions 404', () => {
   it('names every record that does not exist in the tenant, in the order of createEncounter', async () => {
     const foreign = await encounterBody(harness, await newPartner(harness));
     const treatmentIds = [await newProduct(harness, partner), ...foreign.treatmentIds];

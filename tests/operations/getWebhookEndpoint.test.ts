@@ -12,7 +12,7 @@ const endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'en
 const get = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}`, { token });
 
-describe('200', () => {
+describe('getWebhookEndpoint 200', () => {
   it('returns the endpoint with its status and last results', async () => {
     const { secret: _secret, ...shown } = endpoint;
     expect((await get(endpoint.id.toUpperCase())).body).toEqual(shown);
@@ -26,14 +26,14 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('getWebhookEndpoint 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await get('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
-describe('404', () => {
-  it('hides endpoints of other clients from a client that is limited to clinics', async () => {
+describe('getWebhookEndpoint 404', () => {
+  it('answers 404 for endpoints of other clients to a client that is limited to clinics', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const own = await newEndpoint(harness, limited);

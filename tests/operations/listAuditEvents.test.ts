@@ -22,8 +22,8 @@ async function sealed(query: string, caller?: Pick<Partner, 'token'>): Promise<A
 const operationsOf = ({ data }: Answer['body']): string[] =>
   data.map((row: { operationId: string; status: number }) => `${row.operationId} ${row.status}`);
 
-describe('200', () => {
-  it('shows which client read a patient, from which address and with which outcome', async () => {
+describe('listAuditEvents 200', () => {
+  it('lists a read of a patient with the client, its address and the outcome', async () => {
     const headers = { 'X-Forwarded-For': '10.0.0.9, 203.0.113.7, 198.51.100.2' };
     const read = await call(harness, `GET /clients/${janeId}`, { token: partner.token, headers });
     const { data, has_more } = await sealed(`?patientId=${janeId}&operationId=getPatient`);
@@ -43,7 +43,7 @@ describe('200', () => {
     expect(data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', outcome: 'refused' });
   });
 
-  it('names the patient of an encounter for every identifier', async () => {
+  it('finds requests about an encounter by patientId, for every identifier in the request', async () => {
     const encounter = await newEncounter(harness, partner, { patientId: janeId });
     const ask = (target: string, json?: object) => call(harness, target, { token: partner.token, json });
     await ask(`GET /encounters/${encounter.encounter_id}`);
@@ -84,11 +84,14 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
-  it.each(['tenant 0', 'demo/audit 0', 'TENANT 0'])('refuses the foreign cursor "%s"', async (text) => {
-    const after = Buffer.from(text.replace('TENANT', partner.tenantId)).toString('base64url');
-    expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', [
-      { parameter: 'after', code: 'cursor_invalid' },
-    ]);
-  });
+describe('listAuditEvents 400', () => {
+  it.each(['tenant 0', 'demo/audit 0', 'TENANT 0'])(
+    'refuses a cursor of another list or tenant: "%s"',
+    async (text) => {
+      const after = Buffer.from(text.replace('TENANT', partner.tenantId)).toString('base64url');
+      expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', [
+        { parameter: 'after', code: 'cursor_invalid' },
+      ]);
+    },
+  );
 });

@@ -10,7 +10,7 @@ const list = (query = '', { token }: { token: string | undefined } = partner) =>
   call(harness, `GET /clinics${query}`, { token });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
-describe('200', () => {
+describe('listClinics 200', () => {
   // The examples of the contract have every other property (tests/contract/examples).
   it('returns metadata and times, and the primary location first', async () => {
     const mine = await newPartner(harness);
@@ -34,7 +34,7 @@ describe('200', () => {
     expect(body.data).toMatchObject([{ id, ...clinic, locations }]);
   });
 
-  it('lists a clinic without locations and metadata', async () => {
+  it('lists a clinic that has neither locations nor metadata', async () => {
     const mine = await newPartner(harness);
     const id = await newClinic(harness, mine, { places: [] });
     const { body } = await list('', mine);
@@ -139,7 +139,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listClinics 400', () => {
   it.each([
     ['isActive=1', 'isActive', ['type']],
     ['isActive=yes', 'isActive', ['type']],
@@ -159,7 +159,7 @@ describe('400', () => {
     expectProblem(await list(`?${query}`), 400, 'validation_failed', faults);
   });
 
-  it('names every fault in one response', async () => {
+  it('names every invalid parameter in one response', async () => {
     const answer = await list('?page=0&limit=101&sort_by=x');
     expectProblem(answer, 400, 'validation_failed');
     const parameters = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);

@@ -56,7 +56,7 @@ async function pagesOf(query: Query, caller = partner): Promise<Encounter[][]> {
   return pages;
 }
 
-describe('200', () => {
+describe('listEncounters 200', () => {
   it('lists the records that getEncounter returns, the newest first', async () => {
     const { status, headers, body } = await list();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
@@ -185,7 +185,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listEncounters 400', () => {
   it.each([
     ['an unknown state', { status: 'open' }, 'status', 'enum'],
     ['a patientId that is not a UUID', { patientId: '7' }, 'patientId', 'format'],

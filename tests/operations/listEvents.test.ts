@@ -43,7 +43,7 @@ async function pagesOf(reader: Partner, query: Readonly<Record<string, string | 
   return pages;
 }
 
-describe('200', () => {
+describe('listEvents 200', () => {
   it('lists the events of the tenant in order', async () => {
     const { status, headers, body } = await list();
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
@@ -81,7 +81,7 @@ describe('200', () => {
     expect((await list('?encounter_id=1', owner)).body.data).toEqual([]);
   });
 
-  it('returns a cursor to a reader at the end, after which only new events follow', async () => {
+  it('returns a cursor at the end of the feed, after which only new events follow', async () => {
     const mine = await newPartner(harness);
     const none = await feedPage(harness, mine);
     expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
@@ -92,13 +92,13 @@ describe('200', () => {
     expect(await feedPage(harness, mine, { after: next.next_cursor })).toEqual({ ...next, data: [] });
   });
 
-  it('accepts the cursor of the example', async () => {
+  it('accepts the cursor of the example in the contract', async () => {
     await createTenant(harness.domain, { id: 'demo', name: 'Demo', mode: 'live' });
     const { token } = await newClient(harness, 'demo');
     expect((await list('?after=ZGVtbyAw', { token })).status).toBe(200);
   });
 
-  it('filters by type, also between events of one transaction', async () => {
+  it('filters by type, even between events of one transaction', async () => {
     const mine = await newPartner(harness);
     const place = ofNoClinic(mine);
     await inTransaction(harness.domain, async (transaction) => {
@@ -190,7 +190,7 @@ describe('200', () => {
   );
 });
 
-describe('400', () => {
+describe('listEvents 400', () => {
   const invalid = [{ parameter: 'after', code: 'cursor_invalid' }];
 
   it.each([
@@ -219,7 +219,7 @@ describe('400', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'after', code }));
   });
 
-  it('answers cursor_invalid only to a reader whose next events have been purged', async () => {
+  it('answers cursor_invalid only to a cursor whose next events have been purged', async () => {
     const mine = await newPartner(harness);
     const place = ofNoClinic(mine);
     const { next_cursor: atStart } = await feedPage(harness, mine);

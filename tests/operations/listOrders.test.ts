@@ -30,7 +30,7 @@ const newest = (orders: Body[]): string[] =>
     .toSorted((one, other) => (`${one.createdAt}${one.id}` < `${other.createdAt}${other.id}` ? 1 : -1))
     .map(({ order_no }) => order_no);
 
-describe('200', () => {
+describe('listOrders 200', () => {
   it('lists complete orders, the newest first, page by page', async () => {
     const { status, body } = await list();
     expect([status, body]).toEqual([200, { data: expect.any(Array), next_cursor: null, has_more: false }]);
@@ -105,14 +105,14 @@ describe('200', () => {
     expect(await find(`fulfilment=pending&cursor=${body.next_cursor}`)).toEqual(orders.slice(1));
   });
 
-  it('sends as many statements for six orders as for one', async () => {
+  it('sends as many SQL statements for six orders as for one', async () => {
     await list();
     const cost = async (query: string) => (await ownStatementsOf(() => list(query))).length;
     expect(await cost('?limit=6')).toBe(await cost('?limit=1'));
   });
 });
 
-describe('400', () => {
+describe('listOrders 400', () => {
   it.each(['x', Buffer.from('2026-11-20T16:10:00.000Z 5').toString('base64url')])(
     'refuses the malformed cursor %s',
     async (cursor) => {

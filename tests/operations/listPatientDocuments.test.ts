@@ -21,7 +21,7 @@ async function patientWithThree(): Promise<{ readonly patientId: string; readonl
   return { patientId, wanted: [...later.sort().reverse(), oldest] };
 }
 
-describe('200', () => {
+describe('listPatientDocuments 200', () => {
   it('lists the documents of a patient without links, the newest first, in pages', async () => {
     const { patientId, wanted } = await patientWithThree();
     await newDocument(harness, partner, await newPatient(harness, partner));
@@ -43,7 +43,7 @@ describe('200', () => {
     expect([ids(second), second.body.next_cursor]).toEqual([wanted.slice(1), null]);
   });
 
-  it('shows reason and time of a withdrawal', async () => {
+  it('shows reason and time of the withdrawal of a document', async () => {
     const { patientId, wanted } = await patientWithThree();
     const options = { token: partner.token, json: { reason: 'illegible' } };
     await call(harness, `POST /documents/${wanted[1]}/withdraw`, options);
@@ -52,18 +52,18 @@ describe('200', () => {
     expect(body.data).toMatchObject([{ withdrawn: null }, { withdrawn }, { withdrawn: null }]);
   });
 
-  it('is empty for a patient without documents', async () => {
+  it('returns an empty list for a patient without documents', async () => {
     const { status, body } = await list(await newPatient(harness, partner));
     expect([status, body]).toEqual([200, { data: [], next_cursor: null, has_more: false }]);
   });
 
-  it('sends two statements for any number of documents', async () => {
+  it('sends two SQL statements for any number of documents', async () => {
     const { patientId } = await patientWithThree();
     await list(patientId);
     expect(await ownStatementsOf(() => list(patientId))).toHaveLength(2);
   });
 
-  it('is audited as a read of the patient', async () => {
+  it('writes an audit row about a read of the patient', async () => {
     const patientId = await newPatient(harness, partner);
     await list(patientId);
     const where = { tenantId: partner.tenantId, operationId: 'listPatientDocuments', patientId };
@@ -72,22 +72,22 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listPatientDocuments 400', () => {
   it.each(['bm9uc2Vuc2U', 'MjAyNi0xMS0yMVQxNjowNTowMC4wMDBaIDE'])('refuses the cursor %s', async (cursor) => {
     const patientId = await newPatient(harness, partner);
     expectProblem(await list(patientId, { cursor }), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
   });
 });
 
-describe('403', () => {
-  it('needs read:document', async () => {
+describe('listPatientDocuments 403', () => {
+  it('refuses a token without read:document', async () => {
     const token = await tokenWithout(harness, partner, 'read:document');
     expectProblem(await list(await newPatient(harness, partner), {}, token), 403, 'insufficient_permission');
   });
 });
 
-describe('404', () => {
-  it('does not find a patient whom a limited client may not see', async () => {
+describe('listPatientDocuments 404', () => {
+  it('answers 404 to a client limited to clinics for a patient that it may not see', async () => {
     const { patientId } = await patientWithThree();
     const { token } = await newClient(
       harness,

@@ -10,7 +10,7 @@ const list = (query = '', { token }: { token: string | undefined } = partner) =>
   call(harness, `GET /tenants/products${query}`, { token });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
-describe('200', () => {
+describe('listProducts 200', () => {
   // The examples of the contract have every other property (tests/contract/examples).
   it('returns the optional properties of a product, with money as text of two decimals', async () => {
     const mine = await newPartner(harness);
@@ -125,7 +125,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listProducts 400', () => {
   it.each([
     ['isActive=0', 'isActive', ['type']],
     ['isActive=Yes', 'isActive', ['type']],

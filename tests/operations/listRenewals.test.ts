@@ -16,7 +16,7 @@ const list = async (token: string, query: Record<string, string> = {}): Promise<
 };
 const numbers = ({ data }: Body): number[] => data.map(({ encounter_id }: Body) => encounter_id);
 
-describe('200', () => {
+describe('listRenewals 200', () => {
   it('lists the approvals that end before a day, the first to end first, in pages', async () => {
     const partner = await newPartner(harness);
     const encounters: Body[] = [];
@@ -89,8 +89,8 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
-  it('requires the day, and refuses a cursor of another list', async () => {
+describe('listRenewals 400', () => {
+  it('refuses a missing expiring_before and a cursor of another list', async () => {
     const { token } = await newPartner(harness);
     expectProblem(await call(harness, 'GET /clearances', { token }), 400, 'validation_failed');
     const cursor = Buffer.from('2026-11-20T16:00:00.000Z 100123').toString('base64url');

@@ -24,7 +24,7 @@ const list = ({ token }: Pick<Partner, 'token'>, query = ''): Promise<Answer> =>
 const asked = ({ body }: Answer): string[] =>
   body.data.map((row: { operationId: string; status: number }) => `${row.operationId} ${row.status}`);
 
-describe('200', () => {
+describe('listRequests 200', () => {
   it('lists requests with their outcome, the newest first, without their values', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const patientId = await newPatient(harness, partner, { email: 'found@example.com' });
@@ -80,7 +80,7 @@ describe('200', () => {
     expect(await filtered('?code=nothing_of_this_name')).toEqual([]);
   });
 
-  it('shows a week of real time, across a reset and a moved sandbox clock', async () => {
+  it('lists the requests of the last week of real time, across a reset and a moved sandbox clock', async () => {
     const sandbox = await newSandbox(harness);
     await call(harness, 'GET /clinics', sandbox);
     expect((await reset(harness, sandbox)).status).toBe(204);
@@ -128,7 +128,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listRequests 400', () => {
   it('refuses a cursor of another list or tenant, and a malformed status', async () => {
     const partner = await newPartner(harness, 'sandbox');
     const other = await newPartner(harness, 'sandbox');

@@ -21,7 +21,7 @@ const numbers = async (query?: string, client?: Partner): Promise<number[]> => {
 const zone = { scheduledTimeZone: 'America/New_York' };
 const at = (scheduledDay: string, scheduledTime: string) => ({ scheduledDay, scheduledTime, ...zone });
 
-describe('200', () => {
+describe('listReviewQueue 200', () => {
   it('returns an empty list when no encounter waits', async () => {
     const { status, headers, body } = await list();
     expect([status, body]).toEqual([200, { data: [], has_more: false }]);
@@ -104,7 +104,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listReviewQueue 400', () => {
   it.each([
     ['limit=0', 'limit', 'minimum'],
     ['limit=101', 'limit', 'maximum'],

@@ -9,7 +9,7 @@ const partner = await newPartner(harness);
 const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
   call(harness, `GET /reference/states${query}`, { token });
 
-describe('200', () => {
+describe('listStates 200', () => {
   it('lists states by name, whose ids a patient accepts', async () => {
     const { status, body } = await list();
     expect([status, body.data.length]).toEqual([200, 56]);
@@ -23,7 +23,7 @@ describe('200', () => {
     expect(patient.body.state).toMatchObject({ code: 'UT', name: 'Utah' });
   });
 
-  it('filters by country code in either case, for readers and writers of patients', async () => {
+  it('filters by country code in either case, for clients with read:client or write:client', async () => {
     expect((await list('?countryCode=us')).body.data).toHaveLength(56);
     expect((await list('?countryCode=CA')).body.data).toEqual([]);
     for (const permission of ['read:client', 'write:client'] as const) {
@@ -32,7 +32,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listStates 400', () => {
   it('refuses a malformed country code', async () => {
     expectProblem(await list('?countryCode=USA'), 400, 'validation_failed', [{ parameter: 'countryCode' }]);
   });

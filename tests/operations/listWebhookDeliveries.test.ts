@@ -13,7 +13,7 @@ const list = (query = '', id = endpointId): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints/${id}/deliveries${query}`, { token: partner.token });
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
-describe('200', () => {
+describe('listWebhookDeliveries 200', () => {
   it('lists deliveries, the newest first, page by page and by status', async () => {
     const { tenantId } = partner;
     const { db, now } = harness.domain;
@@ -46,13 +46,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listWebhookDeliveries 400', () => {
   it.each(['x', Buffer.from('1').toString('base64url')])('refuses the malformed cursor %s', async (cursor) => {
     expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
   });
 });
 
-describe('404', () => {
+describe('listWebhookDeliveries 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await list('', harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });

@@ -12,7 +12,7 @@ const list = ({ token }: Partner, query = ''): Promise<Answer> =>
   call(harness, `GET /webhook-endpoints${query}`, { token });
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
-describe('200', () => {
+describe('listWebhookEndpoints 200', () => {
   it('shows an unlimited client all endpoints of the tenant, and a client limited to clinics its own', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
@@ -24,7 +24,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listWebhookEndpoints 400', () => {
   it('refuses an unknown query parameter', async () => {
     expectProblem(await list(partner, '?page=1'), 400, 'validation_failed', [{ parameter: 'page' }]);
   });

@@ -10,7 +10,7 @@ const partner = await newPartner(harness, 'sandbox');
 const list = ({ token } = partner, query = ''): Promise<Answer> =>
   call(harness, `GET /sandbox/webhook-inbox${query}`, { token });
 
-describe('200', () => {
+describe('listWebhookInbox 200', () => {
   it('lists the last 100 messages of the tenant, the newest first', async () => {
     const { db, newId } = harness.domain;
     const { tenantId } = partner;
@@ -48,7 +48,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('listWebhookInbox 400', () => {
   it('refuses an unknown query parameter', async () => {
     expectProblem(await list(partner, '?limit=1'), 400, 'validation_failed', [{ parameter: 'limit' }]);
   });

@@ -13,7 +13,7 @@ const partner = await newPartner(harness);
 const ping = (id: string, { token } = partner): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/ping`, { token });
 
-describe('202', () => {
+describe('pingWebhookEndpoint 202', () => {
   it('emits webhook.ping, which a client limited to clinics sees for its own endpoint only', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
@@ -31,19 +31,19 @@ describe('202', () => {
   });
 });
 
-describe('400', () => {
+describe('pingWebhookEndpoint 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await ping('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
-describe('404', () => {
+describe('pingWebhookEndpoint 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await ping(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
-describe('409', () => {
+describe('pingWebhookEndpoint 409', () => {
   it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };

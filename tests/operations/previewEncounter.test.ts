@@ -23,7 +23,7 @@ const preview = (json: unknown, { token }: { readonly token: string | undefined 
   call(harness, 'POST /encounters/preview', { token, json });
 const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
 
-describe('200', () => {
+describe('previewEncounter 200', () => {
   it('returns the encounter that createEncounter would create', async () => {
     const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
     const other = await newProduct(harness, partner, { price: '299.00', ...free });
@@ -43,7 +43,7 @@ describe('200', () => {
     expect(body.estimate).toEqual(created.estimate);
   });
 
-  it('lists open encounters with an equal item at clinics that the caller may see', async () => {
+  it('lists open encounters that have an item of the new encounter, at clinics that the caller may see', async () => {
     const open = await create(valid);
     const { gfe_data, ...rest } = open.body;
     const [{ category_name, sub_category_name, categoryId, subcategoryId }] = gfe_data;
@@ -100,7 +100,7 @@ describe('200', () => {
     expectProblem(await create(json), 409, 'clinic_inactive', [first]);
   });
 
-  it('writes no row and uses no number', async () => {
+  it('writes no row and consumes no encounter number', async () => {
     const { body: before } = await create(valid);
     const { encounter, gfeItem, event, idempotencyKey } = harness.domain.db.prisma;
     const where = { tenantId: partner.tenantId };
@@ -127,7 +127,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('previewEncounter 400', () => {
   it.each([
     ['validation_failed', { reviewType: 'no' }, '#/reviewType'],
     ['validation_failed', { documentIds: [absent, absent.toUpperCase()] }, '#/documentIds/1'],
@@ -140,7 +140,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('previewEncounter 404', () => {
   it('names every unknown id as createEncounter does', async () => {
     const json = { ...valid, patientId: absent, treatmentIds: [...valid.treatmentIds, absent], documentIds: [absent] };
     for (const ask of [preview, create]) {

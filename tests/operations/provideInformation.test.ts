@@ -28,7 +28,7 @@ const DAY = 24 * 3600;
 const notes = { additionalNotes: 'None.' };
 const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
-describe('200', () => {
+describe('provideInformation 200', () => {
   it('adds a dated entry and appends documents, and returns the encounter to its place in the queue', async () => {
     const patientId = await newPatient(harness, partner);
     const upload = () => newDocument(harness, partner, patientId);
@@ -54,7 +54,7 @@ describe('200', () => {
     expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
   });
 
-  it('keeps a later deadline, and answers a second request', async () => {
+  it('keeps a deadline that is later than the new one, and answers a second request for information', async () => {
     const scheduledDay = '2027-06-01';
     const { expiresAt } = await newEncounter(harness, partner, { scheduledDay });
     const { encounter_id } = await askedEncounter(harness, partner, { scheduledDay });
@@ -86,7 +86,7 @@ describe('200', () => {
     }
   });
 
-  it('refuses a review of the chart that was read before, and counts as news about the patient', async () => {
+  it('makes the chart that a provider has read outdated for submitReview, and sets factsChanged', async () => {
     const encounter = await claimedEncounter(harness, partner);
     const { patientId: id } = encounter;
     const document = await newDocument(harness, partner, id);
@@ -105,7 +105,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('provideInformation 400', () => {
   it.each([
     ['an empty object', {}, '#', 'minProperties'],
     ['an empty list of documents', { documentIds: [] }, '#', 'minProperties'],
@@ -118,7 +118,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('provideInformation 404', () => {
   it("answers 404 for an unknown encounter or document and for another tenant's", async () => {
     const other = await newPartner(harness);
     const foreign = await askedEncounter(harness, other);
@@ -134,7 +134,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('provideInformation 409', () => {
   it('refuses a document of another patient', async () => {
     const asked = await askedEncounter(harness, partner);
     const id = await newDocument(harness, partner, await newPatient(harness, partner));

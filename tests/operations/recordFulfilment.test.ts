@@ -42,7 +42,7 @@ async function orderOfTwo(changes: { readonly pharmacyId?: string } = {}): Promi
   return pharmacies;
 }
 
-describe('200', () => {
+describe('recordFulfilment 200', () => {
   it('updates the lines of the pharmacy, and emits order.fulfilment_updated for each step', async () => {
     const before = await orderOf();
     expect(before.lines[0].fulfilment).toMatchObject({ status: 'pending', carrier: null, trackingNumber: null });
@@ -76,7 +76,7 @@ describe('200', () => {
     }
   });
 
-  it('updates only the lines in treatmentIds, and without them all lines of the pharmacy or none', async () => {
+  it('updates only the lines in treatmentIds, or without treatmentIds all lines of the pharmacy or none', async () => {
     await orderOfTwo({ pharmacyId: harness.domain.newId() });
     const { balance_amt: amount, lines } = await orderOf();
     const [first, second] = lines.map(({ treatmentId }: Body) => treatmentId);
@@ -113,13 +113,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('recordFulfilment 400', () => {
   it('refuses the status pending, which no pharmacy may set', async () => {
     expectProblem(await record('pending'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
-describe('404', () => {
+describe('recordFulfilment 404', () => {
   it('answers order_not_found for orders of other tenants and for pharmacies without a line in the order', async () => {
     expectProblem(await record('accepted', {}, await newPartner(harness)), 404, 'order_not_found');
     const stranger = '01a10caf-a4c0-7000-8000-00000000dead';
@@ -139,7 +139,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('recordFulfilment 409', () => {
   it('accepts a prescription only when the order is paid', async () => {
     const [, prescription] = await orderOfTwo();
     const more = { pharmacyId: prescription };

@@ -23,7 +23,7 @@ const eventsOf = async (orderNo: string) => {
 /** An order of 255.00. */
 const newOrder = async (): Promise<string> => (await completedEncounter(harness, partner)).order_no;
 
-describe('201', () => {
+describe('recordPayment 201', () => {
   it('returns the order with the payment, and as paid when the balance is zero', async () => {
     const orderNo = await newOrder();
     const before = await orderOf(orderNo);
@@ -69,7 +69,7 @@ describe('201', () => {
   });
 });
 
-describe('400', () => {
+describe('recordPayment 400', () => {
   it.each(['0', '0.00', '000.0', '-1.00', '1.001', '1.', '.5', '1,00', '1e2', '12345678901', '', ' 1'])(
     'refuses the amount "%s"',
     async (amount) => {
@@ -90,7 +90,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('recordPayment 404', () => {
   it("answers order_not_found for an unknown order and for another tenant's, which stays unpaid", async () => {
     const other = await newPartner(harness);
     const foreign = (await completedEncounter(harness, other)).order_no;
@@ -100,7 +100,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('recordPayment 409', () => {
   it('refuses a payment above the balance, before and after a part is paid', async () => {
     const orderNo = await newOrder();
     const fault = { pointer: '#/amount', code: 'payment_exceeds_balance' };
@@ -127,7 +127,7 @@ describe('409', () => {
     expectInvalidState(await record('1.00', orderNo), 'cancelled');
   });
 
-  it('limits an order to 200 payments and refunds, also when requests race', async () => {
+  it('limits an order to 200 payments and refunds, even when requests race', async () => {
     const orderNo = await newOrder();
     await addPayments(harness, partner, orderNo, 196);
     const [payment] = (await record('100.00', orderNo)).body.payments.slice(-1);
@@ -162,8 +162,8 @@ describe('409', () => {
   });
 });
 
-describe('500', () => {
-  it.each(['payment', 'event'])('rolls back the payment when the table %s fails', async (table) => {
+describe('recordPayment 500', () => {
+  it.each(['payment', 'event'])('rolls back the payment when writing to the table %s fails', async (table) => {
     const answer = await withoutTable(harness, table, () => record('1.00'));
     expectProblem(answer, 500, 'internal_error');
     expect(answer.text).not.toMatch(/relation|prisma/i);

@@ -32,7 +32,7 @@ const fulfil = async (orderNo: string, ...statuses: string[]): Promise<Answer[]>
   return answers;
 };
 
-describe('201', () => {
+describe('refundPayment 201', () => {
   it('returns the order with the refund: still paid after a part, refunded after the whole, with nothing left to pay', async () => {
     const { orderNo, payments } = await paidOrder('200.00', '55.00');
     const [first, second] = payments;
@@ -72,7 +72,7 @@ describe('201', () => {
   });
 });
 
-it('refunds a shipped order in full, whose delivery can still be recorded but no other shipment', async () => {
+it('refundPayment refunds a shipped order in full, after which its delivery can be recorded but no other shipment', async () => {
   const { orderNo, payments } = await paidOrder('255.00');
   await fulfil(orderNo, 'accepted', 'shipped');
   const { body } = await refund(orderNo, { payment_id: payments[0], amount: '255.00', reason });
@@ -84,7 +84,7 @@ it('refunds a shipped order in full, whose delivery can still be recorded but no
   ]);
 });
 
-describe('400', () => {
+describe('refundPayment 400', () => {
   it.each([
     ['a missing amount', { amount: undefined }, '#/amount', 'required'],
     ['an amount of zero', { amount: '0.00' }, '#/amount', 'pattern'],
@@ -98,7 +98,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('refundPayment 404', () => {
   it('refuses payments of other orders, and orders of other tenants and clinics', async () => {
     const [order, other] = [await paidOrder('100.00'), await paidOrder('100.00')];
     const json = { payment_id: other.payments[0], amount: '1.00', reason };
@@ -111,8 +111,8 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
-  it('refuses more than the rest of the payment, also when twenty refunds race', async () => {
+describe('refundPayment 409', () => {
+  it('refuses an amount above the remainder of the payment, even when twenty refunds race', async () => {
     const { orderNo, payments } = await paidOrder('100.00', '155.00');
     const json = { payment_id: payments[0], amount: '100.01', reason };
     expectProblem(await refund(orderNo, json), 409, 'refund_exceeds_payment', [{ pointer: '#/amount' }]);

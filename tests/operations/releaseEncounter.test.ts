@@ -21,7 +21,7 @@ const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, {
 const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 
-describe('200', () => {
+describe('releaseEncounter 200', () => {
   it('returns the encounter to the queue unchanged, for any provider', async () => {
     const encounter = await newEncounter(harness, partner);
     await claim(harness, partner, encounter);
@@ -36,7 +36,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('releaseEncounter 400', () => {
   it('requires reviewerRef', async () => {
     const claimed = await claimedEncounter(harness, partner);
     const fault = { pointer: '#/reviewerRef', code: 'required' };
@@ -45,21 +45,21 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('releaseEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('releaseEncounter 409', () => {
   it('refuses a provider that does not hold the claim', async () => {
     const claimed = await claimedEncounter(harness, partner);
     expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('refuses a provider whose lease has ended', async () => {
+  it('refuses a provider whose claim has expired', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3600);
     expectInvalidState(await send(claimed.encounter_id), 'pending_review');

@@ -25,8 +25,8 @@ const deliveries = (endpointId: string) =>
   });
 const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
 
-describe('202', () => {
-  it('queues all events of the period again, and gives those that were sent before no second delivery', async () => {
+describe('replayWebhookEvents 202', () => {
+  it('queues all events of the period again, and reuses the deliveries of events that were sent before', async () => {
     const { id } = await newEndpoint(harness, partner);
     const patients: string[] = [];
     const times: string[] = [];
@@ -78,8 +78,8 @@ describe('202', () => {
   });
 });
 
-describe('400', () => {
-  it('accepts a period with 10,000 events, and refuses a larger one as a whole', async () => {
+describe('replayWebhookEvents 400', () => {
+  it('refuses a period with more than 10,000 events as a whole, and accepts one with 10,000', async () => {
     const { id } = await newEndpoint(harness, partner);
     const { tenantId } = partner;
     const { db } = harness.domain;
@@ -96,7 +96,7 @@ describe('400', () => {
     expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });
 
-  it('requires "after" as a date-time', async () => {
+  it('refuses a missing "after" and one that is not a date-time', async () => {
     const { id } = await newEndpoint(harness, partner);
     for (const [json, pointer] of [
       [{}, '#/after'],
@@ -108,13 +108,13 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('replayWebhookEvents 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await replay(harness.domain.newId(), { after: now() }), 404, 'webhook_endpoint_not_found');
   });
 });
 
-describe('409', () => {
+describe('replayWebhookEvents 409', () => {
   it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);
     const json = { status: 'disabled' };

@@ -25,7 +25,7 @@ const DAY = 24 * 3600;
 
 const question = { reviewerRef: reviewer, message: 'Which dose?' };
 
-describe('200', () => {
+describe('requestInformation 200', () => {
   it('ends the claim, shows the question to the partner, and expires 14 days later', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(60);
@@ -45,7 +45,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('requestInformation 400', () => {
   it.each([
     ['a missing message', { reviewerRef: reviewer }, 'required'],
     ['a blank message', { ...question, message: ' \n' }, 'pattern'],
@@ -58,14 +58,14 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('requestInformation 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('requestInformation 409', () => {
   it('refuses every provider except the holder of the claim, and an encounter without a claim', async () => {
     const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
     expectProblem(await send(claimed.encounter_id), 409, 'claimed_by_other');
@@ -85,7 +85,7 @@ describe('409', () => {
     }
   });
 
-  it('refuses a 21st round, and keeps the claim', async () => {
+  it('refuses a 21st request for information about an encounter, and keeps the claim', async () => {
     const claimed = await claimedEncounter(harness, partner);
     await addRounds(harness, partner, claimed.encounter_id, 20);
     const answer = await send(claimed.encounter_id);

@@ -16,7 +16,7 @@ const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']
 const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'America/Chicago' };
 const cleared = { scheduledDay: null, scheduledTime: null, scheduledTimeZone: null, scheduledAt: null };
 
-describe('200', () => {
+describe('rescheduleEncounter 200', () => {
   it('replaces or removes the schedule, and recalculates the deadline', async () => {
     const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
     const { encounter_id, gfe_no } = encounter;
@@ -44,7 +44,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('rescheduleEncounter 400', () => {
   const skipped = { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' };
 
   it.each([
@@ -58,14 +58,14 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('rescheduleEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));
     for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id, visit), 404, 'encounter_not_found');
   });
 });
 
-describe('409', () => {
+describe('rescheduleEncounter 409', () => {
   it('refuses an encounter that is not in the queue', async () => {
     for (const encounter of [
       await claimedEncounter(harness, partner),

@@ -65,7 +65,7 @@ const fixtureFile = async ({ tenantId }: Partner = partner): Promise<string> => 
   return join(harness.dataDir, 'documents', blobPath);
 };
 
-describe('204', () => {
+describe('resetSandbox 204', () => {
   it('restores every table of the sandbox and leaves other sandboxes unchanged', async () => {
     const [before, beforeOther] = [await things(), await things(other)];
     await play();
@@ -87,7 +87,7 @@ describe('204', () => {
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...kept].sort());
   });
 
-  it('gives every sandbox equal fixtures, a new one included', async () => {
+  it('gives every sandbox equal fixtures, including a new one', async () => {
     const nameless = (rows: Record<string, unknown[]>): unknown => {
       const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
       // The API client of the fixtures differs between tenants.
@@ -167,7 +167,7 @@ describe('204', () => {
     harness.clock.now = now;
   });
 
-  it('keeps the cursor of a reader at the end of the feed, and answers cursor_invalid to an earlier one', async () => {
+  it('keeps cursors at the end of the feed valid, and makes earlier ones cursor_invalid', async () => {
     const early = await feedPage(harness, partner, { limit: 1 });
     const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
     await reset(harness, partner);
@@ -176,7 +176,7 @@ describe('204', () => {
     expectProblem(refused, 400, 'cursor_invalid');
   });
 
-  it('uses no number of the sequence for real encounters', async () => {
+  it('consumes no number of the sequence for real encounters', async () => {
     const numbers = () => harness.domain.db.prisma.$queryRaw`SELECT last_value FROM encounter_encounter_no_seq`;
     await newEncounter(harness, partner);
     const before = await numbers();
@@ -184,7 +184,7 @@ describe('204', () => {
     expect(await numbers()).toEqual(before);
   });
 
-  it('writes the history of the fixtures to the feed, with new event ids', async () => {
+  it('records the history of the fixtures in the feed, with new event ids', async () => {
     const read = () =>
       harness.domain.db.prisma.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { position: 'asc' } });
     const before = await read();
@@ -208,13 +208,13 @@ describe('204', () => {
   });
 });
 
-describe('400', () => {
+describe('resetSandbox 400', () => {
   it('refuses an unknown query parameter', async () => {
     expectProblem(await send('POST /sandbox/reset?all=true'), 400, 'validation_failed', [{ parameter: 'all' }]);
   });
 });
 
-describe('409', () => {
+describe('resetSandbox 409', () => {
   it('answers sandbox_busy with Retry-After while another reset runs, and changes no row', async () => {
     const { tenantId } = partner;
     const before = await things();
@@ -229,7 +229,7 @@ describe('409', () => {
   });
 });
 
-describe('403', () => {
+describe('resetSandbox 403', () => {
   it('answers sandbox_only to a live tenant with every permission, and changes no row', async () => {
     const live = await newPartner(harness);
     await newPatient(harness, live);
@@ -240,7 +240,7 @@ describe('403', () => {
   });
 });
 
-describe('500', () => {
+describe('resetSandbox 500', () => {
   it('changes no row when the fixtures cannot be restored', async () => {
     await play();
     const before = await things();

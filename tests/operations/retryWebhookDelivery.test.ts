@@ -12,8 +12,8 @@ const made = await newWebhooks(harness, partner);
 const retry = (delivery = made.delivery_id, endpoint = made.endpoint_id): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${endpoint}/deliveries/${delivery}/retry`, { token: partner.token });
 
-describe('202', () => {
-  it('makes a delivery of any status due now, and restarts its schedule', async () => {
+describe('retryWebhookDelivery 202', () => {
+  it('makes a delivery of any status due now, and restarts its retry schedule', async () => {
     const { tenantId } = partner;
     const { db } = harness.domain;
     const where = { tenantId_id: { tenantId, id: made.delivery_id } };
@@ -35,20 +35,20 @@ describe('202', () => {
   });
 });
 
-describe('400', () => {
+describe('retryWebhookDelivery 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await retry('1'), 400, 'validation_failed', [{ parameter: 'delivery_id' }]);
   });
 });
 
-describe('404', () => {
+describe('retryWebhookDelivery 404', () => {
   it('answers 404 for a delivery of another endpoint and for an unknown endpoint', async () => {
     expectProblem(await retry(made.delivery_id, made.spareEndpointId), 404, 'delivery_not_found');
     expectProblem(await retry(made.delivery_id, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
-describe('409', () => {
+describe('retryWebhookDelivery 409', () => {
   it('refuses a disabled endpoint', async () => {
     const target = `PATCH /webhook-endpoints/${made.endpoint_id}`;
     await call(harness, target, { token: partner.token, json: { status: 'disabled' } });

@@ -30,7 +30,7 @@ const twoItems = async () => ({
   treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)],
 });
 
-describe('200', () => {
+describe('revokeApprovals 200', () => {
   it('revokes the named items for any provider, and keeps encounter and order', async () => {
     const completed = await completedEncounter(harness, partner, await twoItems());
     const [first, second] = completed.gfe_data;
@@ -55,7 +55,7 @@ describe('200', () => {
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
   });
 
-  it('revokes an approval in every encounter that shares it, also through one that reuses it', async () => {
+  it('revokes an approval in every encounter that reuses it, even if the request names one of those', async () => {
     const { tenantId } = partner;
     await configureTenant(harness.domain, tenantId, { gfeReuse: true });
     const given = await completedEncounter(harness, partner);
@@ -76,7 +76,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('revokeApprovals 400', () => {
   it('refuses missing, unknown or repeated items, and leaves the encounter unchanged', async () => {
     const completed = await completedEncounter(harness, partner);
     const [key] = completed.gfe_data.map(keyOf);
@@ -98,7 +98,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('revokeApprovals 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const foreign = await completedEncounter(harness, await newPartner(harness));
     for (const id of [foreign.encounter_id, 999_999_999]) {
@@ -107,7 +107,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('revokeApprovals 409', () => {
   it('refuses an encounter that is not completed with its current_status', async () => {
     for (const encounter of [
       await newEncounter(harness, partner),

@@ -12,7 +12,7 @@ const partner = await newSandbox(harness);
 const rotate = (id: string, headers: Record<string, string> = {}): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token, headers });
 
-describe('200', () => {
+describe('rotateWebhookSecret 200', () => {
   it('creates a new secret, and keeps the former one for a day of the tenant’s time', async () => {
     const { id, secret: first } = await newEndpoint(harness, partner);
     await setClock(harness, partner, 3600);
@@ -33,7 +33,7 @@ describe('200', () => {
     }
   });
 
-  it('rotates once for a repeated key, and shows the secret once', async () => {
+  it('rotates once for a repeated Idempotency-Key, and shows the secret once', async () => {
     const { id, secret: first } = await newEndpoint(harness, partner);
     const [answer, retry] = [
       await rotate(id, { 'Idempotency-Key': 'k' }),
@@ -52,19 +52,19 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('rotateWebhookSecret 400', () => {
   it('refuses an id that is not a UUID', async () => {
     expectProblem(await rotate('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
   });
 });
 
-describe('404', () => {
+describe('rotateWebhookSecret 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await rotate(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
-describe('409', () => {
+describe('rotateWebhookSecret 409', () => {
   it('answers idempotency_in_progress while a rotation with its key runs', async () => {
     const { id } = await newEndpoint(harness, partner);
     const send = () => rotate(id, { 'Idempotency-Key': 'slow' });

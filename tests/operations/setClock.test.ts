@@ -23,7 +23,7 @@ const get = async ({ encounter_id }: { encounter_id: number }, { token }: Partne
 const events = async (owner: Partner, { encounter_id }: { encounter_id: number }): Promise<string[]> =>
   (await eventsAbout(harness, owner, { encounter_id })).map(({ type }) => type);
 
-describe('200', () => {
+describe('setClock 200', () => {
   it('moves the time of the tenant only', async () => {
     const [sandbox, other] = [await newSandbox(harness), await newSandbox(harness)];
     const { status, body, headers } = await setClock(harness, sandbox, 2_678_400);
@@ -78,7 +78,7 @@ describe('200', () => {
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
 
-  it('processes the first batches and leaves the rest to the jobs', async () => {
+  it('processes the first batches of due records, and leaves the rest to the jobs', async () => {
     const sandbox = await newSandbox(harness);
     const { db, newId } = harness.domain;
     const { tenantId } = sandbox;
@@ -104,7 +104,7 @@ describe('200', () => {
     expect(await lapsed()).toBe(0);
   });
 
-  it('keeps tokens and links to files in real time', async () => {
+  it('leaves the expiry of tokens and file links in real time', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, TEN_YEARS);
     const target = `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`;
@@ -134,7 +134,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('setClock 400', () => {
   it('refuses a smaller offset, and keeps the current one', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 100);
@@ -154,7 +154,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('setClock 403', () => {
   it('answers sandbox_only to a live tenant with every permission, and keeps its time', async () => {
     const live = await newPartner(harness);
     expectProblem(await setClock(harness, live, 60), 403, 'sandbox_only');
@@ -163,7 +163,7 @@ describe('403', () => {
   });
 });
 
-describe('409', () => {
+describe('setClock 409', () => {
   it('answers sandbox_busy with Retry-After while a reset runs, and keeps the offset', async () => {
     const sandbox = await newSandbox(harness);
     await whileAnotherResets(harness, sandbox.tenantId, async () => {
@@ -176,7 +176,7 @@ describe('409', () => {
   });
 });
 
-describe('500', () => {
+describe('setClock 500', () => {
   it('succeeds when repeated after an internal error', async () => {
     const sandbox = await newSandbox(harness);
     const answer = await withoutTable(harness, 'event', () => setClock(harness, sandbox, 5 * HOUR));

@@ -22,7 +22,7 @@ const put = (json: unknown = other, caller: Caller = partner): Promise<Answer> =
 const addressOf = async (): Promise<unknown> =>
   (await call(harness, `GET /orders/${order_no}/dispensing`, { token: partner.token })).body.shipTo;
 
-describe('200', () => {
+describe('setShipTo 200', () => {
   it('replaces the whole address, which dispensing then shows', async () => {
     expect(await addressOf()).toEqual(shipTo);
     const { status, body } = await put();
@@ -35,7 +35,7 @@ describe('200', () => {
     expect((await put()).status).toBe(200);
   });
 
-  it.each(['write:encounter', 'write:order'] as const)('takes the permission %s', async (permission) => {
+  it.each(['write:encounter', 'write:order'] as const)('accepts a token with %s', async (permission) => {
     expect((await put(other, await newClient(harness, tenantId, [permission]))).status).toBe(200);
   });
 
@@ -47,8 +47,8 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
-  it.each(['name', 'address1', 'city', 'state', 'postal', 'country'])('requires %s, not blank', async (part) => {
+describe('setShipTo 400', () => {
+  it.each(['name', 'address1', 'city', 'state', 'postal', 'country'])('refuses a missing or blank %s', async (part) => {
     const pointer = `#/${part}`;
     expectProblem(await put({ ...other, [part]: undefined }), 400, 'validation_failed', [
       { pointer, code: 'required' },
@@ -69,7 +69,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('setShipTo 403', () => {
   it('refuses a client of other clinics, and a pharmacy', async () => {
     const clinic = await newClinic(harness, partner);
     const limited = await newClient(harness, tenantId, ['write:order'], [clinic]);
@@ -80,14 +80,14 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('setShipTo 404', () => {
   it("answers order_not_found for another tenant's order", async () => {
     expectProblem(await put(other, await newPartner(harness)), 404, 'order_not_found');
     expect(await addressOf()).toEqual(shipTo);
   });
 });
 
-describe('409', () => {
+describe('setShipTo 409', () => {
   it('refuses another address once something has shipped, also after the delivery', async () => {
     await fulfil(harness, partner, order_no, 'accepted');
     expect((await put()).status).toBe(200);

@@ -10,7 +10,7 @@ const set = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token, json });
 const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
 
-describe('200', () => {
+describe('setWebhookInboxBehavior 200', () => {
   it('sets the status and the delay of the tenant’s receiver', async () => {
     for (const [json, delayMs] of [
       [{ status: 410, delay_ms: 20_000 }, 20_000],
@@ -23,7 +23,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('setWebhookInboxBehavior 400', () => {
   it('refuses an invalid status and a delay outside 0 to 20 seconds', async () => {
     for (const [json, pointer] of [
       [{ status: 199 }, '#/status'],

@@ -39,7 +39,7 @@ const goToTheVisit = async (): Promise<void> => {
   expect((await setClock(harness, partner, seconds)).status).toBe(200);
 };
 
-describe('200', () => {
+describe('simulateEncounter 200', () => {
   it('claims as the provider "sandbox" for an hour', async () => {
     const { status, headers, body } = await play(waiting, 'claim');
     const lease = new Date(harness.clock.now.getTime() + 3_600_000).toISOString();
@@ -72,15 +72,18 @@ describe('200', () => {
     ['deny_all', 'denied', ['denied', 'denied']],
     ['approve_first', 'completed', ['approved', 'denied']],
     ['approve_all', 'completed', ['approved', 'approved']],
-  ])('decides %s for the holder of the claim: %s', async (outcome, status, decisions) => {
-    const { body } = await play(claimed, outcome);
-    expect(body).toMatchObject({ status, reviewerRef: cast.reviewerRef, leaseExpiresAt: null });
-    expect(itemsOf(body).map(([decision]) => decision)).toEqual(decisions);
-    for (const [decision, reason] of itemsOf(body)) {
-      expect(reason).toBe(decision === 'denied' ? 'Denied in the sandbox.' : null);
-    }
-    expect(body.order_no === null).toBe(status === 'denied');
-  });
+  ])(
+    'with outcome %s decides for the holder of the claim, and the encounter is %s',
+    async (outcome, status, decisions) => {
+      const { body } = await play(claimed, outcome);
+      expect(body).toMatchObject({ status, reviewerRef: cast.reviewerRef, leaseExpiresAt: null });
+      expect(itemsOf(body).map(([decision]) => decision)).toEqual(decisions);
+      for (const [decision, reason] of itemsOf(body)) {
+        expect(reason).toBe(decision === 'denied' ? 'Denied in the sandbox.' : null);
+      }
+      expect(body.order_no === null).toBe(status === 'denied');
+    },
+  );
 
   it('records no payment if there is no order', async () => {
     expect((await play(claimed, 'deny_all', { pay: true })).body).toMatchObject({ status: 'denied', order_no: null });
@@ -94,7 +97,7 @@ describe('200', () => {
     expect(await since(claimed)).toEqual([]);
   });
 
-  it('takes over a claim whose lease has ended, before any sweep', async () => {
+  it('takes over a claim that has expired, even if no sweep has run', async () => {
     const { now } = harness.clock;
     harness.clock.advance(4 * 3600);
     expect((await stored(claimed)).status).toBe('in_review');
@@ -104,7 +107,7 @@ describe('200', () => {
     harness.clock.now = now;
   });
 
-  it('records a live visit when it is due', async () => {
+  it('records a live visit if its time has come', async () => {
     await goToTheVisit();
     const { body } = await play(scheduled, 'approve_all');
     expect(body.status).toBe('completed');
@@ -157,7 +160,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('simulateEncounter 400', () => {
   it.each([
     ['a missing outcome', {}, '#/outcome', 'required'],
     ['an unknown outcome', { outcome: 'approve' }, '#/outcome', 'enum'],
@@ -169,7 +172,7 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
+describe('simulateEncounter 403', () => {
   it('refuses a client that is limited to other clinics', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [cast.clinics.phoenix]);
     for (const outcome of ['claim', 'approve_all', 'no_show', 'expire']) {
@@ -179,7 +182,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('simulateEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another sandbox's", async () => {
     const other = await newSandbox(harness);
     const { clinicId, patientId, treatmentIds } = await stored(waiting);
@@ -191,7 +194,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('simulateEncounter 409', () => {
   it.each(['claim', 'approve_all', 'deny_all', 'approve_first', 'no_show', 'expire'])(
     'refuses %s for a completed encounter',
     async (outcome) => {
@@ -217,7 +220,7 @@ describe('409', () => {
   });
 });
 
-describe('500', () => {
+describe('simulateEncounter 500', () => {
   it('rolls back the review when the payment cannot be written', async () => {
     const before = await stored(waiting);
     const answer = await withoutTable(harness, 'payment', () => play(waiting, 'approve_all', { pay: true }));

@@ -20,7 +20,7 @@ const statuses = async (): Promise<unknown[]> =>
     .filter(({ type, data }) => type === 'patient.verification_updated' && data.user_id === id)
     .map(({ data }) => data.isVerified);
 
-describe('200', () => {
+describe('simulateVerification 200', () => {
   it('invites, invites again and verifies a patient, and returns it as getPatient does', async () => {
     const invited = (await play('INVITED')).body;
     const now = harness.clock.now.toISOString();
@@ -35,7 +35,7 @@ describe('200', () => {
     expect(await statuses()).toEqual(['INVITED', 'VERIFIED']);
   });
 
-  it('returns to NOTVERIFIED on failure, and invites again', async () => {
+  it('sets NOTVERIFIED after a failed verification, and invites again', async () => {
     await play('INVITED');
     expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED' });
     expect((await play('INVITED')).body.verifierResultMessage).toBeNull();
@@ -43,13 +43,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('simulateVerification 400', () => {
   it('refuses an unknown status', async () => {
     expectProblem(await play('REMINDED'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
   });
 });
 
-describe('403', () => {
+describe('simulateVerification 403', () => {
   it('answers sandbox_only to a live tenant', async () => {
     const live = await newPartner(harness);
     const user = await newPatient(harness, live);
@@ -60,7 +60,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('simulateVerification 404', () => {
   it('answers patient_not_found for patients that the caller may not see', async () => {
     const other = await newSandbox(harness);
     const where = { tenantId: partner.tenantId };
@@ -71,13 +71,13 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('simulateVerification 409', () => {
   it.each([
     ['NOTVERIFIED', []],
     ['NOTVERIFIED', ['VERIFIED']],
     ['INVITED', ['VERIFIED']],
     ['VERIFIED', ['VERIFIED']],
-  ])('refuses %s after %j', async (status, before) => {
+  ])('refuses %s as the next status after %j', async (status, before) => {
     for (const earlier of before) await play(earlier);
     const current_status = before.at(-1) ?? 'NOTVERIFIED';
     expectInvalidState(await play(status), current_status);

@@ -36,7 +36,7 @@ const bothClaimed = (): Promise<Answer['body']> =>
   claimedEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
 const denySecond: Decide = (item, index) => (index === 1 ? deny(item, index) : { decision: 'approved' });
 
-describe('200', () => {
+describe('submitReview 200', () => {
   it('completes the encounter and creates its order', async () => {
     const claimed = await bothClaimed();
     harness.clock.advance(600);
@@ -88,7 +88,7 @@ describe('200', () => {
     expect(last).toEqual(['encounter.denied', { encounter_id, gfe_no, denied: 2 }]);
   });
 
-  it('accepts decisions in any order and ids in any case, and does not return visit or notes', async () => {
+  it('accepts decisions in any order and ids in any letter case, and returns neither visit nor notes', async () => {
     harness.clock.now = new Date('2026-11-20T15:35:00.000Z');
     const visits = { treatmentIds: [botox, semaglutide], reviewType: 'synchronous' };
     const claimed = await claimedEncounter(harness, partner, visits);
@@ -121,13 +121,13 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('submitReview 400', () => {
   const visit = { startedAt: '2026-11-20T15:30:00Z', endedAt: '2026-11-20T15:45:00Z' };
   beforeEach(() => {
     harness.clock.now = new Date('2026-11-20T15:45:00.000Z');
   });
 
-  it('accepts a visit only from 15 minutes before the claim until the present', async () => {
+  it('refuses a visit that begins more than 15 minutes before the claim or ends in the future', async () => {
     const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
     const json = await reviewBody(harness, partner, claimed);
     const at = (startedAt: string, endedAt: string) => ({ ...json, visit: { startedAt, endedAt } });
@@ -183,8 +183,8 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
-  it('refuses a client that is limited to other clinics, before it looks at the state', async () => {
+describe('submitReview 403', () => {
+  it('refuses a client that is limited to other clinics, before it checks the status of the encounter', async () => {
     const encounter = await newEncounter(harness, partner);
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     expectProblem(
@@ -195,7 +195,7 @@ describe('403', () => {
   });
 });
 
-describe('404', () => {
+describe('submitReview 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const claimed = await claimedEncounter(harness, await newPartner(harness));
     for (const id of [claimed.encounter_id, 999_999_999]) {
@@ -204,7 +204,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('submitReview 409', () => {
   it('refuses an unclaimed encounter before it checks the decisions', async () => {
     const encounter = await newEncounter(harness, partner);
     const decisions = [{ categoryId: encounter.id, subcategoryId: encounter.id, decision: 'denied' }];
@@ -224,7 +224,7 @@ describe('409', () => {
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('refuses a provider whose lease has ended, before any sweep', async () => {
+  it('refuses a provider whose claim has expired, even if no sweep has run', async () => {
     const claimed = await claimedEncounter(harness, partner);
     harness.clock.advance(3600);
     expectInvalidState(await send(claimed.encounter_id, await reviewBody(harness, partner, claimed)), 'pending_review');
@@ -246,13 +246,16 @@ describe('409', () => {
   });
 });
 
-describe('500', () => {
-  it.each(['order', 'order_line', 'event'])('rolls back the review when the table %s fails', async (table) => {
-    const claimed = await bothClaimed();
-    const json = await reviewBody(harness, partner, claimed);
-    const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));
-    expectProblem(answer, 500, 'internal_error');
-    expect(await stored(claimed)).toEqual(claimed);
-    expect((await send(claimed.encounter_id, json)).status).toBe(200);
-  });
+describe('submitReview 500', () => {
+  it.each(['order', 'order_line', 'event'])(
+    'rolls back the review when writing to the table %s fails',
+    async (table) => {
+      const claimed = await bothClaimed();
+      const json = await reviewBody(harness, partner, claimed);
+      const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));
+      expectProblem(answer, 500, 'internal_error');
+      expect(await stored(claimed)).toEqual(claimed);
+      expect((await send(claimed.encounter_id, json)).status).toBe(200);
+    },
+  );
 });

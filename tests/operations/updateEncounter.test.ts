@@ -57,7 +57,7 @@ const makers: Readonly<Record<string, () => Promise<Encounter>>> = {
   expired: overdue,
 };
 
-describe('200', () => {
+describe('updateEncounter 200', () => {
   it.each(Object.entries(makers))('changes reference and metadata while %s', async (_status, make) => {
     const encounter = await make();
     const { encounter_id, gfe_no } = encounter;
@@ -87,7 +87,7 @@ describe('200', () => {
     expect([await stored(encounter), await updates(encounter)]).toEqual([encounter, []]);
   });
 
-  it('makes items, estimate and prescription for other treatments, in the same place of the queue', async () => {
+  it('recalculates items, estimate and prescription for changed treatments, and keeps the place in the queue', async () => {
     const group = await newCategory(harness, partner);
     const [kept, added, rx] = [
       await newProduct(harness, partner, { price: '10.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' }),
@@ -119,7 +119,7 @@ describe('200', () => {
     expect([lines.map(({ treatmentId }: Encounter) => treatmentId), grand_total]).toEqual([treatmentIds, '21.50']);
   });
 
-  it('applies the time of a visit when the type of review changes', async () => {
+  it('applies the scheduled time to claims when the type of review changes', async () => {
     const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'America/Chicago' };
     const encounter = await newEncounter(harness, partner, { reviewType: 'asynchronous', ...visit });
     const json = { reviewerRef: 'NPI-1' };
@@ -131,7 +131,7 @@ describe('200', () => {
     expect((await claims()).status).toBe(200);
   });
 
-  it('keeps the time of a visit if the clinic has another time zone now', async () => {
+  it('keeps the scheduled time if the time zone of the clinic has changed', async () => {
     const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', reviewType: 'synchronous' };
     const encounter = await newEncounter(harness, partner, visit);
     const where = { tenantId: partner.tenantId, clinicId: encounter.clinicId };
@@ -143,7 +143,7 @@ describe('200', () => {
     expect([status, claimableFrom.toISOString()]).toEqual([200, '2027-01-05T17:45:00.000Z']);
   });
 
-  it('takes the review state from the present patient', async () => {
+  it('sets the review state from the current patient', async () => {
     const encounter = await newEncounter(harness, partner, { reviewType: 'asynchronous' });
     const state = await prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
     const json = { gfeStateId: state.id };
@@ -152,7 +152,7 @@ describe('200', () => {
     expect((await patch(encounter, { reviewType: 'synchronous' })).body.reviewState).toBe('AZ');
   });
 
-  it('changes treatments after a lapsed claim, which it records', async () => {
+  it('changes treatments after a claim has lapsed, and records the lapse', async () => {
     const claimed = await claimedEncounter(harness, partner, {}, { leaseSeconds: 60 });
     harness.clock.advance(61);
     const treatmentIds = [await newProduct(harness, partner)];
@@ -173,7 +173,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('updateEncounter 400', () => {
   const id = '01a05c32-5e80-7000-8000-00000000abcd';
   it.each([
     ['an empty body', {}, '#'],
@@ -189,8 +189,8 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
-  it("answers encounter_not_found for an unknown encounter and another tenant's", async () => {
+describe('updateEncounter 404', () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const foreign = await newEncounter(harness, await newPartner(harness));
     for (const encounter of [foreign, { encounter_id: 999_999_999 }])
       expectProblem(await patch(encounter, { reference: 'x' }), 404, 'encounter_not_found');
@@ -205,7 +205,7 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
+describe('updateEncounter 409', () => {
   const { pending_review: _open, ...others } = makers;
   it.each(Object.entries(others))('refuses treatments and type of review while %s', async (status, make) => {
     const encounter = await make();
@@ -253,15 +253,15 @@ describe('409', () => {
   });
 });
 
-describe('412', () => {
-  it('refuses a version that is not the present one, before it looks at the change', async () => {
+describe('updateEncounter 412', () => {
+  it('refuses a version that is not the current one, before it validates the change', async () => {
     const encounter = await completedEncounter(harness, partner);
     for (const json of [{ reference: 'x' }, { reviewType: 'synchronous' }])
       expectProblem(await patch(encounter, json, { headers: { 'If-Match': '"1"' } }), 412, 'version_conflict');
     expect(await stored(encounter)).toEqual(encounter);
   });
 
-  it('replays a stored response although its version has passed', async () => {
+  it('replays the stored response of a repeated Idempotency-Key although its version is no longer current', async () => {
     const encounter = await newEncounter(harness, partner);
     const headers = { 'If-Match': '"1"', 'Idempotency-Key': `update ${encounter.encounter_id}` };
     const first = await patch(encounter, { reference: 'x' }, { headers });

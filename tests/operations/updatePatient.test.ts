@@ -27,7 +27,7 @@ const updates = async (): Promise<unknown[]> =>
     .map(({ data }) => data.changed);
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
 
-describe('200', () => {
+describe('updatePatient 200', () => {
   it('changes only the properties that are sent, under the names of createPatient', async () => {
     const before = await read();
     const home = { address: '1 Main St', address2: 'B', postalCode: '78702', phone: '12345' };
@@ -144,7 +144,7 @@ describe.each(['VERIFIED'])('a patient who is %s', () => {
   );
 });
 
-describe('400', () => {
+describe('updatePatient 400', () => {
   it.each([
     ['a verification status', { isVerified: 'VERIFIED' }, '#/isVerified', 'additionalProperties'],
     ['a date in the future', { dateOfBirth: '2999-01-01' }, '#/dateOfBirth', 'range'],
@@ -179,7 +179,7 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('updatePatient 404', () => {
   it('answers patient_not_found for patients that the caller may not see', async () => {
     const { token } = await newPartner(harness);
     const clinic = (await newEncounter(harness, partner)).clinicId;
@@ -193,12 +193,12 @@ describe('404', () => {
   });
 });
 
-describe('412', () => {
+describe('updatePatient 412', () => {
   const patchOf = (tag: string, json: unknown): Promise<Answer> => patch(json, { headers: { 'If-Match': tag } });
   const tagOf = async (): Promise<string> =>
     (await call(harness, `GET /clients/${id}`, { token: partner.token })).headers.get('ETag') ?? '';
 
-  it('refuses a version that is not the present one, and leaves the patient unchanged', async () => {
+  it('refuses a version that is not the current one, and leaves the patient unchanged', async () => {
     const tag = await tagOf();
     const { headers } = await patchOf(tag, { notes: 'first' });
     const before = await read();
@@ -208,20 +208,20 @@ describe('412', () => {
     expect([before.notes, headers.get('ETag')]).toEqual(['first', await tagOf()]);
   });
 
-  it('accepts the present version, also in a list, and every version for * and without the header', async () => {
+  it('is not the answer if If-Match has the current version, also in a list, or *, or is absent', async () => {
     for (const tag of [`"x", ${await tagOf()}`, '*'])
       expect((await patchOf(tag, { notes: `for ${tag}` })).status).toBe(200);
     expect((await patch({ notes: 'last' })).status).toBe(200);
   });
 
-  it('keeps the version when nothing changes, and makes a new one for a verification', async () => {
+  it('compares with a version that stays when nothing changes, and changes with a verification', async () => {
     const tag = await tagOf();
     expect((await patch({})).headers.get('ETag')).toBe(tag);
     await inTransaction(harness.domain, (work) => recordVerification(work, partner.tenantId, id, 'VERIFIED'));
     expect(await tagOf()).not.toBe(tag);
   });
 
-  it('replays a stored response although its version has passed', async () => {
+  it('replays the stored response of a repeated Idempotency-Key although its version is no longer current', async () => {
     const headers = { 'If-Match': await tagOf(), 'Idempotency-Key': `update ${id}` };
     const first = await patch({ notes: 'x' }, { headers });
     await patch({ notes: 'y' });
@@ -229,14 +229,14 @@ describe('412', () => {
     expect([replay.body, replay.headers.get('ETag')]).toEqual([first.body, first.headers.get('ETag')]);
   });
 
-  it('keeps the version when an encounter brings documents or notes', async () => {
+  it('compares with a version that an encounter with documents or notes does not change', async () => {
     const tag = await tagOf();
     await newEncounter(harness, partner, { patientId: id, additionalNotes: 'x' });
     expect(await tagOf()).toBe(tag);
   });
 });
 
-describe('409', () => {
+describe('updatePatient 409', () => {
   it('refuses the e-mail of another patient in any case, and leaves the patient unchanged', async () => {
     const other = await newPatient(harness, partner, { email: 'Taken.Once@example.com' });
     const before = await read();

@@ -15,7 +15,7 @@ const update = (json: object, id: string = endpoint.id, headers = {}): Promise<A
 const stored = () =>
   harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
 
-describe('200', () => {
+describe('updateWebhookEndpoint 200', () => {
   it('changes only the properties that are sent', async () => {
     harness.clock.advance(60);
     const at = { updatedAt: harness.clock.now.toISOString() };
@@ -50,7 +50,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('updateWebhookEndpoint 400', () => {
   it('refuses forbidden URLs and malformed properties, and leaves the endpoint unchanged', async () => {
     const before = await stored();
     const forbidden = await update({ url: 'https://127.0.0.1/hook', description: 'b' });
@@ -61,13 +61,13 @@ describe('400', () => {
   });
 });
 
-describe('404', () => {
+describe('updateWebhookEndpoint 404', () => {
   it('answers webhook_endpoint_not_found for an unknown id', async () => {
     expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 
-describe('409', () => {
+describe('updateWebhookEndpoint 409', () => {
   it('answers idempotency_in_progress while a change with its key runs', async () => {
     const send = () => update({ description: 'b' }, endpoint.id, { 'Idempotency-Key': 'slow' });
     const answer = await whileKeyIsUsed(harness, partner, 'updateWebhookEndpoint', 'slow', send);

@@ -39,7 +39,7 @@ const factsOf = async (id: string): Promise<bigint> =>
 const chartOf = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
   (await send(`GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
 
-describe('200', () => {
+describe('withdrawDocument 200', () => {
   it('ends the links to the document, and returns it as withdrawn', async () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, fileUrl } = await upload(patientId, 'lab-results');
@@ -62,7 +62,7 @@ describe('200', () => {
     expect(await events(documentId)).toMatchObject([{ data, clinicId: null, timestamp: harness.clock.now }]);
   });
 
-  it('answers a repetition with the same reason as the first, and changes nothing', async () => {
+  it('answers a repeated request with the same reason like the first one, and changes no row', async () => {
     const patientId = await newPatient(harness, partner);
     const documentId = await newDocument(harness, partner, patientId);
     const first = await withdraw(documentId);
@@ -76,7 +76,7 @@ describe('200', () => {
   it.each([
     ['lab-results', 1],
     ['id-card', 0],
-  ])('counts the withdrawal of %s as %d new facts of the patient', async (docType, count) => {
+  ])('for %s raises the number of facts about the patient by %d', async (docType, count) => {
     const patientId = await newPatient(harness, partner);
     const { documentId } = await upload(patientId, docType);
     const before = await factsOf(patientId);
@@ -84,7 +84,7 @@ describe('200', () => {
     expect(Number((await factsOf(patientId)) - before)).toBe(count);
   });
 
-  it('ends the reuse of an approval', async () => {
+  it('ends the reuse of approvals of the patient', async () => {
     await prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
     const patientId = await newPatient(harness, partner);
     const documentId = await newDocument(harness, partner, patientId);
@@ -95,7 +95,7 @@ describe('200', () => {
     expect(await newEncounter(harness, partner, again)).toMatchObject({ status: 'pending_review' });
   });
 
-  it('makes another chart of an encounter in review, which shows the document as withdrawn if it names it', async () => {
+  it('changes the chart of an encounter in review, which shows a document that the encounter names as withdrawn', async () => {
     const patientId = await newPatient(harness, partner);
     const [named, other] = [
       await newDocument(harness, partner, patientId),
@@ -118,7 +118,7 @@ describe('200', () => {
     expect((await send(`POST /encounters/${claimed.encounter_id}/review`, review)).status).toBe(200);
   });
 
-  it('leaves the file in the store, until the patient is erased', async () => {
+  it('leaves the file in the store until the patient is erased', async () => {
     const patientId = await newPatient(harness, partner);
     const { documentId, userDocument } = await upload(patientId, 'lab-results');
     await withdraw(documentId);
@@ -130,7 +130,7 @@ describe('200', () => {
   });
 });
 
-describe('400', () => {
+describe('withdrawDocument 400', () => {
   it.each([{}, { reason: 'other' }])('refuses the body %j', async (json) => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const answer = await send(`POST /documents/${documentId}/withdraw`, json);
@@ -138,16 +138,16 @@ describe('400', () => {
   });
 });
 
-describe('403', () => {
-  it('needs write:document', async () => {
+describe('withdrawDocument 403', () => {
+  it('refuses a token without write:document', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const token = await tokenWithout(harness, partner, 'write:document');
     expectProblem(await withdraw(documentId, 'illegible', token), 403, 'insufficient_permission');
   });
 });
 
-describe('404', () => {
-  it('does not find a document of a patient whom a limited client may not see', async () => {
+describe('withdrawDocument 404', () => {
+  it('answers 404 to a client limited to clinics for a document of a patient that it may not see', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const clinicId = await newClinic(harness, partner);
     const { token } = await newClient(harness, tenantId, ['write:document'], [clinicId]);
@@ -156,15 +156,15 @@ describe('404', () => {
   });
 });
 
-describe('409', () => {
-  it('refuses another reason than the first', async () => {
+describe('withdrawDocument 409', () => {
+  it('refuses a reason that differs from that of the first request', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const { body } = await withdraw(documentId);
     expectProblem(await withdraw(documentId, 'illegible'), 409, 'document_withdrawn');
     expect((await send(`GET /documents/${documentId}`)).body.withdrawn).toEqual(body.withdrawn);
   });
 
-  it('has one outcome for requests with different reasons at the same time', async () => {
+  it('lets one of several simultaneous requests with different reasons succeed', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const reasons = ['wrong_patient', 'superseded', 'illegible'];
     const answers = await Promise.all(reasons.map((reason) => withdraw(documentId, reason)));
@@ -174,7 +174,7 @@ describe('409', () => {
     expect(await events(documentId)).toHaveLength(1);
   });
 
-  it('keeps the document out of new encounters, previews and information', async () => {
+  it('makes createEncounter, previewEncounter and provideInformation refuse the document', async () => {
     const { patientId, ...given } = await encounterBody(harness, partner);
     const [kept, withdrawn] = [
       await newDocument(harness, partner, patientId),

@@ -10,7 +10,7 @@ async function shown(level: string, write: (log: Awaited<ReturnType<typeof openS
 
 const request = { requestId: 'r-1', method: 'GET', route: '/clients/{id}', operationId: 'getPatient', status: 200 };
 
-it('writes a request as one readable line with its ids on a terminal', async () => {
+it('the log on a terminal writes a request as one readable line with its ids', async () => {
   const text = await shown('info', (log) =>
     log.info({ ...request, code: undefined, tenantId: 'demo', clientId: 'ces_a', durationMs: 11.6 }, 'request'),
   );
@@ -19,7 +19,7 @@ it('writes a request as one readable line with its ids on a terminal', async () 
   expect(text.split('INFO: ')[1]).toBe(`GET /clients/{id} 200 in 12 ms ${ids}\n`);
 });
 
-it('writes a malformed request, a request without a response and any other message as one readable line each', async () => {
+it('the log on a terminal writes a malformed request, a request without a response and any other message as one readable line each', async () => {
   const text = await shown('info', (log) => {
     const malformed = { requestId: 'r-2', method: null, route: null, status: 400, code: 'validation_failed' };
     log.info({ ...malformed, durationMs: 0 }, 'request');

@@ -11,7 +11,7 @@ const AT_ONCE = 40;
 
 const stage = useStage();
 
-it('writes one audit row for every answered request, also when the server is killed under load', async () => {
+it('the server writes one audit row for every answered request, even when it is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });
   const baseUrl = await server.started;
   const token = await newToken({ baseUrl }, await newCredentials(stage.db));
@@ -47,7 +47,7 @@ it('writes one audit row for every answered request, also when the server is kil
   expect(rows.filter(({ count }) => count !== 1)).toEqual([]);
 }, 60_000);
 
-it('counts failed logins after the first 20 in one audit row before a stopped server ends', async () => {
+it('a server that is stopped writes the count of failed logins after the first 20 in one audit row before it ends', async () => {
   const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
   const baseUrl = await server.started;
   const { tenant, clientId } = await newCredentials(stage.db, 'Hillside');

@@ -131,7 +131,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     return { before, after: await count() };
   }
 
-  it('restores each row of its dump, except those of the erased patient', () => {
+  it('restores every row, except those of a patient that was erased later', () => {
     const changed = ['public.event_counter', 'public.webhook_cursor', 'public.audit_event'];
     const rowsIn = (tables: Map<string, string[]>) =>
       [...tables].map(([name, rows]) => [name, rows.filter((row) => !row.includes(erasedId))] as const);
@@ -147,7 +147,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(patients).toBeLessThan(writes.after);
   });
 
-  it('restores each document and the keys; a link from before still leads to its document', async () => {
+  it('restores every document and the keys, so that earlier links still lead to their documents', async () => {
     const link = new URL(document.fileUrl ?? document.url);
     const answer = await fetch(`${restored.baseUrl}${link.pathname}`);
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(sampleFiles.png));
@@ -155,7 +155,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(await keys('restored')).toBe(await keys('source'));
   });
 
-  it('lets a server start, on which clients authenticate and read', async () => {
+  it('lets a server start after the restore, and clients authenticate and read', async () => {
     const started = startServer({ ...environmentOf('ces_restored', 'restored') });
     const server = { baseUrl: await started.started };
     const found = await call(server, `GET /encounters/${encounter.encounter_id}`, {
@@ -165,7 +165,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     await killServers();
   });
 
-  it('continues cursors of the backup, also that of its last event, and refuses one beyond it', async () => {
+  it('lets readers continue at any cursor up to its last event after the restore, and refuses a later cursor', async () => {
     const { tenantId } = partner;
     await recordPaid(restored, { tenantId, clinicId: null }, 'ORD-102000', 9);
     const after = async (cursor: string) => (await feedPage(restored, partner, { after: cursor, limit: 100 })).data;
@@ -176,7 +176,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(refused.body).toMatchObject({ code: 'cursor_invalid' });
   });
 
-  it('delivers new events to the webhook endpoints', async () => {
+  it('lets new events reach the webhook endpoints after the restore', async () => {
     while (await makeDeliveries(restored.services));
     const target = `GET /webhook-endpoints/${endpointId}/deliveries?limit=100`;
     const { body } = await call(restored, target, { token: partner.token });
@@ -185,12 +185,12 @@ async function upload(patientId: string): Promise<Answer['body']> {
     );
   });
 
-  it('gives no number of a lost encounter to another one', async () => {
+  it('prevents that the number of a lost encounter is used again after the restore', async () => {
     const { encounter_id: id } = await newEncounter(restored, partner);
     expect(id).toBeGreaterThan(lostEncounter.encounter_id);
   });
 
-  it('erases again a patient of the journal, with its document', async () => {
+  it('erases the patients of the erasure journal again in the restore, with their documents', async () => {
     const { body } = await call(restored, `GET /clients/${erasedId}`, { token: partner.token });
     expect(body).toMatchObject({ email: `${erasedId}@erased.invalid` });
     expect(await rowsOf(urlOf('owner', 'ces_restored'), 'SELECT FROM document')).toHaveLength(1);
@@ -198,13 +198,13 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(await rowsOf(urlOf('owner', 'ces_restored'), audited)).toMatchObject([{ patient_id: erasedId }]);
   });
 
-  it('keeps the chain of the audit', async () => {
+  it('preserves an audit chain that verifies after the restore', async () => {
     await addCheckpoints(restored.domain);
     const verdict = await runJson(environmentOf('ces_restored', 'restored'), 'audit', 'verify');
     expect(verdict.checkpoints).toBeGreaterThan(1);
   });
 
-  it('is readable by its owner alone, even in a folder that others can read', async () => {
+  it('is readable only by its owner, even in a folder that others can read', async () => {
     await mkdir(folder('open'), { mode: 0o755 });
     const to = folder('open');
     await runJson(environmentOf('ces', 'source'), 'backup', '--to', to, '--with-keys');
@@ -214,12 +214,12 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect([files.length, open]).toEqual([6, []]);
   });
 
-  it('is not put into a folder that has the backup of another database', async () => {
+  it('is refused in a folder that has the backup of another database', async () => {
     const { stderr } = await runProgram(environmentOf('ces_restored', 'restored'), 'backup', '--to', folder(BACKUP));
     expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
   });
 
-  it('is not restored by a pg_restore that the server cannot obey', async () => {
+  it('is refused when pg_restore is of a newer version than the server', async () => {
     const program = folder('newer', 'pg_restore');
     await mkdir(folder('newer'));
     await writeFile(program, '#!/bin/sh\necho "pg_restore (PostgreSQL) 17.6"\n', { mode: 0o755 });

@@ -119,7 +119,7 @@ const places = {
       expect(await verify()).toBe('');
     });
 
-    it('is replaced completely, with the remains of interrupted ones, but without files of others', async () => {
+    it('replaces the previous backup and the remains of interrupted ones, but no foreign file', async () => {
       const others = ['database-notes.dump', 'objects/notes', `notes/database-${randomUUID()}.dump`];
       const remains = [`database-${randomUUID()}.dump`, `keys-${randomUUID()}.json.${randomUUID()}.part`];
       for (const file of [...others, ...remains]) await place.write(file, 'mine');
@@ -130,7 +130,7 @@ const places = {
       for (const file of others) expect(after).toContainEqual(expect.stringMatching(new RegExp(`${file}$`)));
     });
 
-    it('stays as it is when pg_dump fails halfway', async () => {
+    it('remains intact when the pg_dump of the next backup fails halfway', async () => {
       const programs = folder(`broken-${name}`);
       await mkdir(programs);
       const script =
@@ -154,13 +154,13 @@ const places = {
     ['BACKUP_S3_ENDPOINT', '', 's3://documents/x', 'needs BACKUP_S3_ENDPOINT'],
     ['BACKUP_S3_REGION', 'us-east-1', 's3://nowhere/x', 'the bucket nowhere does not exist'],
     ['BACKUP_S3_REGION', 'us-east-1', 's3:documents', 'must be s3://bucket'],
-  ])('is refused with %s=%s at %s', async (variable, value, to, message) => {
+  ])('a backup command refuses %s=%s for %s', async (variable, value, to, message) => {
     const { stderr } = await runProgram({ ...environmentOf('source'), [variable]: value }, 'backup', '--to', to);
     expect(stderr).toContain(message);
     expect(stderr).toContain(to);
   });
 
-  it('uses the account of the documents without one of its own', async () => {
+  it('the backup uses the S3 credentials of the documents if it has no others', async () => {
     const {
       BACKUP_S3_ENDPOINT: _e,
       BACKUP_S3_ACCESS_KEY: _a,

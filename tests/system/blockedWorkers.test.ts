@@ -58,7 +58,7 @@ async function serving(): Promise<number[]> {
   }
 }
 
-it('replaces a worker whose event loop is blocked, but not one that starts slowly', async () => {
+it('the server replaces a worker whose event loop is blocked, but not one that starts slowly', async () => {
   start(700);
   const [blocked = 0, other = 0] = await serving();
   process.kill(blocked, 'SIGSTOP');
@@ -69,7 +69,7 @@ it('replaces a worker whose event loop is blocked, but not one that starts slowl
   expect(logged().filter(({ level }) => level === 50)).toHaveLength(2);
 });
 
-it('stops while a worker is blocked', async () => {
+it('the server stops even while a worker is blocked', async () => {
   start();
   const [blocked = 0] = await serving();
   process.kill(blocked, 'SIGSTOP');
@@ -78,7 +78,7 @@ it('stops while a worker is blocked', async () => {
   expect(() => process.kill(blocked, 0)).toThrow('ESRCH');
 });
 
-it('gives up after five attempts to replace a worker, and ends the others', async () => {
+it('the server gives up after five attempts to replace a worker, and ends the others', async () => {
   start();
   const [first = 0, second = 0] = await serving();
   await writeFile(join(folder, 'broken'), '');

@@ -2,52 +2,25 @@ import { closeTenant } from '../../src/adapters/cells/places.js';
 import { nameOfMove } from '../../src/adapters/cells/replication.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
 import { expireDueEncounters } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
-import { registerCell } from '../../src/runtime/ownCell.js';
 import { runProgram } from '../cli/runProgram.js';
+import { moveAtOnce, suiteOfMoves, useCells, type CellOfTest } from '../support/cells.js';
 import { hasDebianPostgres } from '../support/debianPostgres.js';
 import { feedPage } from '../support/events.js';
 import { newEncounter, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
-import { temporaryFolder } from '../support/folder.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import type { Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
-import { isThere } from '../support/optional.js';
-import { adminUrl, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
-const [{ level } = { level: '' }] = await rowsOf(adminUrl(), `SELECT current_setting('wal_level') AS level`);
-const isLogical =
-  level === 'logical' || isThere(false, 'moves of tenants', 'TEST_DATABASE_URL needs wal_level=logical.');
-const suite = isLogical ? describe : describe.skip;
+suiteOfMoves('two cells', () => {
+  const scene = useCells();
+  const { folder } = scene;
+  let { a, b, urls: cells } = scene;
+  beforeAll(() => void ({ a, b, urls: cells } = scene));
 
-interface CellOfTest extends Harness {
-  readonly database: TestDatabase;
-}
-
-suite('two cells', () => {
-  const folder = temporaryFolder();
-  let [a, b] = [] as unknown as [CellOfTest, CellOfTest];
-  let cells: { readonly from: string; readonly to: string };
-
-  const newCell = async (name: string): Promise<CellOfTest> => {
-    const database = await createTestDatabase();
-    const environment = { CELL: name, DATA_DIR: folder() };
-    const harness = await startHarness({ databaseUrl: database.serviceUrl, environment });
-    await registerCell(harness.domain.db, harness.services.config, harness.baseUrl);
-    return { ...harness, database };
-  };
-  beforeAll(async () => {
-    [a, b] = [await newCell('a'), await newCell('b')];
-    cells = { from: a.database.url, to: b.database.url };
-  });
-  afterAll(async () => {
-    for (const { close, database } of [a, b]) await close().then(database.drop);
-  });
-
-  /** The clocks of the harness stand still, so that there is no cache to wait for: the tests let it expire. */
-  const options = { log: () => undefined, settleSeconds: 0 };
   const atB = async (partner: Partner): Promise<Partner> => ({ ...partner, token: await newToken(b, partner) });
   const seal = async ({ domain, clock }: Harness) => {
     await addCheckpoints(domain);
@@ -56,14 +29,20 @@ suite('two cells', () => {
   const credentials = ({ clientId, clientSecret }: Partner) => ({
     ...{ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret },
   });
-  const leftovers = () =>
-    rowsOf(
+  const leftovers = async () => [
+    ...(await rowsOf(
       cells.from,
-      `SELECT slot_name AS name FROM pg_replication_slots WHERE slot_name LIKE 'ces_move%'
-       UNION ALL SELECT pubname FROM pg_publication UNION ALL SELECT subname FROM pg_subscription`,
-    );
+      `SELECT slot_name AS name FROM pg_replication_slots WHERE database = current_database()
+       UNION ALL SELECT pubname FROM pg_publication`,
+    )),
+    ...(await rowsOf(
+      cells.to,
+      `SELECT subname AS name FROM pg_subscription JOIN pg_database ON pg_database.oid = subdbid
+       WHERE datname = current_database()`,
+    )),
+  ];
 
-  it('moves a tenant under writes without losing one, while another tenant goes on, and feeds continue', async () => {
+  it('tenant move loses no write of the moving tenant, does not disturb another tenant, and keeps the cursors of both feeds valid', async () => {
     const [moving, staying] = [await newPartner(a), await newPartner(a)];
     const { encounter_id: before } = await newEncounter(a, moving);
     // The first number of each cell.
@@ -94,7 +73,7 @@ suite('two cells', () => {
     };
     const writing = [write(), writeOther()];
     const [{ closedSeconds }] = await Promise.all([
-      moveTenant(cells, moving.tenantId, options).finally(() => (isOver = true)),
+      moveTenant(cells, moving.tenantId, moveAtOnce).finally(() => (isOver = true)),
       ...writing,
     ]);
     expect(closedSeconds).toBeGreaterThan(0);
@@ -125,7 +104,7 @@ suite('two cells', () => {
     expect([await seal(a), await seal(b)]).toMatchObject([{ fault: null }, { fault: null }]);
   }, 30_000);
 
-  it('opens the tenant again when the copy differs, and lets the move be cancelled, repeated and completed', async () => {
+  it('tenant move reopens the tenant when the copy differs, and can then be cancelled, repeated and completed', async () => {
     const partner = await newPartner(a);
     const { tenantId, token } = partner;
     const create = (cell = a, by = token) => call(cell, 'POST /clients', { token: by, json: patientBody() });
@@ -135,7 +114,7 @@ suite('two cells', () => {
     );
     await rowsOf(cells.to, 'CREATE TRIGGER damage BEFORE INSERT ON api_client FOR EACH ROW EXECUTE FUNCTION damage()');
     await rowsOf(cells.to, 'ALTER TABLE api_client ENABLE ALWAYS TRIGGER damage');
-    await expect(moveTenant(cells, tenantId, options)).rejects.toThrow('The copy of api_client differs.');
+    await expect(moveTenant(cells, tenantId, moveAtOnce)).rejects.toThrow('The copy of api_client differs.');
     await rowsOf(cells.to, 'DROP FUNCTION damage CASCADE');
     a.clock.advance(31);
     expect((await create()).status).toBe(201);
@@ -145,7 +124,7 @@ suite('two cells', () => {
     expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, '5']);
     expect((await call(a, 'GET /clients', { token })).status).toBe(503);
     await expect(call(a, 'POST /oauth/token', { json: credentials(partner) })).resolves.toMatchObject({ status: 503 });
-    await cancelMove(cells, tenantId, options.log);
+    await cancelMove(cells, tenantId, moveAtOnce.log);
     expect((await create()).status).toBe(201);
     expect(await rowsOf(cells.to, `SELECT FROM client WHERE tenant_id = '${tenantId}'`)).toEqual([]);
     expect(await leftovers()).toEqual([]);
@@ -155,12 +134,12 @@ suite('two cells', () => {
     const foreign = await call(a, 'GET /clients', { token: await a.services.tokens.sign('access', claims) });
     expect([foreign.status, foreign.body.detail]).toEqual([401, expect.stringContaining('obtain a new one')]);
 
-    await moveTenant(cells, tenantId, options);
+    await moveTenant(cells, tenantId, moveAtOnce);
     // The command died after it had activated the target.
     await rowsOf(cells.from, `UPDATE tenant_cell SET place = 'closed' WHERE tenant_id = '${tenantId}'`);
     expect((await create()).status).toBe(503);
-    await expect(cancelMove(cells, tenantId, options.log)).rejects.toThrow('is active in the target');
-    await moveTenant(cells, tenantId, options);
+    await expect(cancelMove(cells, tenantId, moveAtOnce.log)).rejects.toThrow('is active in the target');
+    await moveTenant(cells, tenantId, moveAtOnce);
     a.clock.advance(31);
     expect(await create()).toMatchObject({ status: 401, body: { code: 'token_invalid' } });
     // The old cell asks the new one for a token.
@@ -170,25 +149,35 @@ suite('two cells', () => {
     expect((await create(b, (await atB(partner)).token)).status).toBe(201);
   }, 30_000);
 
-  it('moves a tenant back after its rows were forgotten, with no row of the audit twice', async () => {
+  it('tenant move moves a tenant back after tenant forget, without duplicating an audit row', async () => {
     const partner = await newPartner(a);
     const { tenantId } = partner;
     const { encounter_id: before } = await newEncounter(a, partner);
-    const forget = () => forgetTenant(cells.from, tenantId, false, options.log);
+    const forget = () => forgetTenant(cells.from, tenantId, false, moveAtOnce.log);
     await expect(forget()).rejects.toThrow('lives in this cell');
-    await moveTenant(cells, tenantId, options);
+    await moveTenant(cells, tenantId, moveAtOnce);
     // The command died after the activation: deletions would still reach the new cell.
     await rowsOf(cells.from, `CREATE PUBLICATION ${nameOfMove(tenantId)}`);
     await expect(forget()).rejects.toThrow('is not complete');
-    await moveTenant(cells, tenantId, options);
+    await moveTenant(cells, tenantId, moveAtOnce);
     const back = { from: cells.to, to: cells.from };
-    const command = (url: string, ...args: string[]) =>
-      runProgram({ DATABASE_URL: url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
-    const check = () => command(back.from, 'move', tenantId, '--to', back.to, '--dry-run');
+    const environment = { DATABASE_URL: back.from, DATA_DIR: folder(), USER: 'alice' };
+    const check = (MOVE_TO_URL = back.to) =>
+      runProgram({ ...environment, MOVE_TO_URL }, 'tenant', 'move', tenantId, '--dry-run');
+    expect((await check('')).stderr).toBe("Set MOVE_TO_URL to the address of the other cell's database.\n");
     expect((await check()).stderr).toContain('The target has rows of');
-    expect((await command(back.to, 'forget', tenantId, '--yes')).stdout).toMatch(/^\d+ rows deleted\.\n$/);
+    const forgotten = await runProgram(
+      { ...environment, DATABASE_URL: back.to },
+      'tenant',
+      'forget',
+      tenantId,
+      '--yes',
+    );
+    expect(forgotten.stdout).toMatch(/^\d+ rows deleted\.\n$/);
+    const taken = createTenant(a.domain, { name: 'Other', id: tenantId, mode: 'live' });
+    await expect(taken).rejects.toThrow('lives in another cell');
     expect(await check()).toMatchObject({ code: 0, stdout: expect.stringContaining('from b to a') });
-    await moveTenant(back, tenantId, options);
+    await moveTenant(back, tenantId, moveAtOnce);
     a.clock.advance(31);
     const { status } = await call(a, `GET /encounters/${before}`, { token: await newToken(a, partner) });
     expect(status).toBe(200);
@@ -202,8 +191,10 @@ suite('two cells', () => {
     async () => {
       const partner = await newPartner(a);
       const { encounter_id: before } = await newEncounter(a, partner);
-      const command = ({ database }: CellOfTest, ...args: string[]) =>
-        runProgram({ DATABASE_URL: database.url, DATA_DIR: folder(), USER: 'alice' }, 'tenant', ...args);
+      const command = ({ database }: CellOfTest, ...args: string[]) => {
+        const DATA_DIR = database === a.database ? folder() : folder('of-b');
+        return runProgram({ DATABASE_URL: database.url, DATA_DIR, USER: 'alice' }, 'tenant', ...args);
+      };
       expect(await command(a, 'export', partner.tenantId, '--to', folder('export'))).toMatchObject({
         code: 0,
         stderr: '',
@@ -217,8 +208,11 @@ suite('two cells', () => {
       expect((await command(b, 'import', '--from', folder('export'))).stderr).toContain(
         'The database already contains rows of',
       );
+      const atStore = { DATABASE_URL: cells.to, DATA_DIR: folder(), USER: 'alice' };
+      const { stderr } = await runProgram(atStore, 'tenant', 'import', '--from', folder('export'));
+      expect(stderr).toBe('Both databases use one object store: use "tenant move" instead.\n');
       // These rows are not the copy of a move.
-      await expect(cancelMove(cells, partner.tenantId, options.log)).rejects.toThrow('No move of');
+      await expect(cancelMove(cells, partner.tenantId, moveAtOnce.log)).rejects.toThrow('No move of');
       expect((await call(b, `GET /encounters/${before}`, { token })).status).toBe(200);
     },
     30_000,

@@ -49,7 +49,7 @@ async function prepared(): Promise<string[]> {
 }
 
 describe('prepared statements', () => {
-  it('are reused for each shape, and a list with its relations is a single one', async () => {
+  it('are reused for statements of the same shape, and a list with its relations needs only one', async () => {
     const clinics = { include: { clinic: true } };
     const include = { category: true, offer: { include: { variants: true } }, availability: clinics };
     const list = (id: string) => db.prisma.product.findMany({ where: { tenantId: 'a', id }, include });
@@ -107,7 +107,7 @@ describe('isUniqueViolation', () => {
 });
 
 describe('an error', () => {
-  it('contains no value of the refused row', async () => {
+  it('of the database contains no value of the refused row', async () => {
     const data = { id: 'not a slug', name: 'Jane', mode: 'live', ...times } as const;
     const error = await failure(db.prisma.tenant.create({ data }));
     expect(error).toMatchObject({ meta: { driverAdapterError: { cause: { originalCode: '23514' } } } });
@@ -116,7 +116,7 @@ describe('an error', () => {
 });
 
 describe('a database that fails', () => {
-  it('is unavailable when a statement exceeds the timeout, cancels the statement and serves the next one', async () => {
+  it('answers dependency_unavailable when a statement exceeds its timeout, and serves the next statement', async () => {
     const start = Date.now();
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
     expect(Date.now() - start).toBeLessThan(5_000);
@@ -126,7 +126,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('is unavailable when it terminates a session in a query or transaction, and serves the next query', async () => {
+  it('answers dependency_unavailable when it terminates the session of a query or transaction, and serves the next query', async () => {
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
     expect(await db.prisma.tenant.count()).toBe(1);
     const cut = db.prisma.$transaction(async (tx) => {
@@ -138,7 +138,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('is unavailable to a transaction on a read-only session, and gives the next one a new session', async () => {
+  it('answers dependency_unavailable to a transaction in a read-only session, and gives the next transaction a new session', async () => {
     const write = () =>
       db.transaction(async (tx) => ({
         result: await tx.of('a').run`UPDATE tenant SET name = name WHERE id = ${'a'}`,
@@ -151,7 +151,7 @@ describe('a database that fails', () => {
     expect(await write()).toBe(1);
   });
 
-  it('does not end the process when it terminates an idle connection of a pool that only sent statements', async () => {
+  it('does not end the process when it terminates an idle connection', async () => {
     const other = openDatabase(database.url);
     const count = () => other.of('b').rows`SELECT FROM category WHERE tenant_id = ${'b'}`;
     await count();
@@ -161,7 +161,7 @@ describe('a database that fails', () => {
     await other.close();
   });
 
-  it('is not reported as unavailable for internal errors', async () => {
+  it('is distinguished from internal errors, which are not dependency_unavailable', async () => {
     const ours = [
       new Error('x'),
       new TypeError('y'),

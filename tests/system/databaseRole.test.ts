@@ -142,7 +142,7 @@ it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited
   ]);
 });
 
-it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to that of DATABASE_URL, which cannot migrate alone', async () => {
+it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to the role of DATABASE_URL, which cannot migrate', async () => {
   const { url, serviceUrl } = await make(createEmptyDatabase);
   const alone = { DATABASE_URL: serviceUrl };
   expect(await runProgram(alone, 'migrate')).toEqual(refusal(1, /permission denied for schema public/));
@@ -158,7 +158,7 @@ it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to that of 
   expect(await runJson(alone, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
 });
 
-it('the server uses the embedded database of an older build as a role without special rights', async () => {
+it('the server connects to the embedded database of an older build as a role without superuser rights', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const older = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
@@ -182,7 +182,7 @@ it('the server uses the embedded database of an older build as a role without sp
   }
 });
 
-it('migrate names a role that does not exist', async () => {
+it('migrate fails when the role of DATABASE_URL does not exist, and names it', async () => {
   const { url } = await make(createEmptyDatabase);
   const unknown = Object.assign(new URL(url), { username: 'missing_role' }).href;
   const environment = { DATABASE_URL: unknown, DATABASE_OWNER_URL: url };

@@ -65,7 +65,7 @@ function addressOf({ role = 'service', host = 'localhost', mode = 'verify-full',
   return url.href;
 }
 
-it('verify-full encrypts the connections of migrations, requests, jobs and probes', async () => {
+it('sslmode=verify-full encrypts the connections of migrations, requests, jobs and probes', async () => {
   const environment = { DATABASE_URL: addressOf(), DATA_DIR: join(folder.dataDir, 'service') };
   const owner = { DATABASE_OWNER_URL: addressOf({ role: 'owner' }) };
   expect(await runJson({ ...environment, ...owner }, 'migrate')).toMatchObject({ applied: expect.any(Array) });

@@ -209,7 +209,7 @@ describe('a tool', () => {
     expect(await query(server.url, 'SELECT 1')).toEqual([[1]]);
   });
 
-  it('starts PostgreSQL when alone, and stops it after the sessions of other processes have ended', async () => {
+  it('starts PostgreSQL when no server runs, and stops it after the sessions of other processes have ended', async () => {
     const tool = await here('tool');
     expect(tool.started).toBe(true);
     const slow = query(tool.url, `SELECT 'done' FROM pg_sleep(0.5)`);
@@ -220,7 +220,7 @@ describe('a tool', () => {
     expect(await isGone(tool.url)).toBe(true);
   });
 
-  it.each(['server', 'tool'] as const)('makes a %s wait, because it will stop PostgreSQL', async (role) => {
+  it.each(['server', 'tool'] as const)('that started PostgreSQL, and will stop it, makes a %s wait', async (role) => {
     const first = await elsewhere('tool');
     const messages: string[] = [];
     const second = here(role, { log: (message: string) => messages.push(message) });

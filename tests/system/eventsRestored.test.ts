@@ -35,7 +35,7 @@ async function onBoth<T>(work: (from: Client, to: Client) => Promise<T>): Promis
   }
 }
 
-it('cursors continue after a restore into another cluster, without hidden or repeated events', async () => {
+it('cursors of the event feed continue after a restore into another cluster, without hidden or repeated events', async () => {
   await migrateDatabase({ ownerUrl: cluster.url, url: cluster.url });
   const before = await startHarness({ databaseUrl: database.url });
   const partner = await newPartner(before);

@@ -34,7 +34,7 @@ suite('a primary with a synchronous standby', () => {
     await db.close();
   });
 
-  it('a commit whose wait for the standby is cancelled is reported as unknown, and is no longer doubtful once the standby has it', async () => {
+  it('a commit whose wait for the standby is cancelled has an unknown outcome, and takes effect once the standby has it', async () => {
     const impatient = openDatabase(url, { timeoutMs: 20_000 });
     const insert = () =>
       impatient.transaction(async ({ everyTenant }) => ({
@@ -62,7 +62,7 @@ suite('a primary with a synchronous standby', () => {
     expect(await durability({ ...server, standbyNames: '' })).toMatchObject([{ level: 'warning' }]);
   });
 
-  it('answers only 503 while the primary is killed under load, then uses the promoted standby and has lost no acknowledged patient', async () => {
+  it('a server answers only 503 after the primary was killed under load, then uses the promoted standby, which has every acknowledged patient', async () => {
     const credentials = await newCredentials(db);
     const server = startServer({ DATABASE_URL: url, DATA_DIR: folder(), RATE_LIMIT: 'off' });
     const baseUrl = await server.started;
@@ -82,7 +82,7 @@ suite('a primary with a synchronous standby', () => {
     while ((await rowsOf(postgres.primary().url, waiting)).length > 0);
   }, 60_000);
 
-  it('answers that no host accepts changes while only a standby is left', async () => {
+  it('the error says that no host accepts changes while only a standby is left', async () => {
     const alone = openDatabase(
       protectedUrl('DATABASE_URL', `postgresql://postgres@127.0.0.1:1,127.0.0.1:2/ces?target_session_attrs=read-write`),
     );

@@ -198,7 +198,7 @@ describe('stopping a job worker', () => {
     expect(logged).toEqual([]);
   });
 
-  it('hands back the jobs that do not end in time, though the engine was fetching another', async () => {
+  it('returns unfinished jobs to the queue after the time limit, even while the engine fetches another', async () => {
     const proxy = await startProxy(database.serviceUrl);
     const { worker, proceed } = await startHeld('endless', proxy.url);
     const fetching = gate();
@@ -231,7 +231,7 @@ describe('the schema of the job engine', () => {
   const later = (isBreaking: boolean): string =>
     `INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, ${isBreaking})`;
 
-  it('is accepted in a later revision that does not break this build', async () => {
+  it('is accepted in a later revision that is compatible with this build', async () => {
     const changed = await createTestDatabase();
     await rowsOf(changed.url, later(false));
     expect(await checkJobSchema(changed.url)).toEqual({ state: 'current' });

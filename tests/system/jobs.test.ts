@@ -169,13 +169,13 @@ describe('a job that runs in several processes at once, and again', () => {
   const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
   it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
 
-  it('has a case here for every sweep', () => {
+  it('is checked by these tests for every sweep', () => {
     expect(Object.keys(cases).sort()).toEqual(sweeps.map(({ name }) => name).sort());
   });
 });
 
 describe('the purge of events', () => {
-  it('stops at the first young event, so that a reader of the feed meets no gap', async () => {
+  it('stops at the first event that is young enough to be kept, so that the feed has no gap', async () => {
     const partner = await newPartner(harness);
     await writeOld(partner, 1);
     await newPatient(harness, partner);

@@ -97,7 +97,7 @@ interface Manifest {
     manifests = parseAllDocuments(await read('kubernetes.yaml')).map((document) => document.toJS());
   });
 
-  it('every manifest keeps to the schema of its kind', () =>
+  it('every Kubernetes manifest conforms to the schema of its kind', () =>
     everyCase(
       manifests,
       ({ kind }) => kind,
@@ -112,7 +112,7 @@ interface Manifest {
       },
     ));
 
-  it('gives a server more time to stop than its own delays need', () => {
+  it('the Deployment gives a server more time to stop than SHUTDOWN_DELAY and DRAIN_TIMEOUT take', () => {
     const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
     const { spec } = named('Deployment').spec['template'];
     const { data } = named('ConfigMap');
@@ -124,7 +124,7 @@ interface Manifest {
   });
 });
 
-it('image and unit start the server as `npm start` does', async () => {
+it('Dockerfile and systemd unit start the server with the command of `npm start`', async () => {
   const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
   const [, list = ''] = /^ENTRYPOINT (.*)$/m.exec(await read('Dockerfile')) ?? [];
   expect(JSON.parse(list).join(' ')).toBe(scripts.start);

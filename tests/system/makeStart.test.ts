@@ -50,7 +50,7 @@ function run(command: string, environment: Record<string, string> = {}) {
   });
 }
 
-it('"make start" prints three lines before it serves, and serves at once the next time', async () => {
+it('"make start" prints three lines before the server starts, and starts it immediately the next time', async () => {
   const steps = 'Installing .*\nGenerating .*\nCompiling .*\n';
   const first = expect.stringMatching(`^${steps}serving\n$`);
   expect(await run('make start')).toEqual({ code: 0, stdout: first, stderr: '' });

@@ -44,7 +44,7 @@ function valueOf(page: string, name: string, labels = ''): number {
   return lines.filter((line) => line.includes(labels)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-it('one page sums the metrics of both workers and the primary process', () => {
+it('the metrics page sums the metrics of both workers and the primary process', () => {
   const growth = (name: string, labels?: string): number =>
     valueOf(pages[1], name, labels) - valueOf(pages[0], name, labels);
   const requests = 'ces_http_request_duration_seconds_count';
@@ -64,7 +64,7 @@ it('one page sums the metrics of both workers and the primary process', () => {
   expect(promtool(['check', 'rules', alerts])).toBe('');
 });
 
-it('dashboard and alert rules name only existing metrics, and the dashboard shows each of ours', () => {
+it('dashboard and alert rules name only existing metrics, and the dashboard shows every metric of the service', () => {
   const known = [...pages[1].matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
@@ -75,7 +75,7 @@ it('dashboard and alert rules name only existing metrics, and the dashboard show
   expect(known.filter((name) => /^ces_(?!.*_sum$)/.test(name) && !shown.includes(name))).toEqual([]);
 });
 
-it('serves one page to scrapes within a second, also while requests use the whole connection pool', async () => {
+it('the metrics page is computed once for scrapes within a second, and is served even while requests use the whole connection pool', async () => {
   const server = startServer({ ...stage.environment, METRICS_PORT: '0', DATABASE_POOL_SIZE: '1' });
   const baseUrl = await server.started;
   const url = metricsUrlOf(server);

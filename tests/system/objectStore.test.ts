@@ -207,14 +207,17 @@ describeOnS3('the S3 store', () => {
     ['a wrong secret', { secretKey: 'wrong' }, wrongSecret],
     ['an unknown key', { accessKey: 'test:nobody' }, wrongSecret],
     ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
-  ])('is unavailable with %s, and names the variable for the operator', async (_fault, change, message) => {
-    const store = await openS3Store({ ...server.account, ...change, spoolFolder: spool() });
-    // One after the other, because an unhandled rejection would end the process.
-    const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
-    for (const attempt of attempts) {
-      await expect(attempt()).rejects.toMatchObject({ code: 'dependency_unavailable', cause: { message } });
-    }
-  });
+  ])(
+    'answers dependency_unavailable with %s, and names the variable in the error for the operator',
+    async (_fault, change, message) => {
+      const store = await openS3Store({ ...server.account, ...change, spoolFolder: spool() });
+      // One after the other, because an unhandled rejection would end the process.
+      const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
+      for (const attempt of attempts) {
+        await expect(attempt()).rejects.toMatchObject({ code: 'dependency_unavailable', cause: { message } });
+      }
+    },
+  );
 
   it('uploads a large object in parts, and leaves nothing behind if a part fails', async () => {
     const partSize = 5 * 1024 ** 2;
@@ -235,7 +238,7 @@ describeOnS3('the S3 store', () => {
     await store.remove('glow/large');
   });
 
-  it('throws no error when the time limit of a completed request passes', async () => {
+  it('does not fail when the time limit of a completed request passes', async () => {
     const timeout = 1_500;
     const uncaught: unknown[] = [];
     const note = (error: unknown): void => void uncaught.push(error);

@@ -115,7 +115,7 @@ describe('while the database refuses connections', () => {
     expect((await work()).status).toBeLessThan(500);
   });
 
-  it('answers 200 for /healthz and the signing keys, and 503 for /readyz', async () => {
+  it('/healthz and the signing keys answer 200, and /readyz 503', async () => {
     await proxy.cut();
     expect((await call(harness, 'GET /healthz')).status).toBe(200);
     expect((await call(harness, 'GET /.well-known/jwks.json')).status).toBe(200);
@@ -124,7 +124,7 @@ describe('while the database refuses connections', () => {
     expect(body.checks.database).toBe('failing');
   });
 
-  it('still answers 401 and 404, but 503 instead of a 400 that must be audited', async () => {
+  it('requests still get 401 and 404, but 503 instead of a 400 that must be audited', async () => {
     await send(operationOf('listClinics'));
     await proxy.cut();
     expectProblem(await call(harness, 'GET /clinics', { token: 'garbage' }), 401, 'token_invalid');
@@ -133,7 +133,7 @@ describe('while the database refuses connections', () => {
   });
 });
 
-it('answers 503 to every operation while the database hangs, and recovers', async () => {
+it('every operation answers 503 while the database hangs, and recovers', async () => {
   await login();
   proxy.hang();
   const answers = await Promise.all([...securedOperations.map(send), login()]);
@@ -155,7 +155,7 @@ describe('while every database connection is in use', () => {
     await pool.close();
   }
 
-  it('answers 503 in time, and serves the next request', () =>
+  it('a request gets 503 within its time limit, and the next one succeeds after a connection is free', () =>
     withPool(1, 1_000, async ({ prisma }) => {
       const hold = async (transaction: Pick<typeof prisma, '$queryRaw'>): Promise<void> => {
         await transaction.$queryRaw`SELECT 1`;
@@ -169,7 +169,7 @@ describe('while every database connection is in use', () => {
       expect((await list()).status).toBe(200);
     }));
 
-  it('serves 50 requests that queue for 2 connections', () =>
+  it('50 requests that queue for 2 connections all succeed', () =>
     withPool(2, 20_000, async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, list));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -177,7 +177,7 @@ describe('while every database connection is in use', () => {
 });
 
 describe('an upload', () => {
-  it('is the only request to answer 503 while the object store is broken, stores no row or file, and recovers', async () => {
+  it('is the only operation to answer 503 while the object store is broken, stores no row or file, and recovers', async () => {
     const folder = join(harness.dataDir, 'documents');
     files.serve('/a.pdf', { content: sampleFiles.pdf });
     const before = await stored();
@@ -202,7 +202,7 @@ describe('an upload', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('answers 503 and stores no row when the database goes down meanwhile', async () => {
+  it('answers 503 and stores no row when the database goes down during the upload', async () => {
     files.serve('/cut.pdf', (_request, response) => void proxy.cut().then(() => response.end(sampleFiles.pdf)));
     const { rows } = await stored();
     expectUnavailable(await upload('/cut.pdf'));
@@ -214,7 +214,7 @@ describe('an upload', () => {
   });
 });
 
-it('accepts tokens after an outage that were issued before it', async () => {
+it('tokens that were issued before an outage of the database are accepted after it', async () => {
   const token = await newToken(harness, partner);
   await proxy.cut();
   await proxy.mend();

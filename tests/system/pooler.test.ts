@@ -33,7 +33,7 @@ import { newCredentials } from './servers.js';
       /lack TimeZone, plan_cache_mode, statement_timeout, idle_in_transaction_session_timeout/,
     ],
     ['one of the settings', 'SET TimeZone = UTC', /lack plan_cache_mode, statement_timeout, .* connect_query='SET/],
-  ])('refuses a pooler that begins its sessions with %s', async (_which, query, message) => {
+  ])('a server refuses to start on a pooler that begins its sessions with %s', async (_which, query, message) => {
     const pooler = await startPgBouncer(adminUrl(), query);
     db = openDatabase(throughPooler(database.url, pooler.port), { isPooled: true });
     await expect(checkPooler(db)).rejects.toThrow(message);
@@ -41,7 +41,7 @@ import { newCredentials } from './servers.js';
     await pooler.close();
   });
 
-  it('a server sends requests through the pooler, whose sessions all have the settings, and its jobs to the database', async () => {
+  it('a server sends requests through the pooler, whose sessions all have the required settings, and its jobs directly to the database', async () => {
     const pooler = await startPgBouncer(adminUrl());
     const urls = { DATABASE_URL: throughPooler(database.url, pooler.port), DATABASE_DIRECT_URL: database.serviceUrl };
     const server = startServer({ ...urls, DATA_DIR: folder(), RATE_LIMIT: 'off' });

@@ -66,7 +66,7 @@ async function refusesConnections(baseUrl: string): Promise<void> {
 }
 
 describe('with DATABASE_URL', () => {
-  it('--migrate brings an empty database up to date without demo data', async () => {
+  it('--migrate creates the schema in an empty database, without demo data', async () => {
     const empty = await createEmptyDatabase();
     const fresh = openDatabase(empty.url);
     try {
@@ -107,7 +107,7 @@ describe('with DATABASE_URL', () => {
 describe('SIGTERM', () => {
   const stopped = (server: ServerProcess) => server.logged().filter(({ msg }) => msg === 'stopped').length;
 
-  it('completes requests in flight, refuses new connections, closes idle ones and exits with 0', async () => {
+  it('makes the server complete requests in flight, refuse new connections, close idle ones and exit with 0', async () => {
     const server = start();
     const baseUrl = await server.started;
     const idle = await openConnection({ baseUrl });
@@ -131,7 +131,7 @@ describe('SIGTERM', () => {
   });
 
   it.each(['1', '2'])(
-    'fails /readyz of %s process(es) first, and accepts connections for SHUTDOWN_DELAY',
+    'makes /readyz of %s process(es) fail first, while connections are accepted for SHUTDOWN_DELAY',
     async (workers) => {
       const server = start({ SHUTDOWN_DELAY: '3', WORKERS: workers });
       const baseUrl = await server.started;
@@ -147,7 +147,7 @@ describe('SIGTERM', () => {
     },
   );
 
-  it('cuts requests that exceed DRAIN_TIMEOUT', async () => {
+  it('aborts requests that exceed DRAIN_TIMEOUT', async () => {
     const server = start({ DRAIN_TIMEOUT: '1' });
     const { upload, patientId } = await holdUpload(await server.started, '/never');
     server.child.kill('SIGTERM');

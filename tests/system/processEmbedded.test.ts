@@ -83,7 +83,7 @@ describe('the first start without configuration', () => {
     }
   });
 
-  it('prints a first call that works when pasted', async () => {
+  it('prints a command for a first call that works when pasted', async () => {
     const [, command = ''] = server.stderr().split('first call\n');
     expect(command).toContain(`curl -s ${baseUrl}/oauth/token `);
     const { stdout } = await run('bash', ['-c', command]);

@@ -46,7 +46,7 @@ describe('the start', () => {
     expect(said).toMatch(/DATABASE_URL .*ECONNREFUSED/);
   });
 
-  it('fails on a schema that is behind, says how to migrate, and leaves it unchanged', async () => {
+  it('fails on a schema that is behind, names the command that migrates, and leaves the schema unchanged', async () => {
     const empty = await createEmptyDatabase();
     try {
       const said = await refusalOf({ DATABASE_URL: empty.url });
@@ -57,7 +57,17 @@ describe('the start', () => {
     }
   });
 
-  it('fails on a newer schema that requires a later generation of servers', async () => {
+  it('fails without CELL, and names it, on a database whose servers had one: it would serve the copies of moved tenants', async () => {
+    const ofCell = await createTestDatabase();
+    try {
+      await rowsOf(ofCell.url, `INSERT INTO cell (name, url, object_store, is_own) VALUES ('a', '', '', true)`);
+      expect(await refusalOf({ DATABASE_URL: ofCell.serviceUrl })).toContain('set CELL=a');
+    } finally {
+      await ofCell.drop();
+    }
+  });
+
+  it('fails on a newer schema that this version cannot use', async () => {
     const newer = await createTestDatabase();
     try {
       await rowsOf(newer.url, LATER_MIGRATION);
@@ -108,7 +118,7 @@ describe('the start', () => {
   });
 });
 
-it('warns about a variable that is probably misspelt', async () => {
+it('the start warns about an environment variable that is probably misspelt', async () => {
   const server = startServer({ DATA_DIR: folder(), DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged()).toMatchObject([{ level: 40, msg: expect.stringMatching(/^LOGLEVEL .* LOG_LEVEL\?$/) }]);

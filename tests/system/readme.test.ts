@@ -118,7 +118,7 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
     patience,
   );
 
-  test('parses every block of README, guide and handbook', async () => {
+  test('every shell block of README, guide and handbook has valid syntax', async () => {
     const chapters = (await readdir(new URL('scripts/production', packageRoot))).filter((name) => name.endsWith('.md'));
     const files = ['README.md', 'openapi/info.md', ...chapters.map((name) => `scripts/production/${name}`)];
     const texts = await Promise.all(files.map((file) => readFile(new URL(file, packageRoot), 'utf8')));

@@ -34,24 +34,27 @@ describe('the S3 store without a working server', () => {
     ['hangs up at once', (request) => void request.socket.destroy()],
   ];
 
-  it.each(faults)('is unavailable, within its time limit, when the server %s', async (_fault, listener) => {
-    const { server, origin } = await serve((request, response) => {
-      listener(request, response);
-      request.resume();
-    });
-    const store = await open(origin, { timeout: 300 });
-    const attempts = [
-      store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
-      store.remove('a/b.pdf'),
-      store.check(),
-    ];
-    expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
-    expect(await readdir(spool())).toEqual([]);
-    await closeServer(server);
-    expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
-  });
+  it.each(faults)(
+    'answers dependency_unavailable within its time limit when the server %s',
+    async (_fault, listener) => {
+      const { server, origin } = await serve((request, response) => {
+        listener(request, response);
+        request.resume();
+      });
+      const store = await open(origin, { timeout: 300 });
+      const attempts = [
+        store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
+        store.remove('a/b.pdf'),
+        store.check(),
+      ];
+      expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
+      expect(await readdir(spool())).toEqual([]);
+      await closeServer(server);
+      expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
+    },
+  );
 
-  it('is unavailable when the server switches protocols and then is silent', async () => {
+  it('answers dependency_unavailable when the server switches protocols and then is silent', async () => {
     const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const server = await startRawServer(answer, false);
     const store = await open(`http://${server.host}`, { timeout: 300 });
@@ -68,7 +71,7 @@ describe('the S3 store without a working server', () => {
     server.close();
   });
 
-  it('treats NoSuchKey on removal as success, but no other 404', async () => {
+  it('treats 404 NoSuchKey on removal as success, but no other 404', async () => {
     let code = 'NoSuchKey';
     const { origin } = await serve((_request, response) => {
       response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);

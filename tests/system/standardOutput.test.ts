@@ -64,7 +64,7 @@ it.each([
   [1, 'has a reader that stopped reading', () => 'pipe' as const],
   [2, 'is a full disk', () => openSync('/dev/full', 'w')],
 ])(
-  'serves with %i workers, counts lost log lines and ends on SIGTERM while standard output %s',
+  'a server with %i worker(s) serves requests, counts lost log lines and ends on SIGTERM while standard output %s',
   async (workers, _, stdout) => {
     const metricsPort = await freePort();
     await sendRequests(await start(stdout(), metricsPort, workers));
@@ -75,7 +75,7 @@ it.each([
   },
 );
 
-it('resumes with whole log lines when standard output recovers, and logs how many were lost', async () => {
+it('the log resumes with complete lines when standard output recovers, and says how many lines were lost', async () => {
   const baseUrl = await start('pipe');
   await sendRequests(baseUrl);
   let log = '';

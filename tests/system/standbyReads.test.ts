@@ -34,7 +34,7 @@ suite('DATABASE_READ_URL', () => {
   const isOnStandby = (db: Database): Promise<boolean> =>
     db.everyTenant.rows<{ found: boolean }>`SELECT pg_is_in_recovery() AS found`.then(([row]) => row?.found === true);
 
-  it('reads come from the standby, and see every earlier commit while it stops and goes on to replay changes', async () => {
+  it('reads come from the standby and see every earlier commit, even while its replay pauses and resumes', async () => {
     await primary.everyTenant.run`CREATE TABLE written (number int)`;
     const newest = (db: Database) =>
       db.everyTenant.rows<{ number: number }>`SELECT max(number) AS number FROM written`.then(([row]) => row?.number);
@@ -53,14 +53,14 @@ suite('DATABASE_READ_URL', () => {
     expect(failures).toEqual([]);
   }, 30_000);
 
-  it('reads go to the primary if DATABASE_READ_URL does not name a standby', async () => {
+  it('reads come from the primary if DATABASE_READ_URL does not name a standby', async () => {
     const [first, second] = [openDatabase(postgres.primary().url), openDatabase(postgres.primary().url)];
     const reads = readsOfStandby(first, second, (error) => failures.push(error));
     expect(await reads.run(async (db) => db === first)).toBe(true);
     await Promise.all([first.close(), second.close()]);
   });
 
-  it('a read whose standby fails is answered by the primary, and so are all until the standby is back', async () => {
+  it('a read that fails on the standby is repeated on the primary, as are all reads until the standby is back', async () => {
     const reads = newReads();
     const cancelled = Object.assign(new Error('canceling statement due to conflict with recovery'), { code: '40001' });
     const seen: boolean[] = [];

@@ -135,7 +135,7 @@ const orderOf = ({ encounter_id: encounterNo }: any) =>
   });
 
 it.each(Object.entries(operations))(
-  '%s sends statements whose texts do not depend on the length of its lists',
+  '%s sends SQL statements whose texts do not depend on the length of its lists',
   async (_, prepare) => {
     const textsOf = async (length: number): Promise<string[]> => {
       const work = await prepare(length);

@@ -11,7 +11,7 @@ const folder = temporaryFolder();
 const run = promisify(execFile);
 
 describe('the check of licences', () => {
-  it('accepts every package that an installation without tools for development has', async () => {
+  it('accepts every package of an installation without development dependencies', async () => {
     expect(licenceFaults(await readLockFile())).toEqual([]);
   });
 
@@ -25,7 +25,7 @@ describe('the check of licences', () => {
     },
   );
 
-  it('accepts a choice with one allowed licence, and ignores packages for development', () => {
+  it('accepts a choice of licences if one is allowed, and ignores development dependencies', () => {
     const packages = {
       'node_modules/either': { version: '1.0.0', license: '(GPL-2.0 OR MIT)' },
       'node_modules/tool': { version: '1.0.0', license: 'GPL-2.0', dev: true },
@@ -42,11 +42,11 @@ describe('the bill of materials', () => {
     return components.map((component) => component['bom-ref']).sort();
   }
 
-  it('lists exactly the packages of the licence check', async () => {
+  it('lists exactly the packages that the check of licences examines', async () => {
     expect(await listed()).toEqual([...licencesOf(await readLockFile()).keys()].sort());
   });
 
-  it('lists for the image the packages that tools need, too, and leaves out tools and optional packages', async () => {
+  it('lists for the container image exactly its packages, without development tools and optional packages', async () => {
     const names = (await listed('--omit=optional')).map((name) => name.replace(/@[^@]+$/, ''));
     expect(names).toEqual(expect.arrayContaining(['express', 'pg', 'semver', 'undici-types']));
     expect(names.filter((name) => /^(prisma|react|jest|typescript|@opentelemetry\/sdk-node)$/.test(name))).toEqual([]);
@@ -71,7 +71,7 @@ describe('the check of signatures', () => {
     expect(await check(forged)).toMatchObject({ code: 1, stderr: 'left@1.0.0: invalid signature\n' });
   });
 
-  it('passes without the network, and says that nothing was verified', async () => {
+  it('passes without a network, and prints that no signature was verified', async () => {
     const error = { code: 'ENOTFOUND', summary: 'getaddrinfo ENOTFOUND keys.example.com' };
     const stderr = expect.stringMatching(/^The signatures of packages were not verified: getaddrinfo ENOTFOUND/);
     expect(await check({ error })).toMatchObject({ code: 0, stderr });

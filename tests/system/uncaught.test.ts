@@ -34,7 +34,7 @@ const logged = {
   causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
 };
 
-it('fails /readyz, still serves requests and exits with 1 after an exception in a timer', async () => {
+it('the server fails /readyz, completes requests and exits with 1 after an exception in a timer', async () => {
   const { server, ask, fatal } = await start(inTimer, { SHUTDOWN_DELAY: '3' });
   server.child.kill('SIGUSR2');
   while ((await ask('/readyz')).status === 200) await delay(20);
@@ -48,7 +48,7 @@ it('fails /readyz, still serves requests and exits with 1 after an exception in 
 it.each([
   ['an error event without a listener', inEvent],
   ['an unhandled rejection without its message', rejection],
-])('logs %s, and exits with 1', async (_error, fault) => {
+])('the server logs %s, and exits with 1', async (_error, fault) => {
   const { server, fatal } = await start(fault);
   server.child.kill('SIGUSR2');
   expect(await server.ended).toEqual({ code: 1, signal: null });
@@ -56,7 +56,7 @@ it.each([
   expect(server.stdout() + server.stderr()).not.toContain('jane.miller');
 });
 
-it('replaces a worker that ends after an exception', async () => {
+it('the server replaces a worker that ends after an exception', async () => {
   const { server, ask, fatal } = await start(inTimer, { WORKERS: '2' });
   const [first = 0] = workersOf(server);
   process.kill(first, 'SIGUSR2');

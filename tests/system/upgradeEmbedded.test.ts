@@ -85,7 +85,7 @@ async function contentOf(url: string) {
   afterEach(close);
   afterAll(() => remove());
 
-  it('are refused at the start by a build with another major version, which names the command', async () => {
+  it('are refused at the start by a build with another major version of PostgreSQL, which names the upgrade command', async () => {
     const { code, stderr } = await runProgram(environment(), 'tenant', 'list');
     expect(code).toBe(1);
     expect(stderr).toMatch(`DATA_DIR ${dataDir} contains data of PostgreSQL ${OLD}, but this build has PostgreSQL `);
@@ -113,7 +113,7 @@ async function contentOf(url: string) {
     expect(await contentOf(old.url)).toEqual(before);
   });
 
-  it('are upgraded with every row and sequence; the old ones are kept', async () => {
+  it('are upgraded with every row and sequence, and the old folder is kept', async () => {
     const result = await runJson(environment(), ...UPGRADE);
     expect(result).toEqual({
       from: OLD,
@@ -126,7 +126,7 @@ async function contentOf(url: string) {
     expect(await contentOf(url)).toEqual(before);
   });
 
-  it('are complete on repetition after a kill between the two renames', async () => {
+  it('are complete after the upgrade is killed between its two renames and repeated', async () => {
     await rename(dataOf('data'), dataOf('data.new'));
     expect((await runProgram(environment(), 'tenant', 'list')).stderr).toContain('contains an interrupted upgrade');
     expect(await runJson(environment(), ...UPGRADE)).toMatchObject({ from: null, kept: null });
@@ -144,7 +144,7 @@ async function contentOf(url: string) {
     expect(await runJson(environment(), 'audit', 'verify')).toHaveProperty('checkpoints');
   });
 
-  it('are not upgraded again', async () => {
+  it('are not upgraded a second time', async () => {
     expect((await runProgram(environment(), ...UPGRADE)).stderr).toMatch(
       /^The data are already of PostgreSQL \d+\.\n$/,
     );

@@ -19,7 +19,7 @@ import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
     await s3.close();
   });
 
-  it('has a link of 15 minutes, and gets none after its withdrawal', async () => {
+  it('has a link that works for 15 minutes, and gets no link after its withdrawal', async () => {
     // The store checks links by its own clock.
     harness.clock.now = new Date();
     const partner = await newPartner(harness);

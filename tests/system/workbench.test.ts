@@ -40,7 +40,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
         (one) => one.textContent.startsWith('${text}') && !one.disabled && (one.click(), true))`,
     );
 
-  it('plays an encounter from creation to refund by clicks, and shows each event', async () => {
+  it('the workbench plays an encounter from creation to refund by clicks, and shows each event', async () => {
     await signIn(await newSandbox(harness));
     await click('Create an encounter');
     await shows('#encounter-title', 'pending_review');
@@ -67,7 +67,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(complaints).toEqual([]);
   }, 90_000);
 
-  it('shows failed requests of the sandbox by operation and code, moves its clock and resets it', async () => {
+  it('the workbench counts failed requests of the sandbox by operation and code, moves the sandbox clock and resets the sandbox', async () => {
     const sandbox = await newSandbox(harness);
     await signIn(sandbox);
     await shows('#encounters', 'GFE-');
@@ -81,7 +81,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#notice', 'as it was at first');
   }, 90_000);
 
-  it('examines the receiver of an endpoint, and shows the checks as a list', async () => {
+  it('the workbench examines the receiver of a webhook endpoint, and lists the checks', async () => {
     const sandbox = await newSandbox(harness);
     await newEndpoint(harness, sandbox, { url: `${harness.baseUrl}/sandbox/webhook-inbox` });
     await signIn(sandbox);
@@ -97,7 +97,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(complaints).toEqual([]);
   }, 60_000);
 
-  it('names a missing permission in its panel, and shows the others', async () => {
+  it('the workbench names a missing permission in the panel that needs it, and shows the other panels', async () => {
     const { tenantId } = await newSandbox(harness);
     await signIn(await newClient(harness, tenantId, ['sandbox:simulate', 'read:event']));
     await shows('#webhooks', 'lacks admin:webhook');
@@ -105,7 +105,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await shows('#events', 'encounter.completed');
   }, 60_000);
 
-  it('refuses the credentials of a live tenant, and keeps no secret', async () => {
+  it('the workbench refuses the credentials of a live tenant, and stores no secret', async () => {
     const live = await newPartner(harness);
     await signIn(live);
     await shows('#notice', 'API client of a sandbox tenant');
@@ -113,7 +113,7 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
   }, 60_000);
 
-  it('fits a phone in light and dark mode', async () => {
+  it('the workbench fits a phone in light and dark mode', async () => {
     await signIn(await newSandbox(harness));
     await shows('#encounters', 'GFE-');
     for (const value of ['light', 'dark']) {

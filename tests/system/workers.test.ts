@@ -15,7 +15,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('serves one port with two workers, replaces a dead worker, and ends all workers on SIGTERM', async () => {
+it('a server with two workers serves one port, replaces a dead worker, and ends all workers on SIGTERM', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const server = startServer({ DATA_DIR: dataDir, WORKERS: '2' });
@@ -50,7 +50,7 @@ it('serves one port with two workers, replaces a dead worker, and ends all worke
   }
 });
 
-it('runs, replaces workers and starts on a database that a later build has migrated', async () => {
+it('a server keeps running, replaces workers and starts on a database that a later build has migrated', async () => {
   const stage = await openStage();
   try {
     const environment = { ...stage.environment, WORKERS: '2' };
@@ -76,7 +76,7 @@ it('runs, replaces workers and starts on a database that a later build has migra
   }
 });
 
-it('refuses to start with WORKERS=0, and names the allowed values', async () => {
+it('a server refuses to start with WORKERS=0, and names the allowed values', async () => {
   const server = startServer({ DATA_DIR: '/nowhere', WORKERS: '0' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.stderr()).toContain('WORKERS must be auto or a number from 1 to 99');

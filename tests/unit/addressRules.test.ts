@@ -83,7 +83,7 @@ describe('the target of a redirect', () => {
     ...words(`file:///etc/passwd ftp://files.example.com/ https://user:secret@files.example.com/ javascript:alert(1)
       https:// https://[fe80::1%25x]/ https://files.example.com:25/`),
     `/${'a'.repeat(2048)}`,
-  ])('is forbidden instead of invalid if it is unusable: %s', (location) => {
+  ])('is reported as document_url_forbidden, not document_url_invalid, if it is unusable: %s', (location) => {
     expect(parseRedirect(location, from)).toBeNull();
   });
 });

@@ -9,14 +9,14 @@ const load = (changes: Partial<Load> = {}): Load => ({
 const { encounter, read, bytes } = MEASURED;
 
 describe('capacityOf', () => {
-  it('gives one encounter per second the cores that were measured, and adds those of its reads', () => {
+  it('requires the measured cores per encounter, plus those of its reads', () => {
     expect(capacityOf(load()).busyServerCores).toBeCloseTo(encounter.serverMs / 1_000);
     const { busyDatabaseCores, requestsPerSecond } = capacityOf(load({ readsPerEncounter: 10 }));
     expect(busyDatabaseCores).toBeCloseTo((encounter.databaseMs + 10 * read.databaseMs) / 1_000);
     expect(requestsPerSecond).toBeCloseTo(encounter.requests + 10);
   });
 
-  it('multiplies cores and writes by the peak factor, but not what a day leaves', () => {
+  it('multiplies cores and writes by the peak factor, but not disk and WAL per day', () => {
     const [mean, peak] = [capacityOf(load()), capacityOf(load({ peakFactor: 5 }))];
     expect(peak.busyServerCores).toBeCloseTo(5 * mean.busyServerCores);
     expect(peak.writesPerSecond).toBeCloseTo(5 * mean.writesPerSecond);
@@ -36,7 +36,7 @@ describe('capacityOf', () => {
   });
 });
 
-it('prints connections exactly, because a rounded max_connections could be below the need', () => {
+it('ces capacity prints connections without rounding, because a rounded max_connections could be too low', () => {
   let printed = '';
   const program = new Command();
   const out = (text: string): void => void (printed += text);

@@ -23,7 +23,7 @@ function refusalOf(environment: Record<string, string>): string {
   return 'accepted';
 }
 
-it('configures the embedded database and freezes the configuration without any variable', () => {
+it('the configuration without any variable has the embedded database, and is frozen', () => {
   expect(Object.isFrozen(readConfig({}))).toBe(true);
   expect(readConfig({})).toEqual({
     host: '127.0.0.1',
@@ -36,6 +36,8 @@ it('configures the embedded database and freezes the configuration without any v
     databaseReadUrl: null,
     cell: null,
     cellUrl: null,
+    moveToUrl: null,
+    moveViaUrl: null,
     databaseOwnerUrl: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,
@@ -117,7 +119,7 @@ describe('a variable', () => {
     },
   );
 
-  it('has no effect when it belongs to another program', () => {
+  it('is ignored when it belongs to another program', () => {
     const others = ['PATH', 'PORTS', 'port', 'constructor', '__proto__', 'toString'];
     expect(readConfig(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual(readConfig({}));
   });
@@ -180,7 +182,7 @@ it.each([
   ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several separated by commas'],
   ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],
-])('the error of %s=%s states the rule', (name, value, rule) => {
+])('the error of %s=%s states the rule for the variable', (name, value, rule) => {
   expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);
 });
 
@@ -222,7 +224,7 @@ describe('a warning', () => {
   });
 });
 
-it('names all wrong and missing variables in one error', () => {
+it('the configuration names all wrong and missing variables in one error', () => {
   const s3WithoutPlace = { OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711' };
   const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', ...s3WithoutPlace });
   const names = ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY'];
@@ -253,7 +255,7 @@ describe('the scanner clamav', () => {
     ['clamd.internal:1', { host: 'clamd.internal', port: 1 }],
     ['[::1]:65535', { host: '::1', port: 65_535 }],
     ['/run/clamav/clamd.ctl', { path: '/run/clamav/clamd.ctl' }],
-  ])('listens at %s', (text, address) => {
+  ])('is reached at CLAMAV_ADDRESS=%s', (text, address) => {
     const { documentScanner } = readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text });
     expect(documentScanner).toEqual({ kind: 'clamav', address });
   });

@@ -37,12 +37,12 @@ const started = 'encounter.review_started';
 const isPossible = (ops: readonly Op[], ...events: string[]): boolean =>
   linearize(encounterModel(facts), createdEncounter(input, facts), ops, events) === null;
 
-it('explains a claim that is still shown after its lease and a denial in another encounter', () => {
+it('the consistency model accepts a claim that is still shown after its lease has ended and another encounter was denied', () => {
   const denial = { kind: 'deniedElsewhere', outcome: 'done', input: { decisions: [{ ...item, decision: 'denied' }] } };
   expect(isPossible(history(claim, lapsed, denial, read({})), started)).toBe(true);
 });
 
-it('explains a patch with unchanged treatments that leaves a claim after its lease, and no such patch before', () => {
+it('the consistency model accepts that updateEncounter with unchanged treatments succeeds after the lease of a claim, but not during it', () => {
   const body = { gfe_data: waiting, version: 3, reference: 'second' };
   const patch = { kind: 'updateEncounter', outcome: 'done', input: { ...input, reference: 'second' }, body };
   const updated = 'encounter.updated reference';
@@ -51,7 +51,7 @@ it('explains a patch with unchanged treatments that leaves a claim after its lea
   expect(isPossible(history(long, patch), started, updated)).toBe(false);
 });
 
-it('explains neither a read of an earlier version nor an event that nothing caused', () => {
+it('the consistency model rejects a read of an earlier version and an event without a cause', () => {
   const stale = read({ status: 'pending_review', version: 1, reviewerRef: null });
   expect(isPossible(history(claim, stale), started)).toBe(false);
   expect(isPossible(history(claim, read({})), started, 'encounter.released')).toBe(true);

@@ -92,14 +92,14 @@ describe('a complete file', () => {
     ['big-endian', 'MM\0*\0\0\0\x08'],
     ['little-endian BigTIFF', 'II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0'],
     ['big-endian BigTIFF', 'MM\0+\0\x08\0\0\0\0\0\0\0\0\0\x10'],
-  ])('accepts a %s only if its directory starts inside the file', async (_variant, header) => {
+  ])('is refused as %s TIFF if its directory starts beyond the end of the file', async (_variant, header) => {
     await expectAccepted('tiff', join(header, '\x01'));
     await expectRefused('tiff', latin1(header));
   });
 });
 
 describe('a truncated file', () => {
-  it.each(['jpeg', 'png', 'tiff', 'heic'] as const)('is refused for every length: %s', async (kind) => {
+  it.each(['jpeg', 'png', 'tiff', 'heic'] as const)('is refused at every length, as %s', async (kind) => {
     const content = sampleFiles[kind];
     const step = Math.ceil(content.length / 150);
     // A TIFF ends with its directory; a HEIC may end after each box.
@@ -123,7 +123,7 @@ describe('a truncated file', () => {
 });
 
 describe('a stream of chunks', () => {
-  it.each(kinds)('is accepted byte by byte: %s', async (kind) => {
+  it.each(kinds)('is accepted when it arrives byte by byte, as %s', async (kind) => {
     const content = sampleFiles[kind];
     expect((await read(kind, ...Array.from(content, (byte) => Buffer.of(byte)))).equals(content)).toBe(true);
   });

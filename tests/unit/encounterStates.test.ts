@@ -81,14 +81,14 @@ describe('the table of transitions', () => {
     expect(shown.sort()).toEqual([...new Set(changing.map((change) => change.join(' ')))].sort());
   });
 
-  it('has every state, and no way out of the four final ones', () => {
+  it('has every state, and no transition out of the four final ones', () => {
     expect(Object.keys(encounterTransitions)).toEqual(states);
     for (const state of final) {
       expect(Object.values(encounterTransitions[state]).filter(({ to }) => to !== state)).toEqual([]);
     }
   });
 
-  it.each(cases)('from %s, treats "%s" by the %s as the domain guide says', (from, event, actor) => {
+  it.each(cases)('in the state %s, allows or refuses "%s" by the %s as the guide says', (from, event, actor) => {
     const transition = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
     const isForClaimant = from === 'in_review' && claimantEvents.some((known) => known === event);
     const isOtherProvider = actor === 'provider' && isForClaimant;

@@ -27,7 +27,7 @@ describe('the end of an approval', () => {
     ['the rule is unknown (D-03)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
     ['the rule is in lower case (D-03)', { reviewOften: 'yearly', reviewRecurring: true }],
     ['the rule is the name of an inherited property', { reviewOften: 'constructor', reviewRecurring: true }],
-  ])('is null: %s', (_why, rule) => {
+  ])('is null if %s', (_why, rule) => {
     expect(approvalEnd(rule, at('2026-11-20T16:00:00.000Z'))).toBeNull();
   });
 

@@ -4,13 +4,13 @@ import { locate } from '../../scripts/mutants/locate.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { planted } from '../consistency/planted.js';
 
-it('each mutant finds its text in the source once, and its tests', () => {
+it('each mutant matches its source text exactly once, and its tests exist', () => {
   expect(
     mutants.map((mutant) => [mutant.name, locate(mutant)]).filter(([, found]) => typeof found === 'string'),
   ).toEqual([]);
 });
 
-it('each planted fault finds its text in its file once', () => {
+it('each planted fault matches its source text exactly once', () => {
   const occurrences = planted.map(({ name, file, search }) => {
     const text = readFileSync(new URL(`src/${file}`, packageRoot), 'utf8');
     return [name, text.split(search).length - 1];

@@ -2,13 +2,13 @@ import { sampled } from '../../src/http/endpoint/validation.js';
 
 const answerOf = (data: unknown) => ({ status: 200, body: { data, meta: { total: 1 } } });
 
-it('checks four elements of a list, including the first, and every member beside the list', () => {
+it('the sampled check of a response validates four elements of a long list, including the first, and every other member', () => {
   const long = Array.from({ length: 100 }, (_, index) => index);
   expect(sampled(answerOf(long))).toEqual(answerOf([0, 25, 50, 75]));
   expect(sampled(answerOf(long.slice(0, 5)))).toEqual(answerOf([0, 1, 2, 3]));
 });
 
-it('checks short lists and other bodies in full', () => {
+it('the sampled check of a response validates short lists and other bodies in full', () => {
   for (const answer of [answerOf([1, 2]), answerOf({}), { status: 204, body: null }, { status: 200, body: 'text' }]) {
     expect(sampled(answer)).toBe(answer);
   }

@@ -60,7 +60,7 @@ describe('resolveSchedule with a local time', () => {
   });
 
   it.each(['00:00:00', '12:00:00', '23:59:59'])(
-    'rejects %s on the day that Samoa and Tokelau skipped, and names scheduledDay as the fault',
+    'rejects %s on the day that Samoa and Tokelau skipped, and names scheduledDay in the error',
     (time) => {
       expect(resolve('2011-12-30', time, 'Pacific/Apia')).toEqual(skippedDay);
       expect(resolve('2011-12-30', time, 'Pacific/Fakaofo')).toEqual(skippedDay);
@@ -108,11 +108,11 @@ describe('a schedule', () => {
       { scheduledTime, scheduledTimeZone: '+05:30' },
       [...incomplete, '#/scheduledTimeZone'],
     ],
-  ])('refuses %s without a day, and names each fault', (_properties, schedule, expected) => {
+  ])('refuses %s without a day, and reports each invalid property', (_properties, schedule, expected) => {
     expect(check(schedule)).toEqual(expected);
   });
 
-  it('without a day and a time means no time, even with a zone', () => {
+  it('that has neither day nor time has no instant, even with a time zone', () => {
     expect(check({})).toBeNull();
     expect(check({ scheduledTimeZone: 'UTC' })).toBeNull();
     expect(resolveSchedule({}, 'America/Chicago')).toMatchObject({ scheduledAt: null, dayStartsAt: null });
@@ -123,16 +123,19 @@ describe('a schedule', () => {
     ['by the clinic’s zone', scheduledDay, undefined, 'America/Chicago', '2027-07-01T05:00:00.000Z'],
     ['by UTC without any zone', scheduledDay, undefined, null, '2027-07-01T00:00:00.000Z'],
     ['after a skipped midnight', '2027-09-05', undefined, 'America/Santiago', '2027-09-05T04:00:00.000Z'],
-  ])('with a day only has no instant, and the day starts %s', (_rule, day, scheduledTimeZone, clinicZone, start) => {
-    const schedule = { scheduledDay: day, ...(scheduledTimeZone ? { scheduledTimeZone } : {}) };
-    expect(resolveSchedule(schedule, clinicZone)).toMatchObject({ scheduledAt: null, dayStartsAt: new Date(start) });
-  });
+  ])(
+    'that has only a day has no instant, and the day starts %s',
+    (_rule, day, scheduledTimeZone, clinicZone, start) => {
+      const schedule = { scheduledDay: day, ...(scheduledTimeZone ? { scheduledTimeZone } : {}) };
+      expect(resolveSchedule(schedule, clinicZone)).toMatchObject({ scheduledAt: null, dayStartsAt: new Date(start) });
+    },
+  );
 
-  it('with a day only is rejected if the zone skips that day', () => {
+  it('that has only a day is rejected if the time zone skips that day', () => {
     expect(outcomeOf(() => resolveSchedule({ scheduledDay: '2011-12-30' }, 'Pacific/Apia'))).toEqual(skippedDay);
   });
 
-  it('with day and time uses the clinic’s zone, and is rejected without any zone', () => {
+  it('that has day and time uses the time zone of the clinic by default, and is rejected without any zone', () => {
     const resolveAt = (clinicZone: string | null) =>
       outcomeOf(() => resolveSchedule({ scheduledDay, scheduledTime }, clinicZone));
     expect(resolveAt('America/Chicago')).toBe('2027-07-01T17:00:00.000Z');

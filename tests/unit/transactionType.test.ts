@@ -6,7 +6,7 @@ import type { EncounterRequest } from '../../src/domain/encounters/draft.js';
 import type { CallerContext, LookupContext } from '../../src/domain/transactions/transaction.js';
 
 // `make typecheck` fails if one of the expected errors is missing.
-it('the compiler rejects atomic work with a context from outside of a transaction', () => {
+it('the compiler rejects work that must be atomic when its context is outside of a transaction', () => {
   const uses = [
     (inside: CallerContext, body: EncounterRequest) => createEncounter(inside, body),
     // @ts-expect-error The context of a request is not a transaction.
@@ -22,7 +22,7 @@ it('the compiler rejects atomic work with a context from outside of a transactio
   expect(uses).toHaveLength(6);
 });
 
-it('a copy of a context keeps all members', () => {
+it('a derived context keeps all members of the original', () => {
   // A copy has the type of its source, so a missing member would compile and be undefined.
   const copyOf = (context: Context): Context => ({ ...context });
   expect(copyOf({ now: () => new Date(0) } as Context).now()).toEqual(new Date(0));

@@ -10,9 +10,9 @@ import { call } from '../../../tests/support/http.js';
 import { newEndpoint } from '../../../tests/support/webhooks.js';
 import type { Lab } from './parts.js';
 
-/** A request as its caller sees it; a retry is a request of its own. */
+/** A request as its caller sees it; each retry counts as another request. */
 interface Request {
-  /** {@link NO_RESPONSE} when the connection ended before one came. */
+  /** {@link NO_RESPONSE} if the connection ended without a response. */
   readonly status: number;
   readonly endedAt: number;
   readonly took: number;
@@ -23,20 +23,20 @@ export interface Line {
   readonly requests: number;
   readonly ok: number;
   readonly unavailable: number;
-  /** Responses that are neither, by status. */
+  /** Numbers of other responses than `ok` and `unavailable`, by status. */
   readonly others: Readonly<Record<string, number>>;
-  /** Milliseconds. */
+  /** The duration of the slowest request, in milliseconds. */
   readonly slowest: number;
   /** The longest time without a success, in milliseconds. */
   readonly gap: number;
   readonly acknowledged: number;
-  /** Acknowledged records that are not stored. */
+  /** Number of acknowledged records that are not stored. */
   readonly lost: number;
-  /** Encounters that a retry stored again. */
+  /** Number of encounters that a retry stored a second time. */
   readonly twice: number;
 }
 
-/** The members of a response that the load reads. */
+/** The members of responses that this load reads. */
 interface Body {
   readonly code?: string;
   readonly user_id: string;
@@ -47,28 +47,30 @@ interface Body {
 const NO_RESPONSE = 0;
 /** Milliseconds before a caller repeats a request. */
 const RETRY = 500;
-/** A keyed request is repeated after these: unavailable, a proxy's error, its duplicate in progress, no response. */
+/** Whether to repeat a request that has a key: after unavailability, a proxy's error, or while its duplicate runs. */
 const isRetryable = (status: number, code: unknown): boolean =>
   status >= 500 || status === NO_RESPONSE || code === 'idempotency_in_progress';
 
-/** After all scenarios. */
+/** The result after all scenarios. */
 interface Verdict {
   readonly text: string;
-  /** Whether the feed has no gap and the audit no fault. */
+  /** Whether the feed has no gap and the audit is intact. */
   readonly isSound: boolean;
 }
 
-/** The tenant of the lab, whose requests an auditor checks. */
+/** The lab's tenant. After the scenarios, its stored data is compared with the responses to its requests. */
 export interface Tenant {
-  /** Sends requests at a constant rate while the work runs, and until every acknowledgement is in. */
+  /** Sends requests at a constant rate during the work, and then waits until each is acknowledged. */
   during(work: () => Promise<unknown>): Promise<Line>;
-  /** The state of feed, webhooks and audit after all scenarios. */
+  /** Checks feed, webhooks and audit after all scenarios. */
   verdict(): Promise<Verdict>;
 }
 
-/** Half of the requests read; the others create a patient, its encounter and, each tenth time, a document. */
+/**
+ * Creates the tenant. Half of its requests read; others create patient, encounter and, every tenth time, a document.
+ */
 export async function openTenant({ baseUrl, db, fileUrl, receiver }: Lab, perSecond: number): Promise<Tenant> {
-  // The factories use nothing else of a harness.
+  // The cast is safe, because the factories use only these members of a harness.
   const harness = { baseUrl, domain: systemContext(db) } as unknown as Harness;
   const partner = await newPartner(harness);
   const [clinicId, treatmentId] = await Promise.all([newClinic(harness, partner), newProduct(harness, partner)]);
@@ -157,7 +159,7 @@ async function audit({ everyTenant }: Database, acknowledged: Readonly<Record<st
   return { acknowledged: all, lost: all - (row?.stored ?? 0), twice: row?.twice ?? 0 };
 }
 
-/** Seconds for the last webhooks: a retry comes after a minute. */
+/** Seconds to wait for the last webhooks, because a retry may come only after a minute. */
 const WEBHOOK_SECONDS = 120;
 
 async function verdictOf(db: Database, tenantId: string, { received }: Lab['receiver']): Promise<Verdict> {

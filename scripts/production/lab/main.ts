@@ -1,7 +1,7 @@
 /**
- * `make lab`: a deployment on several machines, as processes on loopback, under load while one fault after the other happens.
- * Prints what callers saw and what an auditor of acknowledged changes found. Fails if one is lost or stored twice, if the
- * feed has a gap, or if the audit has a fault.
+ * `make lab`: runs a deployment of several machines, as processes on loopback, under load while one fault after the
+ * other happens. Prints what callers saw and what a check of all acknowledged changes found. Fails if a change is lost
+ * or stored twice, if the feed has a gap, or if the audit has a fault.
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -43,7 +43,7 @@ const run = async (): Promise<void> => {
   const tenant = await openTenant(lab, Number(values.rate));
   row(['fault', 'requests', '2xx', '503', 'other', 'slowest', 'longest gap', 'acknowledged', 'lost', 'twice']);
   row(Array.from({ length: 10 }, () => '---'));
-  // Too long to run with the others.
+  // Run the soak only if it is named, because it takes too long.
   const chosen =
     values.only === SOAK
       ? { [SOAK]: () => soak(lab, Number(values.minutes), print) }

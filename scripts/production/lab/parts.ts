@@ -17,39 +17,39 @@ import { startReplication, type Replication } from '../../../tests/support/repli
 import { startS3Server } from '../../../tests/support/s3.js';
 import { startFlags } from '../../bench/server.js';
 
-/** A server of the build with a folder of its own, and its ways to the two hosts of PostgreSQL and their poolers. */
+/** A server with its own data folder, and its proxies to the two hosts of PostgreSQL and their poolers. */
 interface Server extends Part {
   readonly ways: readonly Proxy[];
-  /** Starts the stopped server with a clock that differs by these seconds. */
+  /** Starts the stopped server with a clock that is wrong by these seconds. */
   startSkewed(seconds: number): Promise<void>;
 }
 
-/** A deployment on more than one machine, as processes on loopback. */
+/** A deployment of several machines, as processes on loopback. */
 export interface Lab {
-  /** The address of haproxy. */
+  /** The address of haproxy, which distributes requests to the servers. */
   readonly baseUrl: string;
   readonly servers: readonly Server[];
   readonly postgres: Replication;
   readonly redis: Part;
-  /** The way to the object store. */
+  /** The proxy between servers and object store, which can be interrupted. */
   readonly s3: Proxy;
   readonly fileUrl: string;
   readonly receiver: Receiver;
   readonly db: Database;
-  /** Resolves when every part works. */
+  /** Resolves once every part works. */
   healthy(): Promise<void>;
   close(): Promise<void>;
 }
 
 const SERVERS = 3;
-/** Longer than haproxy needs to see the failing readiness: two checks, 2 s apart. */
+/** Longer than haproxy needs to notice the failing readiness: two checks that are 2 s apart. */
 const SHUTDOWN_DELAY = '6';
 const BIG = '1000000';
 
-/** Starts everything in one temporary folder, which is removed with this process. Each host may have a pooler. */
+/** Starts all parts in one temporary folder, which is removed when this process ends. @param withPooler one per host */
 export async function startLab({ withPooler }: { readonly withPooler: boolean }): Promise<Lab> {
   const { dataDir: folder, remove } = await temporaryDataDir();
-  // The S3 server and PostgreSQL, which runs as another user, make their folders there.
+  // Let others enter: the S3 server and PostgreSQL, which runs as another user, create folders there.
   await chmod(folder, 0o711);
   process.env['TMPDIR'] = folder;
   const ports = await Promise.all(Array.from({ length: SERVERS + 2 }, freePort));
@@ -92,7 +92,7 @@ export async function startLab({ withPooler }: { readonly withPooler: boolean })
     const [requests, direct] = [urlOf(wayPorts.slice(0, 2)), urlOf(wayPorts.slice(-2))];
     const dataDir = join(folder, `server-${port}`);
     await mkdir(dataDir);
-    // The first server makes the keys; the others get a copy, as by a tool for secrets.
+    // Copy the first server's keys to the others, as a tool for secrets would.
     if (servers.length > 0) await copyFile(keysOf(serverPorts[0]), join(dataDir, 'signing-keys.json'));
     const database = { DATABASE_URL: requests, ...(withPooler && { DATABASE_DIRECT_URL: direct }) };
     const made = server(port, flags, { ...shared, DATA_DIR: dataDir, ...database });
@@ -155,14 +155,14 @@ function server(
   };
 }
 
-/** A module that moves the clock of its process. */
+/** Writes a module that moves the clock of the process that loads it. */
 const skewed = (ms: number): string => {
   const now = `static now() { return super.now() + ${ms} }`;
   const create = 'constructor(...given) { super(...(given.length > 0 ? given : [Date.now()])) }';
   return `data:text/javascript,${encodeURIComponent(`globalThis.Date = class extends Date { ${now} ${create} }`)}`;
 };
 
-/** The kit's configuration with the addresses of the lab. */
+/** Writes the kit's configuration of haproxy, with the lab's addresses. */
 async function haproxyFile(folder: string, port: number, servers: readonly number[]): Promise<string> {
   const kit = await readFile(new URL('scripts/production/kit/haproxy.cfg', packageRoot), 'utf8');
   const text = servers.reduce(

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Lab } from './parts.js';
 
-/** A fault, and its end. */
+/** Causes a fault, ends it after `faultMs`, and waits for the recovery. */
 type Scenario = (lab: Lab, faultMs: number) => Promise<unknown>;
 
 const CLOCK_SKEW_SECONDS = 600;
-/** haproxy uses a server again after its next check. */
+/** Milliseconds until haproxy uses a recovered server again, which it does after its next check. */
 const NOTICED_MS = 2_500;
 
 export const scenarios: Readonly<Record<string, Scenario>> = {

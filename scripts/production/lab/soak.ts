@@ -6,23 +6,26 @@ import type { Lab } from './parts.js';
 
 /** The name of the scenario. */
 export const SOAK = 'soak';
-/** Minutes before the memory of a server counts. */
+/** Minutes until a server's memory counts, because it grows while it warms up. */
 const WARM_UP = 10;
-/** Milliseconds between two encounters. */
+/** Milliseconds between the starts of two encounters. */
 const LIFE_MS = 2_000;
 
 interface Sample {
   readonly minute: number;
-  /** MiB of each server. */
+  /** Memory of each server in MiB. */
   readonly memory: readonly number[];
   readonly connections: number;
   readonly slots: number;
-  /** Of all tables, and of the table with the most. */
+  /** Dead rows: `dead` of all tables, and `most` names the table with the most. */
   readonly dead: number;
   readonly most: string;
 }
 
-/** Whole encounters, from the patient to delivery, besides the load of the lab. Prints a sample each minute, then the trend of the memory. */
+/**
+ * Sends whole encounters, from the patient to delivery, in addition to the lab's load. Prints a sample each minute,
+ * then the trend of each server's memory.
+ */
 export async function soak(lab: Lab, minutes: number, print: (text: string) => unknown): Promise<void> {
   const scene = await openScene(lab.baseUrl, systemContext(lab.db), lab.fileUrl);
   const failures: string[] = [];
@@ -63,7 +66,7 @@ async function sampleOf({ servers, db }: Lab, minute: number): Promise<Sample> {
   return { minute, memory, ...row };
 }
 
-/** The slope of the line through points, by least squares. */
+/** The slope of the line that fits the points best, by least squares. */
 function slopeOf(points: readonly (readonly [number, number])[]): number {
   const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(points.map(([at]) => at)), mean(points.map(([, value]) => value))];

@@ -1,8 +1,8 @@
-/** Milliseconds; a caller waits for it. */
+/** Milliseconds to wait for the other cell's response; the caller of the token endpoint waits meanwhile. */
 const TIMEOUT_MS = 4_000;
-/** Names the cells that have been asked, so that a request goes through no cell twice. */
+/** Header that lists the cells already asked for this token, so that no cell is asked twice. */
 export const ASKED_HEADER = 'x-cells-asked';
-/** The address of the original caller, signed (D-336). */
+/** Header with the original caller's address, signed by the cell that received the request (D-336). */
 export const ADDRESS_HEADER = 'x-cells-address';
 
 interface TokenRequest {
@@ -14,7 +14,7 @@ interface TokenRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends a token request to another cell. @returns null if it does not answer, or is not available */
+/** Sends a token request to another cell. @returns null if that cell does not answer or is unavailable */
 export const requestToken = async (url: string, { body, authorization, asked, address, signal }: TokenRequest) => {
   try {
     const response = await fetch(`${url}/oauth/token`, {

@@ -9,16 +9,16 @@ export interface OwnCell {
 
 export type Place = 'leaving' | 'closed' | 'away' | 'arriving' | 'here';
 
-/** Where a tenant is, as the directory of one cell has it. */
+/** A tenant's place according to the directory of one cell. */
 export interface Entry {
   readonly cell: string;
   readonly place: Place;
-  /** Seconds since it has this place. */
+  /** Seconds since the tenant got this place. */
   readonly seconds: number;
   readonly audit_through: string;
 }
 
-/** @throws Error if no server with CELL has started on this database */
+/** The cell to which this database belongs. @throws Error if no server with the variable CELL has started on it */
 export async function ownCell(client: Client, side: string): Promise<OwnCell> {
   const { rows } = await client.query<OwnCell>('SELECT name, url, object_store FROM cell WHERE is_own');
   if (rows[0]) return rows[0];
@@ -42,7 +42,7 @@ export async function entryOf(client: Client, tenantId: string): Promise<Entry |
   return rows[0];
 }
 
-/** Changes the place of a tenant if it has one of these; null = no entry. @returns whether it had */
+/** Sets a tenant's place if its present one is among `from`; null in `from` = no entry. @returns whether it was */
 export async function setPlace(
   client: Client,
   tenantId: string,
@@ -61,12 +61,12 @@ export async function setPlace(
   return rowCount === 1;
 }
 
-/** Milliseconds that a closing waits for the tenant's transactions, while new ones wait behind it. */
+/** Maximum wait of {@link closeTenant}, in milliseconds; meanwhile the tenant's new transactions wait behind it. */
 const CLOSE_MS = 4_000;
 
 /**
- * Waits for the tenant's transactions in progress, then refuses changes to it. The change of its row is the last one, so a copy
- * that has it is complete. @throws Error if a transaction takes too long
+ * Waits for the tenant's transactions in progress, then refuses further changes of its data. The tenant's row is
+ * changed last, so a copy with that change is complete. @throws Error if a transaction takes too long
  */
 export async function closeTenant(client: Client, tenantId: string): Promise<void> {
   await client.query('BEGIN');
@@ -95,7 +95,7 @@ export async function closeTenant(client: Client, tenantId: string): Promise<voi
   }
 }
 
-/** The last change of a closed tenant. */
+/** The time of a closed tenant's last change; a copy with the same time is complete. */
 export async function lastChange(client: Client, tenantId: string): Promise<string | undefined> {
   const { rows } = await client.query<{ at: string }>(
     'SELECT extract(epoch FROM updated_at)::text AS at FROM tenant WHERE id = $1',
@@ -104,7 +104,7 @@ export async function lastChange(client: Client, tenantId: string): Promise<stri
   return rows[0]?.at;
 }
 
-/** Excludes other moves of this tenant as long as the connection lives. */
+/** Prevents other moves of this tenant until the connection ends; `doctor` sees by it that the move is running. */
 export async function lockMove(client: Client, tenantId: string): Promise<void> {
   const { rows } = await client.query<{ owned: boolean }>(
     `SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS owned`,
@@ -113,13 +113,14 @@ export async function lockMove(client: Client, tenantId: string): Promise<void> 
   if (!rows[0]?.owned) throw new Error(`Another command moves ${tenantId} now.`);
 }
 
-/** Rows of the audit in one transaction. */
+/** Audit rows copied in one transaction. */
 const AUDIT_BATCH = 10_000;
 
 /**
- * Copies the tenant's audit rows, in order, to the end of the target's audit, which has its own chain. Skips rows left from
- * an earlier stay. Each batch also saves in tenant_cell how far it got, so a repeat continues there.
- * @returns how many rows it read
+ * Copies the tenant's audit rows, in order, to the end of the target's audit, which has its own hash chain. Skips rows
+ * that an earlier stay of the tenant left there. Each batch saves its progress in tenant_cell, so a repeat continues
+ * there.
+ * @returns the number of rows read
  */
 export async function appendAudit(source: Client, target: Client, tenantId: string): Promise<number> {
   const { rows: columns } = await source.query<{ list: string }>(

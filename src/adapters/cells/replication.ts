@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { escapeLiteral, type Client } from 'pg';
 import { withLockRetries } from '../database/lockRetries.js';
+import type { Queries } from '../database/statements.js';
 import { ofTenant, type TenantTable } from './tenantTables.js';
 
-/** The name of everything that a move of this tenant creates: publication, subscription, slot and triggers. */
+/** The name of a move's publication, subscription and triggers; that of its slot begins with it. */
 export const nameOfMove = (tenantId: string): string =>
   `ces_move_${createHash('sha256').update(tenantId).digest('hex').slice(0, 16)}`;
 
-/** Requests wait for a lock only shortly; a minute of attempts. */
+/** Short lock timeouts, because requests queue behind each attempt; one attempt a second for a minute. */
 const PATIENCE = { timeoutMs: 200, pausesMs: Array.from({ length: 60 }, () => 1_000) };
 
 interface Side {
@@ -15,7 +16,7 @@ interface Side {
   readonly client: Client;
 }
 
-/** Runs each statement in a transaction of its own, with short waits for locks. */
+/** Runs each statement in its own transaction, retrying while tables are locked: so requests wait only briefly. */
 async function changeTables({ url, client }: Side, statements: readonly string[], log: (text: string) => void) {
   const waiting = [...statements].reverse();
   await client.query(`SET lock_timeout = ${PATIENCE.timeoutMs}`);
@@ -28,7 +29,7 @@ async function changeTables({ url, client }: Side, statements: readonly string[]
   await client.query('SET lock_timeout = 0');
 }
 
-/** Lets the place of a tenant decide over each change of its rows. A change of the tenant waits for those in progress. */
+/** Adds triggers that refuse changes of the tenant's rows once it is elsewhere. Moving it waits for running changes. */
 export function addFence(source: Side, tables: readonly TenantTable[], tenantId: string, log: (text: string) => void) {
   const name = nameOfMove(tenantId);
   const trigger = (table: TenantTable, kind: string, events: string, row: string): string => `
@@ -55,45 +56,55 @@ export async function removeFence(source: Side, tenantId: string, log: (text: st
 const exists = async (client: Client, query: string, values: readonly string[]): Promise<boolean> =>
   (await client.query(query, [...values])).rowCount !== 0;
 
-/** Whether changes of the tenant's rows can still reach another cell. */
+/** The name of a move's slot, with the oid of the database: databases of one server share slots, and ids of tenants. */
+const SLOT = `$1 || '_' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Whether the source still sends, or keeps for sending, changes of the tenant's rows to another cell. */
 export const isPublished = (source: Client, tenantId: string): Promise<boolean> =>
   exists(
     source,
-    'SELECT FROM pg_publication WHERE pubname = $1 UNION ALL SELECT FROM pg_replication_slots WHERE slot_name = $1',
+    `SELECT FROM pg_publication WHERE pubname = $1 UNION ALL SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT}`,
     [nameOfMove(tenantId)],
   );
 
-/** Publishes the rows of a tenant, and keeps the changes from now on for its subscriber. */
-export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<void> {
+/** Whether the source keeps the changes for the target: PostgreSQL invalidates a slot above max_slot_wal_keep_size. */
+export const keepsChanges = (source: Client, tenantId: string): Promise<boolean> =>
+  exists(source, `SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT} AND wal_status <> 'lost'`, [
+    nameOfMove(tenantId),
+  ]);
+
+/** Publishes a tenant's rows, and creates the slot that keeps later changes until the subscriber has them. @returns its name */
+export async function publish(source: Client, tables: readonly TenantTable[], tenantId: string): Promise<string> {
   const name = nameOfMove(tenantId);
   if (!(await exists(source, 'SELECT FROM pg_publication WHERE pubname = $1', [name]))) {
     const filtered = tables.map((table) => `${table.name} WHERE (${ofTenant(table, tenantId)})`);
     await source.query(`CREATE PUBLICATION ${name} FOR TABLE ${filtered.join(', ')}`);
   }
-  // By itself: a subscription in another database of the same server would wait for its own transaction.
-  if (!(await exists(source, 'SELECT FROM pg_replication_slots WHERE slot_name = $1', [name]))) {
-    await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [name]);
-  }
+  // Create the slot separately: a subscription to a database on the same server would wait for its own transaction.
+  const { rows } = await source.query<{ slot: string; isThere: boolean }>(
+    `SELECT ${SLOT} AS slot, EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT}) AS "isThere"`,
+    [name],
+  );
+  const [{ slot, isThere } = { slot: '', isThere: true }] = rows;
+  if (!isThere) await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
+  return slot;
 }
 
 const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Copies the published rows, then their changes. @param url by which the target's server reaches the source */
-export async function subscribe(target: Client, tenantId: string, url: string): Promise<void> {
+/** Copies the published rows, then follows their changes. @param url address of the source for the target's server */
+export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // The statement has a password, which must not reach the log. Only a superuser may set this.
-  await target.query(
-    `SELECT set_config(name, value, false) FROM (VALUES ('log_min_error_statement', 'panic'), ('log_statement', 'none')) AS quiet (name, value)
-     WHERE (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)`,
-  );
-  await target.query(
-    `CREATE SUBSCRIPTION ${name} CONNECTION ${escapeLiteral(url)} PUBLICATION ${name}
-     WITH (create_slot = false, slot_name = ${name}, disable_on_error = true)`,
-  );
+  // PostgreSQL logs the texts of statements, and of those that fail: the password must be in none.
+  await target.query(`SELECT set_config('ces.source', $1, false)`, [url]);
+  await target.query(`DO $$ BEGIN
+    EXECUTE format('CREATE SUBSCRIPTION ${name} CONNECTION %L PUBLICATION ${name}
+      WITH (create_slot = false, slot_name = ${slot}, disable_on_error = true)', current_setting('ces.source'));
+    EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE; END $$`);
 }
 
-/** How many tables wait for the end of their copy. @throws Error if the subscription has stopped */
+/** The number of tables whose first copy is not complete. @throws Error if the subscription has stopped */
 export async function waitingTables(target: Client, tenantId: string): Promise<number> {
   const { rows } = await target.query<{ enabled: boolean; waiting: number }>(
     `SELECT subenabled AS enabled, (SELECT count(*)::int FROM pg_subscription_rel
@@ -104,27 +115,51 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
   throw new Error("The copy has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.");
 }
 
-/** Ends the replication of a tenant, even if it was only partly set up. */
+/** Removes the replication of a tenant from both databases, even if it was only partly set up. */
 export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
-  const { rows } = await target.query<{ id: string }>(`SELECT oid::text AS id FROM pg_subscription WHERE ${OWN}`, [
-    name,
-  ]);
+  // Slots of the first copy have the oid of a subscription, which is unique only with the target's system identifier.
+  const { rows } = await target.query<{ syncSlots: string }>(
+    `SELECT concat('pg_', oid, '_sync_%_', system_identifier) AS "syncSlots"
+     FROM pg_subscription, pg_control_system() WHERE ${OWN}`,
+    [name],
+  );
   const [subscription] = rows;
   if (subscription) {
     await target.query(`ALTER SUBSCRIPTION ${name} DISABLE`);
-    // The slot is dropped below, because the subscription would wait forever for a source that is gone.
+    // Detach the slot, which is dropped below: otherwise the drop would wait forever for an unreachable source.
     await target.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
     await target.query(`DROP SUBSCRIPTION ${name}`);
   }
-  const slots = [name, `pg_${subscription?.id}_sync_%`];
-  await source.query(
-    `SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE slot_name LIKE ANY ($1) AND active`,
-    [slots],
-  );
-  await source.query(
-    `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name LIKE ANY ($1)`,
-    [slots],
-  );
+  const slots = `FROM pg_replication_slots WHERE (slot_name = ${SLOT} OR slot_name LIKE $2)`;
+  const ofMove = [name, subscription?.syncSlots];
+  await source.query(`SELECT pg_terminate_backend(active_pid, 5000) ${slots} AND active`, ofMove);
+  await source.query(`SELECT pg_drop_replication_slot(slot_name) ${slots}`, ofMove);
   await source.query(`DROP PUBLICATION IF EXISTS ${name}`);
+}
+
+/** A move that no command is working on, and its parts in this database. */
+export interface StoppedMove {
+  readonly tenantId: string;
+  readonly parts: readonly string[];
+}
+
+/** Moves that stopped before their end. Their slots keep WAL, and their tenants may be closed. */
+export async function stoppedMoves({ everyTenant }: Queries): Promise<StoppedMove[]> {
+  const moves = await everyTenant.rows<{ tenantId: string; isUnderWay: boolean }>`
+    SELECT tenant_id AS "tenantId", place IN ('leaving', 'closed', 'arriving') AS "isUnderWay" FROM tenant_cell
+    WHERE NOT EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
+      WHERE locktype = 'advisory' AND datname = current_database()
+        AND (classid::bigint << 32) | objid::bigint = hashtextextended('move ' || tenant_id, 0)) ORDER BY tenant_id`;
+  const parts = await everyTenant.rows<{ kind: string; name: string }>`
+    SELECT 'slot' AS kind, slot_name::text AS name FROM pg_replication_slots WHERE database = current_database()
+    UNION ALL SELECT 'publication', pubname::text FROM pg_publication
+    UNION ALL SELECT 'subscription', subname::text FROM pg_subscription JOIN pg_database ON pg_database.oid = subdbid
+      WHERE datname = current_database()`;
+  return moves.flatMap(({ tenantId, isUnderWay }) => {
+    const own = parts
+      .filter(({ name }) => name.startsWith(nameOfMove(tenantId)))
+      .map(({ kind, name }) => `${kind} ${name}`);
+    return isUnderWay || own.length > 0 ? { tenantId, parts: own } : [];
+  });
 }

@@ -1,21 +1,21 @@
 import { escapeLiteral, type Client } from 'pg';
 import { withClient } from '../database/withClient.js';
 
-/** A table with rows of tenants; names are quoted. */
+/** A table with rows of tenants. Its names are quoted for SQL. */
 export interface TenantTable {
   readonly name: string;
   /** The column with the tenant's id. */
   readonly key: string;
-  /** Those that are not generated. */
+  /** All columns except generated ones, which cannot be inserted. */
   readonly columns: string;
-  /** The same columns with enumerations as text, because their hashes differ from database to database. */
+  /** `columns` as values for hashes: enumerations are text, because their own hashes differ between databases. */
   readonly values: string;
 }
 
-/** The audit is a chain over all tenants, and the directory is that of one cell. */
+/** Tables that are not copied: the audit is one hash chain over all tenants, and each cell has its own directory. */
 const OTHERS = ['audit_event', 'tenant_cell'];
 
-/** All tables with rows of tenants; each refers only to earlier ones, except by keys that are checked at the commit. */
+/** All tables with rows of tenants, in an order in which foreign keys point to earlier tables, except deferred ones. */
 export async function tenantTables(client: Client): Promise<TenantTable[]> {
   const { rows } = await client.query<TenantTable & { needs: string[] }>(
     `SELECT quote_ident(relname) AS name, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key, columns, values,
@@ -46,7 +46,7 @@ export async function tenantTables(client: Client): Promise<TenantTable[]> {
 /** The condition on the rows of a tenant. */
 export const ofTenant = ({ key }: TenantTable, tenantId: string): string => `${key} = ${escapeLiteral(tenantId)}`;
 
-/** Deletes the rows of a tenant. @returns how many */
+/** Deletes a tenant's rows. @returns the number of deleted rows */
 export async function deleteRows(client: Client, tables: readonly TenantTable[], tenantId: string): Promise<number> {
   let total = 0;
   await client.query('BEGIN');
@@ -57,7 +57,7 @@ export async function deleteRows(client: Client, tables: readonly TenantTable[],
   return total;
 }
 
-/** The first of these tables with rows of the tenant. */
+/** The name of the first table that has a row of the tenant; undefined if none has. */
 export async function tableWithRows(client: Client, tables: readonly TenantTable[], tenantId: string) {
   for (const table of tables) {
     const { rowCount } = await client.query(`SELECT FROM ${table.name} WHERE ${ofTenant(table, tenantId)} LIMIT 1`);
@@ -67,8 +67,8 @@ export async function tableWithRows(client: Client, tables: readonly TenantTable
 }
 
 /**
- * By table, the number of rows of a tenant and the sum of their 64-bit hashes. It uses one core: with more, other tenants
- * of the cell would wait.
+ * For each table, the number of a tenant's rows and the sum of their 64-bit hashes, to compare two cells. The query
+ * uses one core: with more, other tenants of the cell would wait.
  */
 export async function tenantDigests(url: string, tables: readonly TenantTable[], tenantId: string) {
   const digests = new Map<string, string>();
@@ -85,10 +85,10 @@ export async function tenantDigests(url: string, tables: readonly TenantTable[],
   return digests;
 }
 
-/** Numbers between the two sequences, more than can be assigned while a sequence is set. */
+/** Gap between the source's last number and the target's next one; more than the source can assign in the meantime. */
 const MARGIN = 1_000;
 
-/** Lets the target's sequences go on after those of the source: a tenant gets no number twice, and cursors of its audit stay valid. */
+/** Moves the target's sequences past the source's: a tenant gets no number twice, and audit cursors stay valid. */
 export async function passSequences(source: Client, target: Client): Promise<void> {
   const { rows } = await source.query<{ name: string; last: string }>(
     `SELECT quote_ident(sequencename) AS name, last_value::text AS last FROM pg_sequences

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { kindOf, statementsOf, type Migration } from './migrationFile.js';
 import type { Connection } from './withClient.js';
 
-/** Applies a migration and records it. An attempt after a failed one continues it. @param timeoutMs of its locks */
+/** Applies a migration and records it; after a failed attempt, continues it. @param timeoutMs lock timeout */
 export async function applyMigration(client: Connection, migration: Migration, timeoutMs: number): Promise<void> {
   const { sql } = migration;
   const kind = kindOf(sql);
   if (kind === 'transaction') return inOneTransaction(client, migration, timeoutMs);
-  // No request waits for a statement that creates an index, so it waits for all older transactions.
+  // No request waits behind the creation of an index, so that statement may wait for older transactions without limit.
   await client.query(`SET TIME ZONE 'UTC'; SET lock_timeout = ${kind === 'indexes' ? 0 : timeoutMs}`);
   if (kind === 'indexes') await changeIndexes(client, sql);
   else while ((await client.query(sql)).rowCount !== 0);
@@ -26,7 +26,7 @@ async function inOneTransaction(client: Connection, migration: Migration, timeou
   }
 }
 
-/** First removes what an interrupted attempt left of these indexes. */
+/** Changes indexes concurrently. An interrupted attempt leaves invalid indexes, which are removed first. */
 async function changeIndexes(client: Connection, sql: string): Promise<void> {
   const { rows: invalid } = await client.query<{ name: string }>(
     `SELECT format('%I', relname) AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
@@ -37,7 +37,7 @@ async function changeIndexes(client: Connection, sql: string): Promise<void> {
   for (const statement of statementsOf(sql)) await client.query(statement);
 }
 
-/** Identical to Prisma's table. */
+/** The table of applied migrations, defined as Prisma does, so that both can use it. */
 const RECORDS = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
   migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,

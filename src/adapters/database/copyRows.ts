@@ -2,9 +2,10 @@ import { escapeLiteral } from 'pg';
 import { withClient, type Connection } from './withClient.js';
 
 /**
- * Replaces the rows and sequences of a database by those of another one with the same schema, both of superusers.
- * The servers themselves write and read `file`, one table at a time. @throws Error naming tables that differ
- * @returns the number of rows
+ * Replaces the rows and sequences of one database with those of another of the same schema. Both URLs are of
+ * superusers. The database servers themselves write and read `file`, one table at a time.
+ * @returns the number of copied rows
+ * @throws Error naming tables that differ
  */
 export function copyRows(from: string, to: string, file: string): Promise<number> {
   return withClient({ connectionString: from }, (source) =>
@@ -15,7 +16,7 @@ export function copyRows(from: string, to: string, file: string): Promise<number
 async function copyBetween(source: Connection, target: Connection, file: string): Promise<number> {
   await source.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await target.query('BEGIN');
-  // The rows have passed triggers and foreign keys.
+  // Skip triggers and foreign keys: the rows passed them in the source.
   await target.query('SET LOCAL session_replication_role = replica');
   const tables = await tablesOf(source);
   const others = new Map((await tablesOf(target)).map((table) => [textOf(table), table.name]));
@@ -40,7 +41,7 @@ async function copyBetween(source: Connection, target: Connection, file: string)
 
 interface Table {
   readonly name: string;
-  /** Those that are not generated. */
+  /** All columns except generated ones, which cannot be inserted. */
   readonly columns: string;
 }
 

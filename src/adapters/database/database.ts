@@ -9,11 +9,11 @@ import { assertTenantNamed } from './tenantGuard.js';
 
 /** The database for requests, jobs and commands. Statements, transactions and Prisma share one pool. */
 export interface Database extends Queries {
-  /** Commits after the work and its last statement; rolls back if either fails. */
+  /** Commits after the work and its last statement have succeeded; rolls back if either fails. */
   transaction<T>(work: (transaction: Transaction) => Promise<Finished<T>>): Promise<T>;
-  /** Reads one consistent state; statements that are sent together take one round trip. */
+  /** Runs reads that all see the same state of the database; statements sent together take one round trip. */
   snapshot<T>(work: (snapshot: Queries) => Promise<T>): Promise<T>;
-  /** Model queries, each with its own commit; one costs as much as several statements. */
+  /** Prisma's model queries, each committed separately. Such a query costs as much as several plain statements. */
   readonly prisma: ReturnType<typeof guardedPrisma>;
   close(): Promise<void>;
 }
@@ -21,22 +21,22 @@ export interface Database extends Queries {
 interface DatabaseOptions {
   /** Maximum of connections; default 10. */
   readonly poolSize?: number;
-  /** Timeout of a connection, and of a statement, in milliseconds; default 5000. */
+  /** Milliseconds, for getting a connection and for each statement; default 5000. */
   readonly timeoutMs?: number;
-  /** Whether the URL is a pooler in transaction mode: each transaction may run in another session. */
+  /** Whether the URL leads to a pooler in transaction mode, which may run each transaction in another session. */
   readonly isPooled?: boolean;
-  /** Name in metrics. */
+  /** The pool's name in metrics. */
   readonly pool?: 'requests' | 'reads' | 'webhooks';
 }
 
-/** More texts than the service has; further ones are not prepared: each costs memory per connection. */
+/** Maximum of prepared statements, which cost memory per connection; the service has fewer different ones. */
 const preparedLimit = 300;
 /** Longer texts are not prepared: bulk inserts of the catalog import differ by row count and are used once. */
 const preparedLength = 20_000;
 
-/** UTC, because the adapter sends and reads times without offset; one generic plan per statement: the measured one. */
+/** Session settings. UTC, because times are sent and read without offset; generic plans, which measured faster. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
-/** The time limits of sessions, in milliseconds. */
+/** PostgreSQL's time limits for a session. */
 const limitsFor = (timeoutMs: number) => ({
   statement_timeout: 0.9 * timeoutMs,
   idle_in_transaction_session_timeout: 2 * timeoutMs,
@@ -56,7 +56,7 @@ export function openDatabase(
     max: poolSize,
     connectionTimeoutMillis: timeoutMs,
     ...(isPooled ? {} : limitsFor(timeoutMs)),
-    // The client's timeout, for a server that does not answer at all: later than the server's.
+    // Set on the client, later than the server's own limit: it applies when the server does not answer at all.
     query_timeout: timeoutMs,
     idleTimeoutMillis: 300_000,
     maxLifetimeSeconds: 3_600,
@@ -82,10 +82,10 @@ export function openDatabase(
 
 const needed = Object.entries({ ...SETTINGS, ...limitsFor(TIMEOUT_MS) });
 
-/** The statements with which a pooler must begin its sessions. */
+/** SET statements with which an operator's pooler must begin each session. */
 export const POOLER_SETTINGS = needed.map(([name, value]) => `SET ${name} = ${value}`).join('; ');
 
-/** A pooler passes on no settings. @throws Error that says which ones the sessions of the pooler lack */
+/** Checks a pooler's sessions, because a pooler does not pass on settings. @throws Error naming the missing settings */
 export async function checkPooler({ everyTenant }: Queries): Promise<void> {
   const found = await everyTenant.rows<{ name: string; setting: string }>`
     SELECT name, setting FROM pg_settings WHERE name = ANY (${needed.map(([name]) => name)})`;
@@ -110,9 +110,9 @@ function statementNames() {
   };
 }
 
-/** Prisma; its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
+/** Prisma's client. Its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
 function guardedPrisma(adapter: PrismaPg) {
-  // The default format reads the caller's source file for every error message.
+  // With the default format, every error message would read the source file of the caller.
   return new PrismaClient({ adapter, errorFormat: 'minimal' }).$extends({
     query: {
       async $allOperations({ model, operation, args, query }) {
@@ -124,7 +124,7 @@ function guardedPrisma(adapter: PrismaPg) {
   });
 }
 
-/** The database's clock, common to all processes. Its difference to the local clock is measured once. */
+/** The database server's clock, common to all processes: the local clock plus a difference measured once. */
 export async function databaseClock(db: Queries): Promise<() => Date> {
   const [row] = await db.everyTenant.rows<{ now: Date }>`SELECT clock_timestamp() AS now`;
   const aheadMs = row ? row.now.getTime() - Date.now() : 0;

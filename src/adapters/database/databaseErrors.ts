@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isRecord } from './tenantGuard.js';
 
-/** Whether the error violates this unique constraint or index, named as in the migrations. */
+/** Whether an error violates this unique constraint or index, named as in the migrations. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   if (error instanceof DatabaseError) return error.code === '23505' && error.constraint === constraint;
   const violated = driverError(error);
@@ -24,7 +24,7 @@ export function isUnavailable(error: unknown): boolean {
   if (!isRecord(error)) return false;
   const cause = driverError(error);
   if (unavailableKinds.has(String(cause?.['kind']))) return true;
-  // Some connection errors bypass the adapter and have the form of pg or the operating system.
+  // Some connection errors come directly from pg or the operating system, without the form of Prisma's adapter.
   const code = cause?.['originalCode'] ?? error['code'] ?? '';
   if (typeof code !== 'string') return false;
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
@@ -42,8 +42,8 @@ const unavailableKinds = new Set([
 ]);
 /**
  * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
- * 25006 a read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization,
- * CE503 a tenant that is being moved (D-324); the operating system's network errors.
+ * 25006 read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization, CE503 a
+ * tenant that is being moved (D-324); then the operating system's network errors.
  */
 const unavailableCode = new RegExp(
   '^(08...|53...|57P0.|57014|25P03|25006|55P03|40P01|40001|CE503' +
@@ -54,7 +54,7 @@ const unavailableMessage = new RegExp(
     '|Connection terminated|Client has encountered a connection error|Client was closed)',
 );
 
-/** Prisma wraps the adapter's error in `meta.driverAdapterError`, but not when COMMIT fails. */
+/** The error of Prisma's database adapter. Prisma wraps it in `meta.driverAdapterError`, except if COMMIT fails. */
 function driverError(error: unknown): Record<string, unknown> | undefined {
   const thrown = error instanceof Prisma.PrismaClientKnownRequestError ? error.meta?.['driverAdapterError'] : error;
   return isRecord(thrown) && isDriverAdapterError(thrown)
@@ -65,10 +65,10 @@ function driverError(error: unknown): Record<string, unknown> | undefined {
 /** A commit whose outcome PostgreSQL did not report: its changes may be stored. */
 export class UnknownOutcome extends Error {}
 
-/** Errors of connection, resources or server; with any other code PostgreSQL has rolled back. */
+/** SQLSTATEs of connection, resources and server, which leave the outcome of COMMIT open; others mean a rollback. */
 const doubtfulCode = /^(08|53|57P|58|XX)/;
 
-/** Rethrows the error of a transaction after COMMIT was sent. @throws UnknownOutcome unless it was rolled back */
+/** Rethrows the error of a COMMIT. @throws UnknownOutcome unless PostgreSQL has certainly rolled back */
 export function throwCommitFailure(error: unknown): never {
   const code = sqlState(error);
   if (code !== undefined && !doubtfulCode.test(code)) throw error;

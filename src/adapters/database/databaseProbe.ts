@@ -1,6 +1,6 @@
 import { openPool } from './openPool.js';
 
-/** Checks whether the database answers in time, on its own connection, so that it does not queue behind requests. */
+/** Creates a check whether the database answers in time, on its own connection: it never queues behind requests. */
 export function openDatabaseProbe(url: string, timeoutMs: number): () => Promise<unknown> {
   const pool = openPool({
     connectionString: url,

@@ -1,13 +1,14 @@
 import { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 
-/** All three verify the certificate and the host name here, as in pg 8; in libpq only the last one does. */
+/** Values of `sslmode`. Here, as in pg 8, all verify certificate and host name; in libpq only the last one does. */
 const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
 
 /**
- * The address for every connection. Of several hosts (`host1:5432,host2:5432`, as in libpq) all are in the
- * parameters `host` and `port`, so that it is a URL for Node, too.
- * @throws Error with the `variable`, unless traffic is protected or local
+ * The checked URL to use for every connection. Several hosts (`host1:5432,host2:5432`, as in libpq) are moved to the
+ * parameters `host` and `port`, because Node cannot parse such a URL.
+ * @throws Error naming the `variable` if the URL is invalid, or neither encrypts nor permits plain text to another
+ * machine
  */
 export function protectedUrl(variable: string, url: string): string {
   const address = parse(variable, url);
@@ -30,7 +31,7 @@ export function protectedUrl(variable: string, url: string): string {
   return address.href;
 }
 
-/** Whether the address is on this machine. @throws Error with the `variable` if it cannot be read */
+/** Whether all hosts of the URL are this machine. @throws Error naming the `variable` if the URL cannot be read */
 export const isLocal = (variable: string, url: string): boolean =>
   hostsOf(variable, url).every((host) => host.startsWith('/') || isLoopback(host));
 
@@ -41,7 +42,7 @@ export function roleOf(url: string): string {
   return new Client({ connectionString: url }).user ?? '';
 }
 
-/** The address of each host of a {@link protectedUrl}. */
+/** One URL for each host of a {@link protectedUrl}. */
 export function hostUrls(url: string): string[] {
   const address = new URL(url);
   const hosts = (address.searchParams.get('host') ?? '').split(',');
@@ -54,7 +55,7 @@ export function hostUrls(url: string): string[] {
   });
 }
 
-/** The part of a URL that names several hosts. */
+/** Matches the host part of a URL that names several hosts. */
 const SEVERAL_HOSTS = /(?<=^[^/]*\/\/(?:[^@/?#]*@)?)[^@/?#]*,[^@/?#]*(?=[/?#]|$)/;
 
 function parse(variable: string, url: string): URL {
@@ -69,7 +70,7 @@ function parse(variable: string, url: string): URL {
   return address;
 }
 
-/** Parsed by pg, which also reads the certificates that the address names. */
+/** The hosts of a URL. pg parses it, and so reads its certificates, too: unreadable ones are found early. */
 function hostsOf(variable: string, url: string): string[] {
   try {
     return hostUrls(url).map((each) => new Client({ connectionString: each }).host);

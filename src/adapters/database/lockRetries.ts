@@ -3,11 +3,11 @@ import type { Client } from 'pg';
 import { sqlState } from './databaseErrors.js';
 import { withClient } from './withClient.js';
 
-/** How long a schema change tries to get its locks. */
+/** How long a schema change keeps trying to get its locks. */
 export interface LockPatience {
-  /** Lock timeout of a statement in milliseconds; requests for the table wait behind it. */
+  /** Lock timeout of a statement, in milliseconds. Meanwhile, requests for the table queue behind the statement. */
   readonly timeoutMs: number;
-  /** Pauses between attempts, in milliseconds. They let the requests run that waited behind the last attempt. */
+  /** Pauses between attempts, in milliseconds. In a pause, the requests run that queued behind the last attempt. */
   readonly pausesMs: readonly number[];
 }
 
@@ -17,11 +17,12 @@ export const LOCK_PATIENCE: LockPatience = {
   pausesMs: [1_000, 2_000, 4_000, 8_000, 16_000, 16_000],
 };
 
-/** SQLSTATE of a lock timeout and of a deadlock: retry in a new transaction. */
+/** SQLSTATEs of a lock timeout and of a deadlock. Both allow a retry in a new transaction. */
 const LOCKED = ['55P03', '40P01'];
 
 /**
- * Repeats an attempt that got no lock; a second connection observes what `waiting` waits for.
+ * Repeats an attempt that did not get its lock. A second connection finds out who holds the lock.
+ * @param waiting the connection on which the attempt runs
  * @param log receives the holder of the lock before each pause
  * @throws Error naming the holder after the last attempt; other errors of the attempt
  */
@@ -35,7 +36,7 @@ export async function withLockRetries(
   const { rows } = await waiting.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (observer) => {
     let holders = 'its holder is unknown';
-    // Locks are visible only while the statement waits. A look may take longer than the interval.
+    // A lock's holder is visible only while a statement waits for it. A query for the holder may outlast the interval.
     let isLooking = false;
     let looks = 0;
     const look = async (): Promise<void> => {
@@ -44,7 +45,7 @@ export async function withLockRetries(
       const seen = await holdersOf(observer, rows[0]?.pid).catch(() => undefined);
       holders = seen ?? holders;
       isLooking = false;
-      // Longer than the timeout: the statement waits without one.
+      // Five looks take longer than the lock timeout, so this statement waits without one: log the holder once.
       looks = seen === undefined ? 0 : looks + 1;
       if (looks === 5) log(`waits: ${holders}.`);
     };
@@ -71,7 +72,7 @@ export async function withLockRetries(
   });
 }
 
-/** Excludes the text of queries, which may contain health data. What the role may not see is left out. */
+/** Describes the sessions that block a process, as far as the role may see them, without queries (health data). */
 async function holdersOf(observer: Client, pid: number | undefined): Promise<string | undefined> {
   const { rows } = await observer.query<{ holders: string | null }>(
     `SELECT string_agg(format('process %s (%s) holds %s on %s', holder.pid,

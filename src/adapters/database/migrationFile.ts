@@ -26,12 +26,12 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * How a migration runs: in one transaction; each statement alone, because it creates or drops an index concurrently; or
- * its one statement again and again, each time in a transaction, until it finds no row.
+ * How a migration runs: all statements in one transaction; each statement alone, because it creates or drops an index
+ * concurrently; or one statement repeated in separate transactions until it changes no row.
  */
 export type MigrationKind = 'transaction' | 'indexes' | 'batches';
 
-/** Follows from the content of the file. */
+/** Determines the kind from the statements of the file. */
 export function kindOf(sql: string): MigrationKind {
   if (/^-- Locks: .*; in batches$/m.test(sql)) return 'batches';
   const isIndex = (statement: string): boolean => /^(CREATE( UNIQUE)?|DROP) INDEX CONCURRENTLY /.test(statement);
@@ -51,7 +51,7 @@ export interface StatedLock {
   readonly table: string;
 }
 
-/** The locks that a file states; undefined for files of 1.1.0 and earlier, which state none. */
+/** The locks that a file states in its comments; undefined for files of 1.1.0 and earlier, which state none. */
 export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
   const [line, stated, reads] = LOCKS.exec(sql) ?? [];
   if (line === undefined || stated === undefined) return undefined;

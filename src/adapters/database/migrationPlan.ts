@@ -5,7 +5,7 @@ import { withClient } from './withClient.js';
 export interface PlannedMigration {
   readonly migration: string;
   readonly runs: string;
-  /** `rows`: PostgreSQL's estimate; null before its first ANALYZE. Null if the migration states no locks. */
+  /** `rows`: PostgreSQL's estimate, null before its first ANALYZE. `locks` is null if the migration states none. */
   readonly locks: readonly (StatedLock & { readonly rows: number | null })[] | null;
 }
 
@@ -19,7 +19,7 @@ export async function planMigrations(url: string, pending: readonly string[]): P
       `SELECT relname AS name, nullif(reltuples, -1)::float8 AS rows FROM pg_class
         WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'`,
     );
-    // Earlier migrations of the plan create the missing tables.
+    // A missing table counts as empty: an earlier migration of the same plan creates it.
     const countOf = new Map(rows.map(({ name, rows: count }) => [name, count]));
     const withRows = (lock: StatedLock) => ({
       ...lock,
@@ -27,7 +27,7 @@ export async function planMigrations(url: string, pending: readonly string[]): P
     });
     return pending.map((name) => {
       const sql = migrations.find((migration) => migration.name === name)?.sql;
-      // The job engine's own migrations.
+      // Migrations without a file here are those of the job engine.
       if (sql === undefined) return { migration: name, runs: RUNS.transaction, locks: null };
       const stated = locksOf(sql);
       const runs = [RUNS[kindOf(sql)], ...(stated?.reads?.startsWith('reads') ? [stated.reads] : [])].join(', ');

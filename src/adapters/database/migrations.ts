@@ -6,17 +6,20 @@ import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { readMigrations } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
 
-/** Compared with `oldest_generation()`. Increase it when the code stops needing what a later migration removes. */
+/**
+ * The generation of this build, which runs on schemas whose `oldest_generation()` is not higher. Increase it when the
+ * code stops using something that a later migration will remove.
+ */
 export const GENERATION = 2;
 
-/** The schema of the database relative to this build; servers run on `current` and `newer`. */
+/** The schema of the database compared with this build. Servers run only on `current` and `newer`. */
 export type SchemaState =
   | { readonly state: 'current' }
   /** `pending`: migrations to apply. */
   | { readonly state: 'behind'; readonly pending: string[] }
-  /** `names`: migrations of a later build that supports servers of this generation. */
+  /** `names`: applied migrations of a later build, whose schema still supports servers of this generation. */
   | { readonly state: 'newer'; readonly names: string[] }
-  /** `reason`: recorded migrations that are missing or different in this build, or unfinished. */
+  /** `reason`: recorded migrations that this build lacks or has with another content, or that did not finish. */
   | { readonly state: 'unknown'; readonly reason: string };
 
 /** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, including one after 5 s without a response */
@@ -46,8 +49,8 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies and records the pending migrations. Table, checksums and lock are those of Prisma: several processes may run
- * concurrently. @param log receives what a migration waits for
+ * Applies and records the pending migrations. Table, checksums and lock are those of Prisma, so several processes may
+ * run this at the same time. @param log receives a message while a migration waits for locks
  * @returns the applied ones. @throws Error naming the migration that fails or gets no lock; earlier ones stay applied
  */
 export async function migrate(
@@ -78,7 +81,7 @@ export async function migrate(
   });
 }
 
-/** Polls, because a waiting statement has a snapshot, and CREATE INDEX CONCURRENTLY waits for all snapshots. */
+/** Polls for the lock: a waiting statement has a snapshot, and CREATE INDEX CONCURRENTLY waits for all snapshots. */
 async function lockMigrations(client: Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(72707369) AS locked');
@@ -87,7 +90,7 @@ async function lockMigrations(client: Client): Promise<void> {
   }
 }
 
-/** @throws Error if the database has tables but no record of migrations, so that it belongs to another program */
+/** @throws Error for a database that has tables but no record of migrations: it belongs to another program */
 async function assertOurs(client: Client): Promise<void> {
   const { rowCount } = await client.query(
     `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')

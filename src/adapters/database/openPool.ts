@@ -2,8 +2,8 @@ import { Pool, type DatabaseError, type PoolConfig } from 'pg';
 import { clientOf } from './primary.js';
 
 /**
- * The only way to open a pool. Its listeners stay: PostgreSQL may end a session between the response and the code that
- * receives it, and an `error` event without listener ends the process.
+ * The only way to open a pool. The error listeners stay on idle connections, too: PostgreSQL may end a session at any
+ * moment, and an `error` event without listener ends the process.
  */
 export function openPool(config: PoolConfig): Pool {
   return new Pool({ ...config, Client: clientOf(config) }).on('error', ignore).on('connect', (client) => {
@@ -19,12 +19,13 @@ export function openPool(config: PoolConfig): Pool {
   });
 }
 
-/** The primary was demoted after the session began: end it, so that the next caller gets a new one. */
+/** SQLSTATE of a change on a demoted primary: end the session, so that the next caller gets the new primary. */
 const READ_ONLY = '25006';
 
 /**
- * PostgreSQL's function that warns when its wait for a synchronous standby is cancelled (`pg_cancel_backend`). It then reports success, although
- * a failover would lose the commit: the caller must not learn that success, so its statement fails with the connection.
+ * The function in PostgreSQL that warns when the wait for a synchronous standby is cancelled (`pg_cancel_backend`).
+ * PostgreSQL then reports success, although a failover would lose the commit. The connection is therefore broken, so
+ * that the caller gets an error instead.
  */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 

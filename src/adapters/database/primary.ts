@@ -2,12 +2,12 @@ import { Client, type ClientConfig, type PoolConfig } from 'pg';
 import { messageOf } from '../../failures.js';
 import { hostUrls } from './databaseUrl.js';
 
-/** Milliseconds for each host, which are asked at the same time. Shorter than the timeout of a connection. */
+/** Milliseconds for each host to answer; all are asked at once. Shorter than the timeout of a connection. */
 const SEARCH_MS = 2_000;
 
 /**
- * The class of connections for a URL. If it names several hosts, each new connection asks which of them accepts changes, and
- * goes there.
+ * The class of connections for a pool. If the URL names several hosts, each new connection finds the host that accepts
+ * changes and connects there.
  */
 export function clientOf({ connectionString = '' }: PoolConfig): typeof Client {
   const urls = hostUrls(connectionString);
@@ -38,7 +38,7 @@ interface Address {
   readonly port: number;
 }
 
-/** @throws Error with the reasons of all hosts */
+/** The address of the first host that accepts changes. @throws Error with the reason of every host */
 async function primaryOf(urls: readonly string[]): Promise<Address> {
   return Promise.any(urls.map(assertPrimary)).catch((error: unknown) => {
     const { errors } = error as AggregateError;
@@ -46,7 +46,7 @@ async function primaryOf(urls: readonly string[]): Promise<Address> {
   });
 }
 
-/** @throws Error unless the host answers in time and accepts changes */
+/** The address of this host. @throws Error if it does not answer in time or is read-only */
 async function assertPrimary(connectionString: string): Promise<Address> {
   const limits = { connectionTimeoutMillis: SEARCH_MS, query_timeout: SEARCH_MS };
   const client = new Client({ connectionString, application_name: 'clinical-encounter-search', ...limits });
@@ -58,7 +58,7 @@ async function assertPrimary(connectionString: string): Promise<Address> {
     if (rows[0]?.transaction_read_only !== 'off') throw new Error(`${host}:${port} is read-only`);
     return { host, port };
   } finally {
-    // A host that hangs would not confirm the end.
+    // Do not await: a host that hangs never confirms the end of the connection.
     void client.end();
   }
 }

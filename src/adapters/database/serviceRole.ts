@@ -3,14 +3,14 @@ import type { Queries } from './statements.js';
 import { roleOf } from './databaseUrl.js';
 import { withClient } from './withClient.js';
 
-/** The advisory lock of granting: a fixed, otherwise unused number. */
+/** Number of the advisory lock for granting rights; fixed, and unused elsewhere. */
 const LOCK = 0x63_65_73_03;
-/** Append-only tables. */
+/** Tables to which the service may only append. */
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Lets the service's role, if it has its own, use all tables; it may not change audited rows or recorded migrations.
- * @throws the driver's error, for example if the role does not exist
+ * Grants the role of `serviceUrl` the use of all tables, unless it is the owner. It may not change audit rows or the
+ * record of migrations. @throws the driver's error, for example if the role does not exist
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
   const role = roleOf(serviceUrl);
@@ -27,8 +27,8 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
 }
 
 /**
- * Tables that the connected role cannot use as the service must, and whether it has more rights than
- * {@link grantServiceRights} gives: those of an owner, who may change the schema and the audit.
+ * `missing`: tables on which the connected role lacks a right that the service needs. `isOwner`: it has rights beyond
+ * {@link grantServiceRights}, such as changing the schema or the audit.
  */
 export async function rightsOfRole({ everyTenant }: Queries): Promise<{ missing: string[]; isOwner: boolean }> {
   const [rights] = await everyTenant.rows<{ missing: string[]; isOwner: boolean }>`
@@ -43,7 +43,7 @@ export async function rightsOfRole({ everyTenant }: Queries): Promise<{ missing:
   return rights ?? { missing: [], isOwner: false };
 }
 
-/** The job engine's tables have row level security without a policy, so that only their owner would see rows. */
+/** Grants the rights. Turns off row level security of the job engine's tables: without policy, only owners see rows. */
 const grantsTo = (name: string, role = escapeIdentifier(name)): string => `
   BEGIN;
   SELECT pg_advisory_xact_lock(${LOCK});

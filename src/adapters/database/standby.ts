@@ -2,17 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isUnavailable } from './databaseErrors.js';
 import type { Database } from './database.js';
 
-/** Runs work that only reads. */
+/** Runs work that only reads, on the primary or a standby. */
 export interface Reads {
-  /** Runs it on a database that has every change that was committed before the call (D-323). */
+  /** Runs work on a database that has every change committed before the call (D-323). */
   run<T>(work: (db: Database) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** Milliseconds without a standby after it failed, and after it was behind. */
+/** Milliseconds for which a standby is not used after it failed, or after it had not caught up. */
 const AFTER_FAILURE_MS = 10_000;
 const AFTER_LAG_MS = 500;
-/** How often, and how many milliseconds apart, a standby is asked whether it has caught up. */
+/** Number of times, and milliseconds in between, that a standby is asked whether it has caught up. */
 const QUESTIONS = 5;
 const QUESTION_MS = 2;
 
@@ -22,7 +22,7 @@ export const readsOfPrimary = (primary: Database): Reads => ({
   close: async () => undefined,
 });
 
-/** Reads from the standby while it has the primary's changes, and otherwise, or if it fails, from the primary. */
+/** Reads from the standby if it has caught up with the primary; reads from the primary if it has not, or fails. */
 export function readsOfStandby(primary: Database, standby: Database, onFailure: (error: unknown) => void): Reads {
   let pausedUntil = 0;
   const pause = (ms: number): void => void (pausedUntil = performance.now() + ms);
@@ -32,7 +32,7 @@ export function readsOfStandby(primary: Database, standby: Database, onFailure: 
     if (isNew) onFailure(error);
   };
 
-  /** A server that is not a standby, or never was one, says null. */
+  /** Whether the standby has all changes of the primary. The query gives null on a server that is no standby. */
   const isCurrent = async (): Promise<boolean> => {
     if (performance.now() < pausedUntil) return false;
     const [row] = await primary.everyTenant.rows<{ position: string }>`

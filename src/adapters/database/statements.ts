@@ -13,22 +13,24 @@ export interface Statements {
 }
 
 export interface Queries {
-  /** Statements on the rows of one tenant. @throws Error unless the tenant is one of the parameters */
+  /** Statements on the rows of one tenant. @throws Error unless the tenant is one of a statement's parameters */
   of(tenantId: string): Statements;
-  /** Statements on rows of all tenants (jobs, CLI), or on tables without a tenant. */
+  /** Statements on the rows of all tenants (jobs, CLI), or on tables that belong to no tenant. */
   readonly everyTenant: Statements;
 }
 
 declare const inTransaction: unique symbol;
 
-/** Statements of one transaction. Code that must be atomic takes this type, so that it compiles only inside one. */
+/** Runs statements in one transaction. Code that must be atomic requires this type, so it only compiles inside one. */
 export interface Transaction extends Queries {
   readonly [inTransaction]: true;
-  /** Undoes only the work when it throws. */
+  /** Runs work in a savepoint: if it throws, only its changes are rolled back. */
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The result of a transaction, and its last statement, whose rows are discarded. */
+/**
+ * What the work of a transaction returns: its result, and a last statement to send with COMMIT (rows are discarded).
+ */
 export interface Finished<T> {
   readonly result: T;
   readonly last: Prisma.Sql | null;
@@ -42,20 +44,20 @@ const ownParsers = new Map<number, (text: string) => unknown>([
   [types.builtins.DATE, utcDate],
 ]);
 
-/** Parses values as Prisma does. */
+/** Parses column values into the same types as Prisma does. */
 export const parsers: CustomTypesConfig = {
   getTypeParser: (oid: TypeId, format?: 'text' | 'binary'): unknown =>
     ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };
 
-/** The name of a prepared statement; empty = not prepared. */
+/** Gives a statement the name under which PostgreSQL prepares it; empty = not prepared. */
 export type NameOf = (statement: { readonly sql: string }) => string;
 
-/** Runs statements on a pool or a connection. `before` is called before each is sent. */
+/** Runs statements on a pool or a connection, and calls `before` ahead of each. */
 export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ignore): Queries {
   const statementsOf = (tenantId: string | null): Statements => {
     const send = async <Row extends QueryResultRow>(sql: Statement, own: readonly unknown[]) => {
-      // Read the text once: `Prisma.Sql` builds it at each access.
+      // Read the text only once: `Prisma.Sql` rebuilds it at each access.
       const { text, values } = 'raw' in sql ? Prisma.sql(sql, ...own) : sql;
       if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
         throw new Error(`a statement does not mention its tenant: ${text}`);
@@ -72,7 +74,7 @@ export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ig
   return { of: statementsOf, everyTenant: statementsOf(null) };
 }
 
-/** Sends BEGIN with the first statement and COMMIT with the last; after an error COMMIT means ROLLBACK. */
+/** Runs a transaction: BEGIN goes with the first statement, COMMIT with the last (after an error it rolls back). */
 export async function runTransaction<T>(
   pool: Pool,
   nameOf: NameOf,
@@ -86,7 +88,7 @@ export async function runTransaction<T>(
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query(begin);
-    // It fails only with the connection, and then the next statement fails, too.
+    // BEGIN fails only if the connection does; then the next statement fails as well and reports the error.
     begun.catch(ignore);
   });
   const savepoint = async <U>(inner: () => Promise<U>): Promise<U> => {
@@ -116,7 +118,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** Joins the writes of this tick: each packet is a system call, which costs more than most statements. */
+/** Sends all writes of this tick in one packet: a packet is a system call, which costs more than most statements. */
 function inOnePacket(stream: Duplex): void {
   stream.cork();
   process.nextTick(() => stream.uncork());

@@ -6,8 +6,8 @@ const tenantOwned: ReadonlySet<string> = new Set(
 );
 
 /**
- * Catches queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. It rejects
- * `undefined`, which Prisma treats as "any". @throws Error naming model and operation
+ * Rejects queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. A tenant of
+ * `undefined` is rejected, too: for Prisma it means "any". @throws Error naming model and operation
  */
 export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {
   if (model === undefined || !tenantOwned.has(model)) return;
@@ -28,7 +28,7 @@ function whereNamesTenant(where: unknown): boolean {
   );
 }
 
-/** The exception: a caller's API client, by its globally unique `client_id`, determines the tenant. */
+/** Whether the query finds an API client by its globally unique `client_id`: only then it need not name a tenant. */
 function learnsTenant(model: string, operation: string, where: unknown): boolean {
   return model === 'ApiClient' && operation.startsWith('findUnique') && isRecord(where) && isTenant(where['clientId']);
 }

@@ -1,10 +1,10 @@
 import type { Client, ClientConfig, QueryResultRow } from 'pg';
 import { clientOf } from './primary.js';
 
-/** A connection that is open for the time of {@link withClient}. */
+/** A single connection, open while the work of {@link withClient} runs. */
 export type Connection = Client;
 
-/** Runs work on its own connection; a broken connection rejects its query. */
+/** Runs work on its own connection and closes it afterwards; if the connection breaks, its query rejects. */
 export async function withClient<T>(config: ClientConfig, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new (clientOf(config))(config);
   client.on('error', () => {});
@@ -16,7 +16,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** The rows of a table or function that may not exist yet. @throws the driver's error after 5 s without a response */
+/** A query's rows; none if the table or function is missing. @throws the driver's error, after 5 s without response */
 export function rowsOf<Row extends QueryResultRow>(url: string, name: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {

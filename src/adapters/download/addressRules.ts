@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer URLs are rejected (R-62); proxies and logs keep this length uncut. */
+/** Maximum length of a URL (R-62); proxies and logs do not cut URLs of this length. */
 const maxUrlLength = 2048;
 
-/** Absolute http(s) URLs without blanks, controls and backslashes, which the URL parser would silently repair. */
+/** Absolute http(s) URLs without blanks, control characters and backslashes, which the URL parser silently repairs. */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/** Ports that web clients block (Fetch standard §2.9): the server could take a request for a command. */
+/** Ports that web clients block (Fetch standard §2.9): servers there could take a request for their own commands. */
 const badPorts = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -15,16 +15,16 @@ const badPorts = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** Names that are never public (RFC 6761, 6762, 7686, 8375). DNS would reveal which exist in the private network. */
+/** Names that are never public (RFC 6761, 6762, 7686, 8375). Asking DNS would reveal which exist in our network. */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
-/** Azure's metadata and health address is a cloud address in a public range. */
+/** Azure's address for metadata and health, which is private to its machines although its range is public. */
 const azureMetadata = '168.63.129.16';
 
 /** The IPv6 range of the public internet (IANA); all other addresses are special or unassigned. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Null unless an absolute http(s) URL of allowed length, without credentials and bad port; WHATWG rules. */
+/** The parsed http(s) URL (WHATWG rules); null if it is relative, too long, or has credentials or a blocked port. */
 export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
   if (authority === undefined || authority.includes('@') || !URL.canParse(text)) return null;
@@ -32,9 +32,9 @@ export function parseTarget(text: string): URL | null {
   return badPorts.has(portOf(url)) ? null : url;
 }
 
-/** The target of a redirect; null as in {@link parseTarget}. */
+/** The URL to which a redirect leads; null for the reasons of {@link parseTarget}. */
 export function parseRedirect(location: string, from: URL): URL | null {
-  // Header values arrive as Latin-1; servers that send unescaped letters use UTF-8.
+  // Node decodes header values as Latin-1; servers that send unescaped letters use UTF-8.
   const target = Buffer.from(location, 'latin1').toString('utf8');
   if (!URL.canParse(target, from.href)) return null;
   const url = new URL(target, from.href);
@@ -42,7 +42,7 @@ export function parseRedirect(location: string, from: URL): URL | null {
   return !wellFormed || url.username || url.password || badPorts.has(portOf(url)) ? null : url;
 }
 
-/** Normalizes `host:port` of the operator's `variable`. @throws Error naming an entry of another form */
+/** Normalizes the `host:port` entries of an operator's `variable` to origins. @throws Error naming a malformed entry */
 export function allowedOrigins(hosts: readonly string[], variable: string): ReadonlySet<string> {
   return new Set(
     hosts.map((entry) => {
@@ -56,7 +56,7 @@ export function allowedOrigins(hosts: readonly string[], variable: string): Read
   );
 }
 
-/** Makes the check, without DNS, whether to send requests to a URL. @throws Error naming a malformed entry */
+/** Creates the check, without DNS, whether to send requests to a URL. @throws Error naming a malformed entry */
 export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {
   const allowed = allowedOrigins(allowedHosts, variable);
   return (text) => {
@@ -70,7 +70,7 @@ export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean
   return allowed.has(originOf(url));
 }
 
-/** The part of the rules that needs no DNS: https, no private IP literal, no name of a private network. */
+/** Whether a URL meets the rules that need no DNS: https, no private IP literal, no name of a private network. */
 export function isPublicOrigin(url: URL): boolean {
   if (url.protocol !== 'https:') return false;
   const host = hostOf(url);
@@ -79,9 +79,9 @@ export function isPublicOrigin(url: URL): boolean {
   return name.includes('.') && !privateNames.test(name);
 }
 
-/** Whether an address is public. IPv4 inside IPv6 (mapped, NAT64, 6to4, Teredo) is not: servers do not need it. */
+/** Whether an IP address is public. IPv4 inside IPv6 (mapped, NAT64, 6to4, Teredo) never is: no server needs it. */
 export function isPublicAddress(text: string): boolean {
-  // ipaddr.js also accepts 0x7f.1 and the like, which no resolver returns.
+  // Reject spellings like 0x7f.1, which ipaddr.js accepts but no resolver returns.
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast') return false;

@@ -11,15 +11,15 @@ import { sniffLength, sniffType } from './sniffType.js';
 export interface DownloaderOptions {
   /** `host:port` origins that may be fetched over http and at any address (DOCUMENT_FETCH_ALLOWED_HOSTS). */
   readonly allowedHosts: readonly string[];
-  /** PEM certificates to trust instead of the system's. */
+  /** PEM certificates to trust in place of the system's. */
   readonly ca?: string;
-  /** Milliseconds, separately for DNS, TCP and the TLS handshake. */
+  /** Milliseconds, for each of: DNS lookup, TCP connection, TLS handshake. */
   readonly connectTimeout?: number;
-  /** Milliseconds without a byte from the server. */
+  /** Milliseconds that the server may send nothing. */
   readonly stallTimeout?: number;
   /** Milliseconds for the whole fetch, including redirects and reading. */
   readonly totalTimeout?: number;
-  /** Replaces the lookup of host names. */
+  /** Replaces the normal lookup of host names. */
   readonly lookup?: HostLookup;
 }
 
@@ -68,28 +68,28 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   };
 }
 
-/** Follows up to three redirects (`fetchDefaults`) until a file is delivered. */
+/** Requests a URL and follows redirects (maximum: `fetchDefaults`) until a response contains a file. */
 async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promise<Exchange> {
   const { maxRedirects } = fetchDefaults;
   let url = start;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const exchange = await visit(url);
     const { statusCode, headers } = exchange.response;
-    // 206 would be only a part of the document.
+    // Status 206 is excluded: it would contain only a part of the document.
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) {
       throw new Problem('document_fetch_failed', `The host answered with status ${statusCode}.`);
     }
     const target = parseRedirect(headers.location ?? '', url);
-    // The target is the server's choice, so any fault in it counts as forbidden.
+    // The server chose this target, so report any defect in it as forbidden.
     if (!target) throw new Problem('document_url_forbidden');
     url = target;
   }
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
 
-/** Limits the server's silence: the timer runs only while reading, so a slow consumer is not a stall. */
+/** Yields a stream's chunks. The stall timeout runs only while reading, so a slow consumer is not a stall. */
 async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
   const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   for (;;) {
@@ -109,7 +109,7 @@ interface Meter {
   atEnd: boolean;
 }
 
-/** Counts and hashes the bytes, and stops at the limit, regardless of Content-Length. */
+/** Passes chunks on, counts and hashes them, and throws beyond the limit, even if Content-Length promised less. */
 async function* metered(chunks: AsyncIterable<Uint8Array>, maxBytes: number, meter: Meter): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     meter.bytes += chunk.length;
@@ -138,8 +138,8 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 }
 
 /**
- * The caller learns no more about a fault without a response, and so cannot probe the network; the cause for the log names
- * neither host nor address.
+ * Throws the same problem for every failure without a response, so that callers cannot probe the network. The cause,
+ * which is for the log, contains neither host nor address.
  */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
@@ -149,7 +149,7 @@ function failed(error: unknown): never {
 
 function nameless(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // got gives its own code to errors without one; their messages come from this code.
+  // got invents this code for errors that have none. Those errors were thrown by the service, so use their message.
   const code = 'code' in error && error.code !== 'ERR_GOT_REQUEST_ERROR' ? error.code : undefined;
   return typeof code === 'string' ? code : error.message;
 }

@@ -1,9 +1,9 @@
 /** A file on a remote server, before its body is read. */
 export interface RemoteFile {
-  /** The type by content; undefined = unknown. */
+  /** The media type recognized by the file's content; undefined = unknown. */
   readonly sniffedType: string | undefined;
   readonly declaredType: string | undefined;
-  /** The content, readable once. Rejects with Problem document_fetch_failed or document_too_large. */
+  /** The content, which can be read once. Rejects with Problem document_fetch_failed or document_too_large. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -15,8 +15,8 @@ export interface Downloaded<T> {
 }
 
 /**
- * Fetches a URL and passes the file to `use`, which must read its body to the end; then the connection is closed, even
- * after an error. Memory is independent of the file's size.
+ * Fetches a URL and passes the file to `use`, which must read its body to the end. Closes the connection afterwards,
+ * even after an error. Memory does not depend on the file's size.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
  * document_too_large (R-62), or the error of `use`
  */

@@ -6,16 +6,17 @@ import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } fro
 interface GuardOptions extends HopOptions {
   /** Origins that may be reached over http and at any address. */
   readonly allowed: ReadonlySet<string>;
-  /** Replaces the lookup of host names. */
+  /** Replaces the normal lookup of host names. */
   readonly lookup: HostLookup | undefined;
 }
 
-/** The URL leads, or may lead, to a private address. */
+/** Thrown if a URL leads, or may lead, to a private address. */
 export class ForbiddenTarget extends Error {}
 
 /**
- * Makes the function that sends one request to a foreign URL. DNS changes, so each request checks the origin, resolves the
- * host, checks its addresses and connects only to those. @throws ForbiddenTarget, or the cause of the failure
+ * Creates the function that sends one request to a foreign URL. Because DNS can change between requests, each one
+ * checks the origin, resolves the host, checks the addresses and connects only to those. @throws ForbiddenTarget, or
+ * the cause of the failure
  */
 export function guardedRequests(options: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, deadline: AbortSignal): Promise<Exchange> => {

@@ -1,17 +1,17 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** All addresses of a host name; rejects if there are none or when the signal aborts. */
+/** Returns all addresses of a host name; rejects if there are none, or when the signal aborts. */
 export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>;
 
-/** Resolves a name that the operator chose like other programs on this machine: hosts file, search domains, DNS. */
+/** Resolves a host that the operator has allowed, like other programs on this machine: hosts file, DNS and so on. */
 export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
   const addresses = await lookup(hostname, { all: true });
   signal.throwIfAborted();
   return addresses;
 };
 
-/** DNS only. The system's lookup cannot be aborted: hostile name servers could block all threads of libuv. */
+/** Resolves by DNS only. The system's lookup cannot be aborted: hostile name servers could block libuv's threads. */
 export const lookupInDns: HostLookup = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });
   const cancel = () => resolver.cancel();

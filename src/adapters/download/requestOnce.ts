@@ -6,13 +6,13 @@ import type { Readable } from 'node:stream';
 import { once } from 'node:events';
 import type { PlainResponse } from 'got';
 
-/** How one request is sent. Timeouts are in milliseconds. */
+/** How to send one request. Timeouts are in milliseconds. */
 export interface HopOptions {
   readonly userAgent: string;
-  /** PEM certificates to trust instead of the system's. */
+  /** PEM certificates to trust in place of the system's. */
   readonly ca: string | undefined;
   readonly connectTimeout: number;
-  /** Timeout for the response's headers. */
+  /** Timeout for receiving the response's headers. */
   readonly responseTimeout: number;
 }
 
@@ -22,15 +22,15 @@ export interface OutgoingRequest {
   readonly body?: string;
 }
 
-/** A response with an unread body. The receiver destroys the stream, which closes the connection. */
+/** A response whose body is unread. The receiver must destroy the stream, which closes the connection. */
 export interface Exchange {
   readonly stream: Readable;
   readonly response: PlainResponse;
 }
 
 /**
- * Sends one request to exactly these addresses: no proxy, cookies, retry or decompression. The caller follows redirects:
- * got would read whole error pages, and restart its timeouts on every hop. @throws the cause
+ * Sends one request to exactly the given addresses: without proxy, cookies, retry or decompression. The caller follows
+ * redirects, because got would read whole error pages and restart its timeouts on every hop. @throws the cause
  */
 export async function requestOnce(
   url: URL,
@@ -39,9 +39,9 @@ export async function requestOnce(
   { userAgent, ca, connectTimeout, responseTimeout }: HopOptions,
   signal: AbortSignal,
 ): Promise<Exchange> {
-  // Separate agents: a kept-alive connection of another request would bypass the address check.
+  // Use a new agent per request: a kept-alive connection of an earlier request would bypass the address check.
   const https = new HttpsAgent({ keepAlive: false, ca });
-  // Loaded with the first document, because servers that only read never need it.
+  // Import got with the first document: servers that only read never need it.
   const { got } = await import('got');
   const stream = got.stream(url, {
     ...request,
@@ -57,14 +57,14 @@ export async function requestOnce(
   });
   // An error may occur while the stream is not read; without a listener it would end the process.
   stream.on('error', () => undefined);
-  // After a 101 response got would wait for another one forever.
+  // Without a listener, got would wait forever for another response after a 101.
   stream.on('upgrade', () => stream.destroy(new Error('The server switched protocols')));
   await once(stream, 'response', { signal });
   if (!stream.response) throw new Error('No response');
   return { stream, response: stream.response };
 }
 
-/** A lookup that returns only the checked addresses, so that names are resolved once. */
+/** A lookup function that returns only the checked addresses, so that the name is not resolved again. */
 function pinnedTo(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;

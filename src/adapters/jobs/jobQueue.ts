@@ -1,14 +1,14 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../database/statements.js';
 
-/** The load of the engine, over all servers. */
+/** Numbers about the queue that all servers share. */
 interface JobCounts {
   readonly due: number;
   readonly failed: number;
   readonly oldestSeconds: number;
 }
 
-/** A run of a job that waits, is running or has failed; others are not stored. */
+/** A job's run that waits, is running or has failed; the queue does not keep successful ones. */
 interface QueuedJob {
   readonly name: string;
   readonly state: 'due' | 'running' | 'waiting' | 'failed';
@@ -18,7 +18,7 @@ interface QueuedJob {
 
 const IS_DUE = Prisma.sql`run_at <= now() AND locked_at IS NULL AND attempts < max_attempts`;
 
-/** The queue, the next run first. */
+/** All runs in the queue, the next one first. */
 export function listJobs(db: Queries): Promise<QueuedJob[]> {
   return db.everyTenant.rows<QueuedJob>`
     SELECT task_identifier AS name, attempts::int, run_at AS "runAt",
@@ -27,7 +27,7 @@ export function listJobs(db: Queries): Promise<QueuedJob[]> {
     FROM graphile_worker.jobs ORDER BY run_at, id`;
 }
 
-/** Makes a job due now, with all its attempts, unless it is running. @returns whether it waited or had failed */
+/** Makes a job due now and restores its attempts, unless it is running. @returns whether a run waited or had failed */
 export async function retryJob(db: Queries, name: string): Promise<boolean> {
   const retried = await db.everyTenant.rows`
     SELECT id FROM graphile_worker.reschedule_jobs(

@@ -6,12 +6,12 @@ import type { SchemaState } from '../database/migrations.js';
 import { openPool } from '../database/openPool.js';
 import { rowsOf } from '../database/withClient.js';
 
-/** The schema of the job engine, also its name in messages. */
+/** The job engine's schema in PostgreSQL; messages use the name, too. */
 const SCHEMA = 'graphile_worker';
-/** The advisory lock of migrating: a fixed, otherwise unused number. */
+/** Number of the advisory lock for migrating; fixed, and unused elsewhere. */
 const LOCK = 0x63_65_73_02;
 
-/** Compares the job engine's tables with this build. @throws the driver's error, including one after 5 s without a response */
+/** Compares the job engine's tables with this build. @throws the driver's error, after 5 s without response */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
   // The engine runs on later schemas unless a later migration is marked as breaking.
@@ -32,7 +32,7 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
 export async function migrateJobSchema(url: string): Promise<string[]> {
   const pool = openPool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   try {
-    // Released when the pool ends.
+    // The lock ends with the pool's connection.
     await pool.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const schema = await checkJobSchema(url);
     if (schema.state === 'unknown') throw new Error(schema.reason);
@@ -44,7 +44,7 @@ export async function migrateJobSchema(url: string): Promise<string[]> {
   }
 }
 
-/** The engine's migrations are files numbered from 000001. */
+/** The number of the newest migration in the engine's package, whose migrations are files numbered from 000001. */
 async function newestRevision(): Promise<number> {
   const engine = dirname(createRequire(import.meta.url).resolve('graphile-worker/package.json'));
   const files = await readdir(join(engine, 'sql'));

@@ -9,11 +9,11 @@ import { withClient } from '../database/withClient.js';
 import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 
-/** Periodic work. It may run twice at the same time, and again after an interruption. */
+/** Periodic work. It must tolerate two runs at once and a new run after an interruption. */
 export interface ScheduledJob {
-  /** Also the key in the engine's tables: renaming a job creates a new one. */
+  /** The job's name, which is also its key in the engine's tables: a renamed job is a new job. */
   readonly name: string;
-  /** Minute, hour, day, month and weekday in UTC. */
+  /** When the job runs: minute, hour, day, month and weekday, in UTC. */
   readonly cron: string;
   /** @param signal aborts when the process stops; long work then ends after its current step */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
@@ -26,24 +26,24 @@ interface JobWorkerOptions {
 }
 
 export interface JobWorker {
-  /** Takes no more jobs and waits for running ones; hands back those that take longer than `limit` milliseconds. */
+  /** Takes no more jobs and waits up to `limit` milliseconds for running ones; then returns those to the queue. */
   stop(limit: number): Promise<void>;
 }
 
-/** Concurrent jobs of a process: a long one must not delay those of every minute. */
+/** Maximum of concurrent jobs in a process. More than one, so that a long job does not delay the minutely ones. */
 const CONCURRENCY = 3;
-/** Attempts of a run, 3 to 55 s apart; the next scheduled run replaces a waiting one. */
+/** Maximum of attempts for a run, 3 to 55 s apart; the job's next scheduled run replaces one that still waits. */
 const ATTEMPTS = 5;
-/** Milliseconds between the polls of each worker for jobs to retry; NOTIFY announces others. */
+/** Milliseconds between a worker's polls for jobs to retry; PostgreSQL's NOTIFY announces new jobs. */
 const POLL_INTERVAL = 6_000;
 /** Milliseconds before a failed engine is restarted. */
 const RESTART = 1_000;
-/** Milliseconds for the engine to record the outcome of its last jobs; without a database it would wait forever. */
+/** Milliseconds for the engine to record its last jobs' outcomes; if the database is down, it would wait forever. */
 const GRACE_MS = 3_000;
 
 /**
- * Runs jobs by graphile-worker, each run on one of the database's processes, and waits for a lost database. Failed runs are
- * logged and retried; the engine's tables store only names. @throws the driver's error at the start
+ * Runs jobs by graphile-worker; of all processes on a database, one does each run. If the database is lost, waits for
+ * it. Failed runs are logged and retried; the engine's tables store only names. @throws the driver's error at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
   const halt = new AbortController();
@@ -66,7 +66,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       noHandleSignals: true,
       concurrency: CONCURRENCY,
       pollInterval: POLL_INTERVAL,
-      // With a delay, a completion that cannot be written is an unhandled rejection, which ends the process.
+      // With a delay, a failure to record an outcome would be an unhandled rejection, which ends the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     });
   let runner = await start().catch(async (error: unknown) => {
@@ -76,7 +76,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
 
   const keepRunning = async (): Promise<void> => {
     while (!halted()) {
-      // Also resolves after a failure, which the engine has logged.
+      // Resolves when the engine ends, also by a failure, which the engine itself has logged.
       await runner.promise.catch(() => undefined);
       if (!halted()) log.warn('the job engine stopped and is restarted');
       let next: Runner | undefined;
@@ -88,18 +88,18 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       }
       runner = next ?? runner;
     }
-    // Stop an engine that was just starting; others were stopped before.
+    // Stop an engine that started during the shutdown; `stop` has ended any earlier one.
     await runner.stop().catch(() => undefined);
   };
   const kept = keepRunning();
 
   const stop = async (limit: number): Promise<void> => {
     halt.abort();
-    // Rejects if the engine has already stopped.
+    // `runner.stop` rejects if the engine has already stopped.
     const stopped = runner.stop().catch(() => undefined);
     if (!(await endsWithin(limit, Promise.allSettled(running)))) {
       log.warn({ jobs: running.size }, 'jobs were interrupted and will run again');
-      // A fetch on its way would lock a job again, so the engine's connections end first.
+      // Close the engine's connections first: it could otherwise fetch, and so lock, a job again.
       await endsWithin(GRACE_MS, pool.end());
       const handedBack = withClient(connection(url), (client) => handBack(client, owners)).catch(() => undefined);
       await endsWithin(GRACE_MS, handedBack);
@@ -112,7 +112,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   return { stop: (limit) => (ended ??= stop(limit)) };
 }
 
-/** Otherwise graphile-worker keeps abandoned jobs locked for four hours. */
+/** Unlocks jobs of engines that are gone: graphile-worker itself would keep them locked for four hours. */
 async function handBack(database: Pick<Pool, 'query'>, owners: ReadonlySet<string>): Promise<void> {
   await database.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
 }
@@ -126,7 +126,7 @@ const connection = (url: string): ClientConfig => ({
 });
 
 function openJobPool(url: string): Pool {
-  // One connection listens for new runs, one writes the schedule.
+  // Two more than concurrent jobs: one connection listens for new runs, one writes the schedule.
   const pool = openPool({ ...connection(url), max: CONCURRENCY + 2 });
   metrics?.watchPool('jobs', pool);
   return pool;
@@ -135,7 +135,7 @@ function openJobPool(url: string): Pool {
 interface TaskSurroundings {
   readonly halt: AbortSignal;
   readonly running: Set<Promise<unknown>>;
-  /** The engine's names for this process in job locks. */
+  /** The names under which this process's engines lock jobs. */
   readonly owners: Set<string>;
   readonly log: Logger;
 }
@@ -155,7 +155,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
       metrics?.jobRuns.inc({ job: job.name, outcome });
       const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
       log[level]({ job: job.name, attempt: attempts, ...reason }, `job ${outcome}`);
-      // The engine stores only this message in its table.
+      // The engine stores only the message in its table, so it must not contain the cause.
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {
       running.delete(work);
@@ -163,7 +163,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
   };
 }
 
-/** The engine's texts quote errors. Errors of jobs are logged where they occur. */
+/** Logs the engine's errors without their texts, which may quote data. Errors of jobs are logged where they occur. */
 function engineLogger(log: Logger): EngineLogger {
   return new EngineLogger(() => (_level, _message, meta = {}) => {
     const error = meta['failure'] === true ? undefined : (meta['error'] ?? meta['fatalError']);

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 
-/** Keys that a process remembers per limit; beyond that it forgets the least recently used ones. */
+/** Maximum of keys that a process remembers per limit; then it forgets the least recently used ones. */
 export const MAX_KEYS = 20_000;
 
 export interface Count {
@@ -10,7 +10,7 @@ export interface Count {
   readonly endsInMs: number;
 }
 
-/** Counts in fixed windows, which begin with a key's first use. Redis is not asked about exhausted quotas. */
+/** Counts uses of a key in windows that begin with its first use. An exhausted quota is known without Redis. */
 export interface Counter {
   add(key: string, quota: number): Count | Promise<Count>;
   get(key: string, quota: number): Count | Promise<Count>;
@@ -33,10 +33,10 @@ export function countInMemory(windowSeconds: number) {
   };
 }
 
-/** Also counts in memory, where counting continues while Redis is down. */
+/** Counts in Redis and copies each count into memory, where counting continues while Redis is down. */
 export function countInRedis(redis: Redis, keyPrefix: string, windowSeconds: number): Counter {
   const memory = countInMemory(windowSeconds);
-  // The quota differs by client, so the caller compares it.
+  // Redis itself enforces no quota: quotas differ by client, so the caller compares.
   const options = { storeClient: redis, points: Number.MAX_SAFE_INTEGER, rejectIfRedisNotReady: true };
   const shared = new RateLimiterRedis({ ...options, keyPrefix, duration: windowSeconds });
   const ask = async (

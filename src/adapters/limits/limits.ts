@@ -7,17 +7,17 @@ export interface Usage {
   readonly quota: number;
   readonly windowSeconds: number;
   readonly remaining: number;
-  /** Seconds until the whole limit is available again; at least 1. */
+  /** Seconds until the window ends and the whole quota is available again; minimum 1. */
   readonly resetSeconds: number;
   readonly isExceeded: boolean;
 }
 
-/** Counts the clients' requests. It never fails: without its store it counts in memory. */
+/** Counts the clients' requests. It never fails: if Redis is down, it counts in memory. */
 export interface Limits {
-  /** Counts one use by `key`, against `ownQuota` if the client has its own limit. */
+  /** Counts one use by `key`. `ownQuota` is the client's own limit, if it has one. */
   take(name: LimitName, key: string, ownQuota?: number): Promise<Usage>;
-  /** Counts nothing. `isExceeded`: the next use would exceed the limit. */
+  /** Reads the count without increasing it. `isExceeded`: the next use would exceed the limit. */
   look(name: LimitName, key: string): Promise<Usage>;
-  /** Closes the connection to the store. */
+  /** Closes the connection to Redis. */
   close(): void;
 }

@@ -5,7 +5,7 @@ import { countInMemory, countInRedis, type Count, type Counter } from './counter
 import type { LimitName, Limits, Usage } from './limits.js';
 import { connectRedis } from './redisClient.js';
 
-/** Counts in Redis for all servers, if there is one. `burst` protects the process: always in memory. */
+/** Creates the limits, counted in Redis for all servers if configured; `burst`, which protects a process, never is. */
 export async function openLimits(quotas: Quotas, redisUrl: string | null, log: Logger): Promise<Limits> {
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
   const counters = new Map<LimitName, Counter>();
@@ -35,12 +35,12 @@ export async function openLimits(quotas: Quotas, redisUrl: string | null, log: L
   };
 }
 
-/** Keys may contain addresses, and callers control their length. */
+/** Hashes a key before it is stored: keys may contain addresses, and callers control their length. */
 const hashOf = (key: string): string => hash('sha256', key, 'base64url');
 
 const windowOf = (name: LimitName): number => (name === 'burst' ? 1 : 60);
 
-/** A client's own limit applies to requests, caps its other limits, and scales its bursts. */
+/** The quota of a client for a limit. Its own limit replaces the default, caps other limits, and scales bursts. */
 function quotaOf(quotas: Quotas, name: LimitName, own: number | undefined): number {
   if (own === undefined) return quotas[name];
   if (name === 'default') return own;

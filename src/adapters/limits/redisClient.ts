@@ -2,14 +2,14 @@ import type { Redis as RedisClient } from 'ioredis';
 import type { Logger } from 'pino';
 import { metrics } from '../../telemetry.js';
 
-/** Milliseconds without a response after which the store counts as down. */
+/** Milliseconds without a response after which Redis counts as down. */
 const SILENCE_TIMEOUT = 1_000;
-/** Milliseconds. */
+/** Maximum pause between attempts to reconnect, in milliseconds. */
 const LONGEST_RETRY = 2_000;
 
-/** Connects to Valkey or Redis, and reconnects after a loss, which is logged; meanwhile commands fail at once. */
+/** Connects to Valkey or Redis and reconnects after a logged loss. While disconnected, commands fail at once. */
 export async function connectRedis(url: string, log: Logger): Promise<RedisClient> {
-  // Loaded only if configured.
+  // Import ioredis only if Redis is configured.
   const { Redis } = await import('ioredis');
   const client = new Redis(url, {
     lazyConnect: true,

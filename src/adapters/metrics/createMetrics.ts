@@ -1,16 +1,16 @@
 import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** The metrics of this process. Labels have few, known values: never an id, never data. */
+/** The metrics of this process. Label values come from short known lists: never ids, never data. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Gauges of prom-client whose names end like counters, which Prometheus' naming rules forbid. */
+/** Gauges of prom-client that are left out: their names end like counters, which Prometheus' naming rules forbid. */
 const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-/** Buckets in seconds; an upload may take 70. */
+/** Histogram buckets in seconds; the last ones are for uploads, which may take 70. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75];
 
-/** pg's message when a pool has no connection in time. */
+/** pg's error message if no connection of a pool becomes free in time. */
 const NO_CONNECTION = 'timeout exceeded when trying to connect';
 
 const countersIn =
@@ -26,7 +26,7 @@ export function createMetrics() {
   const counter = countersIn(registers);
   return {
     registry,
-    /** `operation`: the operationId, or "none"; `status`: "none" without a response. */
+    /** The label `operation` is the operationId or "none"; the label `status` is "none" without a response. */
     requests: new Histogram({
       name: 'ces_http_request_duration_seconds',
       help: 'Requests by operation and status, from their first byte to the end of the response',
@@ -86,7 +86,9 @@ function poolMetrics(registers: Registry[]) {
     },
   });
   return {
-    /** Observes a pool, before its first connection. pg has no hooks for this, so its methods are wrapped. */
+    /**
+     * Observes a pool from before its first connection. pg has no hooks for this, so the pool's methods are wrapped.
+     */
     watchPool(name: string, pool: Pool): void {
       pools.push({ name, pool });
       statements.inc({ pool: name }, 0);
@@ -103,7 +105,7 @@ function poolMetrics(registers: Registry[]) {
       const note = (error: unknown): void => {
         if (error instanceof Error && error.message === NO_CONNECTION) timeouts.inc({ pool: name });
       };
-      // pg's own `pool.query` passes a callback; other callers await.
+      // pg itself calls `connect` with a callback (in `pool.query`); other callers await it.
       const counted = (callback?: Parameters<typeof connect>[0]): unknown => {
         if (callback) return connect((error, ...rest) => (note(error), callback(error, ...rest)));
         const connection = connect();

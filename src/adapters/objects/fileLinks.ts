@@ -3,10 +3,10 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../../failures.js';
 
-/** The content of a link: no file name, which may be health data, because proxies log links. */
+/** The content of a link. Proxies log links, so the file's name, which may be health data, is not in it. */
 interface FileLink {
   readonly key: string;
-  /** Expiry in milliseconds since 1970, exclusive. */
+  /** When the link expires, in milliseconds since 1970; the link is invalid from then on. */
   readonly expiresAt: number;
 }
 
@@ -19,7 +19,7 @@ export interface FileLinks {
 
 const secretLength = 32;
 
-/** Compares signatures as text, because decoding accepts several spellings, and in constant time. */
+/** Creates and checks links. Compares signatures as text (several texts decode to one), and in constant time. */
 export function createFileLinks(secret: KeyObject): FileLinks {
   const signatureOf = (payload: string) => createHmac('sha256', secret).update(payload).digest('base64url');
   return {
@@ -31,10 +31,10 @@ export function createFileLinks(secret: KeyObject): FileLinks {
     open(text, now) {
       const [payload = '', signature = '', ...more] = text.split('.');
       if (more.length > 0 || !sameText(signature, signatureOf(payload))) return undefined;
-      // The signature shows that `sign` created it.
+      // The content is trustworthy: a valid signature proves that `sign` created it.
       const content: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
       const fields: readonly unknown[] = Array.isArray(content) ? content : [];
-      // Links of earlier versions have name and type in between.
+      // Take the first and the last field: links of earlier versions have name and type in between.
       const [key, expiresAt] = [fields[0], fields.at(-1)];
       if (typeof key !== 'string' || typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
       return { key, expiresAt };
@@ -42,7 +42,7 @@ export function createFileLinks(secret: KeyObject): FileLinks {
   };
 }
 
-/** The secret of links, from a file that one process creates for all. @throws Error if it does not have 32 bytes */
+/** Reads the secret for links, which the first process creates for all. @throws Error if it does not have 32 bytes */
 export async function loadLinkSecret(path: string): Promise<KeyObject> {
   const secret = await readFile(path).catch(() => createSecret(path));
   if (secret.length !== secretLength) throw new Error(`${path} must have ${secretLength} bytes. Remove it.`);
@@ -54,7 +54,7 @@ async function createSecret(path: string): Promise<Buffer> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(draft, randomBytes(secretLength), { mode: 0o600, flag: 'wx', flush: true });
   try {
-    // Unlike a rename, a link never replaces the secret of a faster process.
+    // A hard link fails if the file exists, whereas a rename would replace the secret of a faster process.
     await link(draft, path);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;

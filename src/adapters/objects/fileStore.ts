@@ -8,17 +8,17 @@ import type { ObjectStore, StoredObjects } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
 
 interface FileStoreOptions {
-  /** Absolute folder of the objects, created if missing. */
+  /** Absolute path of the folder for objects; it is created if missing. */
   readonly folder: string;
   readonly links: FileLinks;
-  /** The service's public address without a final slash, read when a link is made. */
+  /** The service's public address without a final slash; read for each link. */
   readonly baseUrl: () => string;
 }
 
-/** The subfolder of unfinished files. Keys never start with a dot, so objects cannot be in it. */
+/** The subfolder for unfinished files. No object can be in it, because keys never start with a dot. */
 export const incomingOf = (folder: string): string => join(folder, '.incoming');
 
-/** Objects as files of the `documents` folder. */
+/** Opens the object store that keeps objects as files below `folder`. */
 export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
   await mkdir(incomingOf(folder), { recursive: true, mode: 0o700 });
   return {
@@ -38,7 +38,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
   };
 }
 
-/** Files, written completely or not at all: under another name, synced, renamed, and the folders synced. */
+/** Files, written completely or not at all: written under another name, synced and renamed; then folders are synced. */
 export function filesIn(folder: string): StoredObjects {
   const incoming = incomingOf(folder);
   return {
@@ -52,7 +52,7 @@ export function filesIn(folder: string): StoredObjects {
         written = target;
         await syncFolder(dirname(target));
       } catch (error) {
-        // On a failing disk this may fail, too; report the first error.
+        // The removal may fail, too, on a failing disk; report the first error.
         await rm(written, { force: true }).catch(() => undefined);
         unavailable(error);
       }
@@ -64,7 +64,7 @@ export function filesIn(folder: string): StoredObjects {
     },
 
     async remove(key) {
-      // The folder stays: a concurrent upload of the patient may be about to move its file there.
+      // Keep the folder: a concurrent upload for this patient may be about to move its file there.
       await rm(pathOf(folder, key), { force: true }).catch(unavailable);
     },
 
@@ -84,10 +84,10 @@ export function filesIn(folder: string): StoredObjects {
   };
 }
 
-/** Not empty, not hidden, no `..`, no path separator of any system. */
+/** Valid part of a key: not empty, not hidden, no `..`, and no path separator of any operating system. */
 const segmentPattern = /^[^.\\\p{Cc}][^\\\p{Cc}]*$/u;
 
-/** The file of a key, always below the folder. @throws Error if the key could lead elsewhere */
+/** The path of a key's file, always below the folder. @throws Error if the key could lead elsewhere */
 function pathOf(folder: string, key: string): string {
   const segments = key.split('/');
   const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);
@@ -96,7 +96,7 @@ function pathOf(folder: string, key: string): string {
   return path;
 }
 
-/** Creates a folder with its parents so that all survive a power failure. */
+/** Creates a folder and its parents, and syncs them so that they survive a power failure. */
 async function makeFolder(path: string): Promise<void> {
   const first = await mkdir(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -112,7 +112,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Rethrows the body's own Problem; other errors come from the disk. */
+/** Rethrows a Problem, which comes from the body; reports other errors, which come from the disk, as unavailable. */
 function unavailable(error: unknown): never {
   throw error instanceof Problem ? error : new Problem('dependency_unavailable', undefined, { cause: error });
 }

@@ -2,7 +2,7 @@ import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../failures.js';
 
-/** The files below a folder, except hidden ones; concurrent changes may be missed. */
+/** All files below a folder, except hidden ones. Changes made meanwhile may be missed. */
 export async function* filesBelow(folder: string): AsyncGenerator<{ path: string; modifiedAt: Date }> {
   const entries = await opendir(folder).catch(noneIfGone);
   for await (const entry of entries ?? []) {
@@ -16,7 +16,7 @@ export async function* filesBelow(folder: string): AsyncGenerator<{ path: string
   }
 }
 
-/** Removes the files below a folder that were last written before the given time; returns their number. */
+/** Removes the files below a folder that were last written before the given time. @returns their number */
 export async function removeFilesOlderThan(folder: string, before: Date): Promise<number> {
   let removed = 0;
   for await (const { path, modifiedAt } of filesBelow(folder)) {

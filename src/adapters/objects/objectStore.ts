@@ -5,43 +5,43 @@ export interface LinkedObject {
 
 interface LinkedFile {
   readonly key: string;
-  /** Absolute path on this machine. */
+  /** Absolute path of the file on this machine. */
   readonly path: string;
 }
 
 export interface ListedObject {
   readonly key: string;
-  /** The time of storing, by the store's clock. */
+  /** When the object was stored, by the store's clock. */
   readonly modifiedAt: Date;
 }
 
-/** The store answers, but a setting is wrong; the message names the variable. */
+/** Thrown if the store answers but a setting is wrong; the message names the variable. */
 export class WrongStoreSetting extends Error {}
 
-/** If the objects cannot be reached or written, methods reject with Problem dependency_unavailable. */
+/** Objects by key. If they cannot be reached or written, methods reject with Problem dependency_unavailable. */
 export interface StoredObjects {
-  /** Stores the whole body, or nothing if the body throws. Memory is independent of its size. */
+  /** Stores the whole body, or nothing if the body throws. Memory does not depend on its size. */
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
-  /** The object. Rejects with Problem dependency_unavailable, including when it is missing. */
+  /** Reads an object. Rejects with Problem dependency_unavailable, also if the object is missing. */
   read(key: string): AsyncIterable<Uint8Array>;
   remove(key: string): Promise<void>;
-  /** All keys, or those below a folder, unordered. Concurrent changes may or may not appear. */
+  /** All keys, or those below a folder, unordered. Changes made meanwhile may be missed. */
   list(folder?: string): AsyncIterable<ListedObject>;
-  /** Removes the remains of unfinished uploads begun before the given time; returns their number. */
+  /** Removes the remains of uploads begun before the given time that never finished. @returns their number */
   removeUnfinished(before: Date): Promise<number>;
-  /** Checks the store, for readiness and the start; the cause of the rejection may be a {@link WrongStoreSetting}. */
+  /** Rejects if the store is unusable, for the start and readiness; the cause may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;
 }
 
-/** Stores documents. */
+/** The store of documents, which also creates links to them. */
 export interface ObjectStore extends StoredObjects {
   readonly provider: 'file' | 's3';
-  /** Bucket or folder, the API's `container`. */
+  /** The name of the bucket or folder, which the API calls `container`. */
   readonly container: string;
-  /** A GET link that is valid for `seconds` from `now`. Links to this service contain only the key. */
+  /** A link to GET the object for `seconds` from `now`. A link that leads to this service contains only the key. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
-  /** Whether a bucket keeps the versions of its objects. */
+  /** Whether the bucket keeps old versions of its objects; absent for files. */
   readonly isVersioned?: () => Promise<boolean>;
-  /** If links lead to this service: the file for a link's last segment; undefined if invalid or expired. */
+  /** Exists if links lead to this service: the file for a link's last segment; undefined if invalid or expired. */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
 }

@@ -12,13 +12,13 @@ import { WrongStoreSetting, type ListedObject, type ObjectStore } from './object
 import { removeFilesOlderThan } from './fileSweep.js';
 
 export interface S3StoreOptions extends S3Config {
-  /** Folder of unnamed temporary files, which vanish with the process. */
+  /** Folder for temporary files without a name, which vanish when the process ends. */
   readonly spoolFolder: string;
   /** Milliseconds per request; default 30 000. */
   readonly timeout?: number;
-  /** Bytes of a request; larger objects are sent in parts. */
+  /** Maximum of bytes per request; larger objects are uploaded in parts. */
   readonly partSize?: number;
-  /** How messages name the prefix of the variables, and the bucket. */
+  /** The names of the S3 variables in error messages, which differ between documents and backups. */
   readonly names?: StoreNames;
 }
 
@@ -28,13 +28,14 @@ interface StoreNames {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** S3 takes up to 5 GiB in one request. */
+/** Bytes per request; S3 allows up to 5 GiB. */
 const PART_SIZE = 1024 ** 3;
 
 /**
- * Objects in a bucket of any S3-compatible server. The upload of minio's client would keep 5 MiB per file in memory, hang
- * (and end the process) if the body fails, and leave parts in the bucket. Here a body goes to an unnamed file first, so
- * that one PUT of known size stores all or nothing. Only a backup has files for which S3 needs several.
+ * Opens a bucket of any S3-compatible server. The upload of minio's client would keep 5 MiB per file in memory, hang
+ * (and end the process) if the body fails, and leave parts in the bucket. Here a body first goes to a temporary file,
+ * so that one PUT of known size stores all of it or nothing. Only files of a backup are so large that they need several
+ * parts.
  * @throws Error if the endpoint is not `http(s)://host[:port]`, or the spool folder cannot be created
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
@@ -43,7 +44,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
   const unavailable = (error: unknown): never => rethrow(error, names);
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
-  /** Sends a file from this position, but not more than a part. @returns its ETag */
+  /** Sends the file's bytes from `start`, up to the size of a part. @returns its ETag */
   async function send(objectName: string, file: FileHandle, start: number, given: { query?: string; type?: string }) {
     const length = Math.min((await file.stat()).size - start, partSize);
     const part = file.createReadStream({ start, end: start + partSize - 1, autoClose: false });
@@ -97,7 +98,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async remove(key) {
       await client.removeObject(bucket, key).catch((error: unknown) => {
-        // Only Google's server reports a missing object on removal.
+        // On removal, only Google's server reports a missing object; treat that as removed.
         if (errorCode(error) !== 'NoSuchKey') unavailable(error);
       });
     },
@@ -110,7 +111,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       }
     },
 
-    // Only the spool: documents are sent in one piece, which leaves no parts in the bucket.
+    // Only the spool folder can have remains: documents are sent in one piece, so the bucket has no unfinished parts.
     removeUnfinished: (before) => removeFilesOlderThan(spoolFolder, before).catch(unavailable),
 
     async link(key, { fileName, contentType }, now, seconds) {
@@ -123,13 +124,13 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // Lists instead of HEAD, which needs the same permission: some servers answer HEAD for a missing bucket with a
+      // List the bucket: HEAD would need the same permission, and some servers answer HEAD for a missing bucket with a
       // body, which breaks the connection.
       await client.listObjectsV2Query(bucket, '', '', '', 1, '').catch(unavailable);
     },
 
     async isVersioned() {
-      // The client's type claims a status; a bucket that never had versions has none.
+      // The client's type promises a status, but a bucket that never had versions has none.
       const { Status: status } = Object(await client.getBucketVersioning(bucket).catch(unavailable)) as {
         Status?: string;
       };
@@ -138,7 +139,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
   };
 }
 
-/** Keeps one page of keys in memory. */
+/** Lists objects page by page, so that memory has only one page of keys. */
 async function* listObjects(client: Client, bucket: string, prefix: string): AsyncGenerator<ListedObject> {
   let token = '';
   for (let more = true; more;) {
@@ -146,7 +147,7 @@ async function* listObjects(client: Client, bucket: string, prefix: string): Asy
     for (const { name, lastModified } of page.objects) {
       if (name !== undefined) yield { key: name, modifiedAt: lastModified };
     }
-    // The client's parser turns numeric tokens into numbers.
+    // Convert back to text: the client's parser turns tokens that look numeric into numbers.
     const next: unknown = page.nextContinuationToken;
     [more, token] = [page.isTruncated, String(next)];
   }
@@ -166,21 +167,21 @@ function clientFor(options: S3StoreOptions, { prefix }: StoreNames): Client {
     accessKey,
     secretKey,
     pathStyle: true,
-    // A retry would be printed to the console, and jobs retry anyway.
+    // Do not retry: the client prints retries to the console, and jobs retry anyway.
     retryOptions: { disableRetry: true },
     transport:
       url.protocol === 'https:' ? timeLimited(https, 'secureConnect', timeout) : timeLimited(http, 'connect', timeout),
   });
-  // Signatures do not cover bodies, which have no hash before they are read.
+  // Send bodies unsigned: their hash is unknown before they are read.
   client.enableSHA256 = false;
   return client;
 }
 
-/** Limits each request, with the reading of its response; the client itself has no timeout. */
+/** Wraps a request function with a time limit that includes reading the response; the client has no timeout. */
 function timeLimited({ request }: typeof http | typeof https, connected: string, timeout: number) {
   const limited = (options: https.RequestOptions, onResponse?: (response: http.IncomingMessage) => void) => {
     const sent = request({ ...options, signal: AbortSignal.timeout(timeout) }, onResponse);
-    // Without a listener, a 101 response would end the request without a result.
+    // Without this listener, the request would end after a 101 response without result or error.
     sent.once('upgrade', (_response, socket) => {
       socket.destroy();
       sent.emit('error', new Error('The server switched protocols'));
@@ -194,7 +195,7 @@ function timeLimited({ request }: typeof http | typeof https, connected: string,
   return { request: limited as typeof http.request };
 }
 
-/** An unlinked file: no other process can read it, and it vanishes with this one. */
+/** Opens a file and removes its name: no other process can open it, and it vanishes with this process. */
 async function openNameless(folder: string): Promise<FileHandle> {
   const path = join(folder, randomUUID());
   const handle = await open(path, 'wx+', 0o600);
@@ -202,7 +203,7 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return handle;
 }
 
-/** Error codes for which no retry helps, and the wrong settings. */
+/** S3's error codes that mean a wrong setting, where no retry helps, with the message for the operator. */
 const wrongSettings: ReadonlyMap<string, (names: StoreNames) => string> = new Map([
   ['InvalidAccessKeyId', ({ prefix }: StoreNames) => `${prefix}ACCESS_KEY is unknown to the object store`],
   ['SignatureDoesNotMatch', ({ prefix }) => `${prefix}SECRET_KEY is not the secret of ${prefix}ACCESS_KEY`],
@@ -213,7 +214,7 @@ const wrongSettings: ReadonlyMap<string, (names: StoreNames) => string> = new Ma
   ['PermanentRedirect', ({ prefix, bucket }) => `${prefix}ENDPOINT is not the endpoint of ${bucket}`],
 ]);
 
-/** Rethrows the body's own Problem; other errors come from the store. */
+/** Rethrows a Problem, which comes from the body; reports other errors, which come from the store, as unavailable. */
 function rethrow(error: unknown, names: StoreNames): never {
   if (error instanceof Problem) throw error;
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 
-/** A paragraph; white space counts as one space. */
+/** A paragraph of a PDF; any white space in it counts as one space. */
 interface PdfLine {
   readonly tag: 'H1' | 'H2' | 'P';
-  /** In points. */
+  /** Font size in points. */
   readonly size: number;
   readonly text: string;
   readonly isBold: boolean;
 }
 
-/** A document, tagged for screen readers. */
+/** The content of a PDF, which is tagged for screen readers. */
 export interface PdfDocument {
   readonly title: string;
   readonly createdAt: Date;
@@ -19,15 +19,15 @@ export interface PdfDocument {
 
 export type PdfRenderer = (document: PdfDocument) => Promise<Uint8Array>;
 
-/** Renders in a thread, one page at a time: 40 ms of CPU would block the event loop. A dead thread is replaced. */
+/** Renders in a thread, one document at a time: 40 ms of CPU would block the event loop. Replaces a dead thread. */
 export function openPdfRenderer(): PdfRenderer {
   let thread: Worker | undefined;
   const start = (): Worker => {
     const started = new Worker(new URL('./pdfThread.js', import.meta.url), {
-      // Enough for one page: with Node's default, garbage collection takes CPU time from requests.
+      // Enough for one document: with Node's higher default, garbage collection would take CPU time from requests.
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     });
-    // Without a listener the error would end the process. Waiting pages notice that their ports close.
+    // Without a listener, the thread's error would end the process. Waiting callers notice that their ports close.
     started.on('error', () => (thread = undefined));
     started.unref();
     return started;

@@ -4,7 +4,7 @@ import { constants, platform, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import PDFDocument from 'pdfkit';
 
-// The thread of `openPdfRenderer`. Node loads it without tsx, so it is not TypeScript.
+// This file runs as the thread of `openPdfRenderer`. It is JavaScript because Node loads it without tsx.
 
 const require = createRequire(import.meta.url);
 // Embed a font: the standard PDF fonts only cover Western European names.
@@ -17,15 +17,15 @@ const fonts = {
 try {
   if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 } catch {
-  // A seccomp profile may forbid it. Pages are rendered all the same.
+  // A seccomp profile may forbid this. Render at normal priority then.
 }
 
 const MARGIN = 54;
-/** Between paragraphs, in lines. */
+/** Space between paragraphs, in lines. */
 const GAP = 0.4;
-/** A bold paragraph with less space than this below it goes to the next page, with the text that it introduces. */
+/** Points below a bold paragraph: with less space, it moves to the next page with the text that it introduces. */
 const KEPT_TOGETHER = 60;
-/** Follows the text if the font lacks a character, for example of Chinese. */
+/** Added at the end of the document if the font lacks a character of its text, for example of Chinese. */
 const NOTE = 'A box stands for a character that this document cannot show.';
 
 parentPort.on('message', ({ page, port }) => {
@@ -36,15 +36,15 @@ parentPort.on('message', ({ page, port }) => {
 });
 
 /**
- * A line break or a control character in a name must not look like another paragraph. PDFKit places word after word from the left;
- * spaces that do not break keep words of Arabic or Hebrew in the order of their script.
+ * Replaces line breaks and control characters, so that a name cannot imitate another paragraph. PDFKit places words
+ * from left to right; non-breaking spaces keep Arabic or Hebrew words in the order of their script.
  */
 const oneParagraph = (text) =>
   text
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .replace(/(?<=[\p{sc=Arabic}\p{sc=Hebrew}]) (?=[\p{sc=Arabic}\p{sc=Hebrew}])/gu, '\u00A0');
 
-/** @param {import('./pdfRenderer.ts').PdfDocument} content */
+/** Renders a document to the bytes of a PDF. @param {import('./pdfRenderer.ts').PdfDocument} content */
 async function render({ title, createdAt, lines }) {
   const pdf = new PDFDocument({
     size: 'LETTER',
@@ -58,14 +58,14 @@ async function render({ title, createdAt, lines }) {
   });
   const root = pdf.struct('Document');
   pdf.addStructure(root);
-  /** @returns whether the font has every character */
+  /** Writes a paragraph. @returns whether the font has every character */
   const write = ({ tag, size, text, isBold }) => {
     pdf.font(isBold ? fonts.bold : fonts.regular).fontSize(size);
     if (isBold && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
     else if (isBold) pdf.moveDown(GAP);
     const shown = oneParagraph(text);
     const isComplete = [...shown].every((character) => pdf._font.font.hasGlyphForCodePoint(character.codePointAt(0)));
-    // Screen readers read the characters that the font lacks.
+    // Give screen readers the original text where the font lacks characters.
     const options = isComplete ? {} : { actual: shown };
     root.add(pdf.struct(tag, options, [() => pdf.text(shown).moveDown(GAP)]));
     return isComplete;
@@ -78,7 +78,7 @@ async function render({ title, createdAt, lines }) {
   return Buffer.concat(await pdf.toArray());
 }
 
-/** Numbers the pages in their margins, outside of the text that screen readers read. */
+/** Writes page numbers into the margins, outside of the text that screen readers read. */
 function numberPages(pdf, title) {
   const { count } = pdf.bufferedPageRange();
   pdf.font(fonts.regular).fontSize(8);

@@ -5,14 +5,14 @@ import type { DocumentScanner } from './documentScanner.js';
 
 interface ClamavOptions {
   readonly address: SocketAddress;
-  /** Milliseconds of waiting for clamd per file; default 10 000. */
+  /** Milliseconds to wait for clamd per file; default 10 000. */
   readonly patience?: number;
 }
 
-/** Longer answers are not from clamd; the limit keeps an endless answer from filling memory. */
+/** Maximum length of clamd's answer. A longer one is not from clamd; without a limit it could fill memory. */
 const maxAnswerLength = 4096;
 
-/** Scans with clamd's INSTREAM (clamd(8)). The clamscan package ignores backpressure, and its output ends before clamd's verdict. */
+/** Uses clamd's INSTREAM command (clamd(8)). The clamscan package ignores backpressure and ends before the verdict. */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
     async *scanned(body) {
@@ -20,7 +20,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
       try {
         await clamd.send('zINSTREAM\0');
         for await (const chunk of body) {
-          // clamd takes an empty chunk as the end of the file.
+          // Skip empty chunks, which clamd would take for the end of the file.
           if (chunk.length === 0) continue;
           await clamd.send(lengthOf(chunk));
           await clamd.send(chunk);
@@ -43,7 +43,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
   };
 }
 
-/** Only two answers are verdicts; the signature's name stays in clamd's log. */
+/** Throws unless clamd says that the file is clean. The signature's name in its answer stays out of our errors. */
 function judge(answer: string): void {
   if (answer === 'stream: OK') return;
   if (/^stream: .+ FOUND$/.test(answer)) throw new Problem('document_rejected');
@@ -60,7 +60,7 @@ function converse(address: SocketAddress, patience: number) {
   const answered = new Promise<string>((resolve, reject) => {
     socket.on('data', (chunk: Buffer) => {
       answer += chunk.toString('latin1');
-      // Usually the file exceeds StreamMaxLength; a verdict on a part does not count.
+      // An early answer usually means that the file exceeds StreamMaxLength; a verdict on a part does not count.
       if (!asked) give('The scanner answered before it had the whole file: see StreamMaxLength of clamd');
       else if (answer.endsWith('\0')) resolve(answer.slice(0, -1));
       else if (answer.length > maxAnswerLength) give('The scanner’s answer does not end');
@@ -69,17 +69,17 @@ function converse(address: SocketAddress, patience: number) {
     socket.on('error', reject);
     socket.on('close', () => reject(new Error('The connection to the scanner is closed')));
   });
-  // May reject before it is awaited; the next send or ask rethrows.
+  // The answer may reject before anyone awaits it; the next send or ask rethrows the error.
   answered.catch(() => undefined);
 
-  /** Waits for clamd within the time left for this file. */
+  /** Waits for a step of the conversation, within the time left for this file. */
   async function wait<T>(step: Promise<T>): Promise<T> {
     const timer = setTimeout(() => give('The scanner is too slow'), Math.max(left, 1));
     const started = performance.now();
     try {
       return await step;
     } catch (error) {
-      // The error of the connection is more specific than that of the failed write.
+      // Report the connection's error, which is more specific than that of the failed write.
       throw unavailable(socket.errored ?? error);
     } finally {
       clearTimeout(timer);
@@ -93,9 +93,9 @@ function converse(address: SocketAddress, patience: number) {
     });
 
   return {
-    /** Resolves when the data has left the process, so that only one chunk waits here. */
+    /** Resolves when the data has left the process, so that memory has only one chunk. */
     send: (data: Uint8Array | string) => wait(write(data)),
-    /** Sends the end of the command and resolves to the answer, without its final NUL. */
+    /** Sends the last data of the command and resolves to clamd's answer, without its final NUL. */
     ask(last: Uint8Array | string): Promise<string> {
       asked = true;
       return wait(Promise.all([answered, write(last)]).then(([text]) => text));
@@ -111,7 +111,7 @@ function lengthOf(chunk: Uint8Array): Uint8Array {
   return length;
 }
 
-/** Excludes the scanner's answer, which may quote the file. */
+/** The problem for callers. The cause excludes the scanner's answer, which may quote the file. */
 function unavailable(cause: unknown): Problem {
   return new Problem('dependency_unavailable', undefined, { cause });
 }

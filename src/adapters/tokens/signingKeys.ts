@@ -5,7 +5,7 @@ import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../dataDir.js';
 
-/** An ES256 key pair; tokens name it by `kid`. */
+/** An ES256 key pair. Tokens name the key by its `kid`. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -13,9 +13,9 @@ export interface SigningKey {
   readonly createdAt: Date;
 }
 
-/** The active keys, newest first: the first signs, all verify (R-12). */
+/** The active keys, newest first. The first one signs; all verify (R-12). */
 export interface SigningKeys {
-  /** Rereads a changed file, so that a rotation needs no restart. */
+  /** The keys now. Rereads the file if it has changed, so that a rotation needs no restart. */
   current(): Promise<readonly [SigningKey, ...SigningKey[]]>;
 }
 
@@ -24,7 +24,8 @@ type StoredKey = JsonWebKey & { kid: string; created_at: string };
 const LIVE_KEYS = 2;
 
 /**
- * Opens the file of private keys (a JWKS, mode 0600), or makes it with `create`. @param onUnreadable for later changes
+ * Opens the file of private keys (a JWKS, mode 0600). @param create make a missing file
+ * @param onUnreadable receives errors when the file changes later
  * @throws Error naming the file if it is missing or is not a JWKS of ES256 private keys
  */
 export async function openSigningKeys(
@@ -41,7 +42,7 @@ export async function openSigningKeys(
       if (found && found !== version) {
         version = found;
         const before = keys;
-        // A damaged file must not stop a running service: keep the keys that were read before.
+        // A damaged file must not stop a running service: keep the keys that were read last.
         keys = readKeys(file).catch((error: unknown) => {
           onUnreadable(error);
           return before;
@@ -53,15 +54,15 @@ export async function openSigningKeys(
 }
 
 /**
- * Adds a new key and keeps the previous one. @param retireAfter lifetime of tokens in seconds
- * @throws Error, unless `force`, if a valid token could lose its key
+ * Adds a new signing key and keeps only the previous one. @param retireAfter lifetime of tokens in seconds
+ * @throws Error if a valid token could lose its key, unless `force`
  */
 export async function rotateSigningKeys(
   file: string,
   { now, newId, retireAfter, force }: { now: Date; newId: () => string; retireAfter: number; force: boolean },
 ): Promise<{ kid: string; retired: string[] }> {
   const stored = modifiedAt(file) ? parseKeys(file, await readFile(file, 'utf8')) : [];
-  // The key to drop signed until the newest was created: its last token is valid for `retireAfter` from then.
+  // The key to drop signed tokens until the newest key was created; the last one expires `retireAfter` later.
   const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
   if (now.getTime() < safeFrom && !force) {
     throw new Error(
@@ -91,7 +92,7 @@ function openKey(file: string, stored: StoredKey): SigningKey {
   try {
     const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
     const publicKey = createPublicKey(privateKey);
-    // Node accepts mismatched halves, whose tokens would all be rejected.
+    // Node accepts a public key that does not belong to the private one; then all tokens would be rejected.
     const sample = Buffer.from(kid);
     if (verify('sha256', sample, publicKey, sign('sha256', sample, privateKey))) {
       return { kid, privateKey, publicKey, createdAt: new Date(createdAt) };
@@ -113,22 +114,22 @@ function parseKeys(file: string, text: string): StoredKey[] {
   throw new Error(`${file} is not a JWKS of ES256 private keys, each with kid and created_at`);
 }
 
-/** Requires the time of creation: without it, rotation could not know when the key's tokens have expired. */
+/** Whether a value is a complete key. Rotation needs `created_at`, to know when the key's tokens have expired. */
 function isKey(key: unknown): key is StoredKey {
   const { kid, created_at: createdAt, crv, d } = Object(key) as Readonly<Record<string, unknown>>;
   const hasTime = typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt));
   return hasTime && typeof kid === 'string' && crv === 'P-256' && d !== undefined;
 }
 
-/** Replaces the file atomically, so that concurrent readers see the old or the new keys. */
+/** Replaces the file atomically, so that concurrent readers see either the old or the new keys. */
 async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
   await makeFolder(dirname(file));
   const before = await stat(file).catch(() => null);
-  // A unique name, so that two concurrent rotations do not write to one file.
+  // Use a unique name, so that two concurrent rotations do not write the same file.
   const draft = `${file}.${keys[0].kid}`;
   const handle = await open(draft, 'wx', 0o600);
   try {
-    // The server must be able to read the file even if root rotated the keys.
+    // Keep the file's owner: the server must be able to read it even if root rotated the keys.
     if (before) await handle.chown(before.uid, before.gid);
     await handle.writeFile(`${JSON.stringify({ keys }, null, 2)}\n`);
     await handle.sync();
@@ -141,7 +142,7 @@ async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]
   }
 }
 
-/** Synchronous, because it runs for every token: through the thread pool it would cost several times as much. */
+/** Changes with the file; null if missing. Synchronous, because it runs for every token: the thread pool costs more. */
 function modifiedAt(file: string): string | null {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats ? `${stats.mtimeNs}-${stats.ino}` : null;

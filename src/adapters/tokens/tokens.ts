@@ -2,46 +2,49 @@ import { isIP } from 'node:net';
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
-/** The claims of both kinds of token, named as in RFC 9068. Times are seconds since 1970. */
+/** The claims of access and refresh tokens, named as in RFC 9068. Times are seconds since 1970. */
 export interface TokenClaims {
   readonly client_id: string;
   readonly tenant_id: string;
   readonly scope: string;
-  /** The cell that issued it (D-324). */
+  /** The cell that issued the token (D-324). */
   readonly cell?: string;
-  /** The client secret that a refresh token was issued under. */
+  /** The client secret under which a refresh token was issued. */
   readonly secret_id?: string;
   readonly iat: number;
-  /** The client's latest revocation at the time of issue, in milliseconds since 1970. */
+  /** The time of the client's latest revocation when the token was issued, in milliseconds since 1970. */
   readonly issued_after?: number;
   readonly exp: number;
 }
 
 type TokenKind = 'access' | 'refresh';
 
-/** `expired` asks the holder to renew; `invalid` means that this service did not issue the token. */
+/** Why a token is rejected. `expired` asks the holder to renew it; `invalid`: this service did not issue it. */
 type TokenFault = 'expired' | 'invalid';
 
 export interface Tokens {
   /** Signs with the newest key (ES256). */
   sign(kind: TokenKind, claims: TokenClaims): Promise<string>;
-  /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4); never throws for an invalid token. */
+  /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4). Never throws for an invalid token. */
   verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
-  /** Tells another cell from which address a request came: all cells have the keys, and no caller has them (D-336). */
+  /**
+   * Signs a caller's address for another cell, which trusts it because all cells, but no callers, have the keys
+   * (D-336).
+   */
   signAddress(address: string, now: Date): Promise<string>;
-  /** @returns the address, or null unless a cell has signed it within the last minute */
+  /** @returns the signed address, or null unless a cell has signed it within the last minute */
   verifyAddress(token: string, now: Date): Promise<string | null>;
 }
 
 const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const;
 const ADDRESS_TYPE = 'address+jwt';
 const ADDRESS_SECONDS = 60;
-/** Tolerated clock difference in seconds. */
+/** Tolerated difference between clocks, in seconds. */
 const LEEWAY = 30;
 
 const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'access' ? issuer : `${issuer}/oauth/token`);
 
-/** @param issuer the service's public address; a function, because a free port is known only after listening */
+/** Creates and checks tokens. @param issuer the public address; a function, because the port may be known only later */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
   const sign = async (typ: string, payload: object): Promise<string> => {
     const [{ kid: keyid, privateKey }] = await keys.current();
@@ -49,7 +52,7 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
   };
   const verify = async (typ: string, token: string, now: Date, expected: jwt.VerifyOptions): Promise<unknown> => {
     const header = headerOf(token);
-    // Compare exactly: this service is the only issuer, and foreign headers may hold other values than text.
+    // Compare exactly: this service is the only issuer, and `typ` of foreign tokens may be of any type.
     if (header?.typ !== typ) return 'invalid';
     const key = (await keys.current()).find(({ kid }) => kid === header.kid);
     if (!key) return 'invalid';
@@ -90,7 +93,7 @@ function headerOf(token: string): jwt.JwtHeader | undefined {
   }
 }
 
-/** The signature shows that `sign` made the token, perhaps in an earlier build. */
+/** Narrows the type only: a valid signature proves that `sign`, perhaps of an earlier build, wrote these claims. */
 function isClaims(payload: unknown): payload is TokenClaims {
   const { client_id, tenant_id, scope, iat, exp } = Object(payload) as Readonly<Record<string, unknown>>;
   const texts = [client_id, tenant_id, scope].every((claim) => typeof claim === 'string');

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The outcome of a request, with nothing that its log line omits. */
+/** The outcome of a request for its span; it contains nothing that the log line omits. */
 interface RequestEnd {
-  /** Path template. */
+  /** The path template of the operation. */
   readonly route: string | undefined;
   readonly operationId: string | undefined;
-  /** Null when no response was sent. */
+  /** The response's status; null if none was sent. */
   readonly status: number | null;
 }
 
@@ -21,7 +21,7 @@ export async function startTracing(serviceName: string) {
     const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the optional dependency @opentelemetry/sdk-node';
     throw new Error(`${what}: install it, or unset the variable.`, { cause });
   });
-  // Spans only: Prometheus reads the metrics, and standard output has the log.
+  // Send spans only: Prometheus reads the metrics, and standard output has the log.
   const sdk = new NodeSDK({ serviceName, instrumentations: [], metricReaders: [], logRecordProcessors: [] });
   sdk.start();
   const tracer = trace.getTracer('clinical-encounter-service');
@@ -31,7 +31,7 @@ export async function startTracing(serviceName: string) {
       const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
       const span = tracer.startSpan(method, options, parent);
       return {
-        /** The caller's trace, or a new one. */
+        /** The id of the caller's trace, or of a new one. */
         traceId: span.spanContext().traceId,
         end({ route, operationId, status }: RequestEnd): void {
           if (route) span.updateName(`${method} ${route}`).setAttributes({ 'http.route': route });

@@ -5,17 +5,17 @@ import { ForbiddenTarget, guardedRequests } from '../download/guardedRequest.js'
 import type { DownloaderOptions } from '../download/download.js';
 import type { WebhookSender } from './sender.js';
 
-/** `allowedHosts`: WEBHOOK_ALLOWED_HOSTS. */
+/** Options of the sender. `allowedHosts`: the entries of WEBHOOK_ALLOWED_HOSTS. */
 export interface SenderOptions extends Pick<DownloaderOptions, 'allowedHosts' | 'ca' | 'lookup'> {
-  /** Milliseconds for the whole attempt. */
+  /** Milliseconds for one whole attempt. */
   readonly timeout: number;
 }
 
 const CONNECT_TIMEOUT = 5_000;
-/** Bytes of a response that are read and discarded, so that the receiver can end it properly. */
+/** Maximum of bytes read from a response and discarded, so that the receiver can end it normally. */
 const READ_BYTES = 1_024;
 
-/** Creates the function that sends webhooks. Each attempt checks the address, as for documents. */
+/** Creates the function that sends webhooks. Each attempt checks the receiver's address like that of a document. */
 export function createWebhookSender({ allowedHosts, timeout, ca, lookup }: SenderOptions): WebhookSender {
   const request = guardedRequests({
     allowed: allowedOrigins(allowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
@@ -42,7 +42,7 @@ async function readSome(stream: Readable): Promise<void> {
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += (chunk as Uint8Array).length;
-    // Ends the stream, and thereby the connection.
+    // Leaving the loop destroys the stream, which closes the connection.
     if (bytes >= READ_BYTES) break;
   }
 }

@@ -1,4 +1,4 @@
-/** The result of an attempt: a response of any status, or the reason for its absence. */
+/** The result of an attempt to send: a response of any status, or the reason why there is none. */
 export type Sent =
   | { readonly status: number; /** The response's Retry-After, as sent. */ readonly retryAfter: string | null }
   | { readonly error: 'url_forbidden' | 'timeout' | 'unreachable' };

@@ -10,19 +10,19 @@ import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Source {
-  /** For a role that may read all tables. */
+  /** Address of a role that may read all tables. */
   readonly url: string;
   readonly store: ObjectStore;
-  /** Finds pg_dump for a server of this major version. */
+  /** Finds a pg_dump that can dump a server of this major version. */
   readonly pgDump: (server: number) => Promise<PgProgram>;
-  /** The encrypted keys; null: without them. */
+  /** The encrypted keys to add; null = without keys. */
   readonly keys: string | null;
 }
 
-/** The advisory lock of a backup: a fixed, otherwise unused number. */
+/** Number of the advisory lock for backups; fixed, and unused elsewhere. */
 const LOCK = 0x63_65_73_04;
 
-/** Number of rows of each table, and major version of the server. */
+/** The number of rows of each table, and the server's major version. */
 export async function describeDatabase(client: Connection): Promise<{ rows: Record<string, number>; server: number }> {
   const tables = await client.query<{ name: string }>(`
     SELECT format('%I.%I', nspname, relname) AS name FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -39,8 +39,8 @@ export async function describeDatabase(client: Connection): Promise<{ rows: Reco
 }
 
 /**
- * Makes the backup there that of the present state. The dump is first: an object is removed only after its row, so the
- * objects of the dump's rows exist, except those whose rows were removed meanwhile.
+ * Brings the backup up to date. It dumps the database first: because an object is removed only after its row, the
+ * objects of the dumped rows exist, except those whose rows were removed meanwhile.
  * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
  */
 export async function backUp(target: BackupStore, { url, store, pgDump, keys }: Source) {
@@ -73,14 +73,14 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys }: 
   });
 }
 
-/** Stays with a standby that is promoted, but not with a copy. */
+/** Identifies a database. The identity stays with a standby that is promoted, but a copy gets another one. */
 async function identityOf(client: Connection): Promise<string> {
   const { rows } = await client.query<{ id: string }>(`
     SELECT concat_ws('/', system_identifier, oid) AS id FROM pg_control_system(), pg_database WHERE datname = current_database()`);
   return rows[0]?.id ?? '';
 }
 
-/** The documents of a tenant; null = of all. */
+/** The documents of a tenant; with null, those of all tenants. */
 export async function documentsOf(client: Connection, tenantId: string | null): Promise<BackedUpObject[]> {
   const { rows } = await client.query<BackedUpObject>(
     `SELECT blob_path AS key, content_type AS "contentType", checksum AS sha256 FROM document
@@ -98,7 +98,7 @@ export async function describeMigrations(client: Connection): Promise<string[]> 
   return rows.map(({ name }) => name);
 }
 
-/** Dumps and reads one state of the database. */
+/** Dumps the database, and reads its rows' counts and documents, all in one snapshot. */
 async function dump(client: Connection, target: BackupStore, url: string, pgDump: Source['pgDump']) {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
@@ -123,7 +123,7 @@ async function dump(client: Connection, target: BackupStore, url: string, pgDump
   };
 }
 
-/** Copies an object unless the backup has its content, undamaged. */
+/** Copies an object, unless the backup already has this content undamaged. */
 export async function copy(store: ObjectStore, target: BackupStore, { key, sha256 }: BackedUpObject) {
   const file = backups.objectFile(sha256);
   if ((await backups.digestOf(target.read(file)).catch(() => null)) === sha256) return 'present';
@@ -133,7 +133,7 @@ export async function copy(store: ObjectStore, target: BackupStore, { key, sha25
     });
     return 'copied';
   } catch (error) {
-    // Other errors are those of the backup.
+    // Rethrow other errors: they come from the backup's store, not from the service's.
     if (!(error instanceof Problem)) throw error;
     await store.check();
     return 'missing';

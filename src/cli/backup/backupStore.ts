@@ -10,7 +10,7 @@ import type { CliIo } from '../cliIo.js';
 /** The files of a backup, in a folder or a bucket. Errors name the address. */
 export interface BackupStore {
   readonly address: string;
-  /** Writes a file completely or not at all. @returns its digest @throws errors of the body, and of `check`, as they are */
+  /** Writes a file completely or not at all. @returns its digest @throws errors of the body and of `check` unchanged */
   write(file: string, body: AsyncIterable<Uint8Array>, check?: (sha256: string) => void): Promise<string>;
   read(file: string): AsyncIterable<Uint8Array>;
   remove(file: string): Promise<void>;
@@ -20,10 +20,10 @@ export interface BackupStore {
   removeUnfinished(before: Date): Promise<unknown>;
 }
 
-/** For a request to S3: a dump is large. */
+/** Milliseconds for a request to S3; many, because a dump is large. */
 const TIMEOUT_MS = 3_600_000;
 
-/** Opens the folder or bucket of an address. @param create whether to create the folder, which only its owner may read */
+/** Opens the folder or bucket of an address. @param create create the folder, readable for its owner only */
 export async function openBackupStore(terminal: CliIo, address: string, create = false): Promise<BackupStore> {
   const bucket = address.startsWith('s3:') ? await openBucket(terminal, address) : undefined;
   const [objects, prefix] = bucket ?? [filesIn(resolve(address)), ''];
@@ -86,7 +86,7 @@ export async function openBackupStore(terminal: CliIo, address: string, create =
   };
 }
 
-/** The bucket of `s3://bucket/prefix`, and the prefix of its keys. */
+/** Opens the bucket of `s3://bucket/prefix`. @returns the bucket and the prefix of its keys */
 async function openBucket({ environment }: CliIo, address: string): Promise<[StoredObjects, string]> {
   const { dataDir, backupS3 } = readConfig(environment);
   const [, bucket, prefix] = /^s3:\/\/([a-z\d][a-z\d.-]{2,62})(?:\/(.*?))?\/*$/.exec(address) ?? [];
@@ -95,7 +95,7 @@ async function openBucket({ environment }: CliIo, address: string): Promise<[Sto
   if (!endpoint || !accessKey || !secretKey) {
     throw new Error(`${address} needs BACKUP_S3_ENDPOINT, BACKUP_S3_ACCESS_KEY and BACKUP_S3_SECRET_KEY.`);
   }
-  // Loaded only if used: the client is large.
+  // Import the S3 client only if it is used, because it is large.
   const { openS3Store } = await import('../../adapters/objects/s3Store.js');
   const names = { prefix: 'BACKUP_S3_', bucket: `the bucket ${bucket}` };
   const place = { spoolFolder: join(dataDir, 'spool'), timeout: TIMEOUT_MS, names };

@@ -28,7 +28,7 @@ const PG_BIN = [
   "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
 ] as const;
 
-/** Adds `backup` and `restore` (D-301). */
+/** Adds the commands `backup` and `restore` (D-301). */
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
@@ -110,7 +110,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** For a restore whose rows are committed. */
+/** Does the steps of a restore that follow the commit of its rows; an error then advises to repeat the restore. */
 const completed = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {
     const advice = 'Repeat it: until then, no server starts on this database.';
@@ -121,7 +121,7 @@ const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifes
   ...{ takenAt, version, postgres, rows, objects: objects.length, missing },
 });
 
-/** @throws Error for a missing or damaged file */
+/** Reads the manifest and verifies all files. @throws Error for a missing or damaged file */
 async function verified(terminal: CliIo, backup: BackupStore, pgBin: string | undefined): Promise<Manifest> {
   const manifest = await readManifest(backup);
   await verifyFiles(backup, manifest);
@@ -130,7 +130,7 @@ async function verified(terminal: CliIo, backup: BackupStore, pgBin: string | un
   return manifest;
 }
 
-/** The first version that sets transaction_timeout, which earlier servers refuse. */
+/** The first version whose pg_restore sets transaction_timeout, which earlier servers refuse. */
 const SETS_TIMEOUT = 17;
 
 async function restoringProgram(terminal: CliIo, server: number, { postgres }: Manifest, pgBin: string | undefined) {
@@ -152,7 +152,7 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
   await write();
 }
 
-/** What the lost database has assigned is skipped, and its processes hold no jobs. */
+/** Skips numbers that the lost database may have assigned, and unlocks jobs that its processes had begun. */
 async function afterRestore(context: DomainContext, { takenAt }: Manifest): Promise<void> {
   await inTransaction(context, async (transaction) => {
     await skipNumbers(transaction, new Date(takenAt));
@@ -162,7 +162,7 @@ async function afterRestore(context: DomainContext, { takenAt }: Manifest): Prom
   });
 }
 
-/** The erasures of patients that the backup contains. */
+/** The erasures of patients who are present, unerased, in the restored database. */
 async function notErased({ db }: DomainContext, erasures: readonly Erasure[]): Promise<Erasure[]> {
   const present = await db.everyTenant.rows<{ tenantId: string; id: string }>`
     SELECT tenant_id AS "tenantId", id FROM client
@@ -173,7 +173,7 @@ async function notErased({ db }: DomainContext, erasures: readonly Erasure[]): P
   });
 }
 
-/** @returns the patients who could not be erased, each with the reason */
+/** Repeats erasures after a restore. @returns those that failed, each with the reason */
 async function eraseAgain(terminal: CliIo, erasures: readonly Erasure[]) {
   const failed: (Erasure & { readonly why: string })[] = [];
   for (const erasure of erasures) {

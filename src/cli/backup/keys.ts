@@ -7,7 +7,7 @@ import { errorCode } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
 import { dirname } from 'node:path';
 
-/** RFC 7914; takes 128 MiB and about half a second, against guessing. */
+/** Cost of scrypt (RFC 7914) against guessing: 128 MiB and about half a second per attempt. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 ** 2 };
 const CIPHER = 'aes-256-gcm';
 
@@ -18,7 +18,7 @@ interface Sealed {
   readonly data: string;
 }
 
-/** The passphrase of BACKUP_PASSPHRASE. */
+/** The passphrase in BACKUP_PASSPHRASE. @throws Error if there is none */
 export function passphrase({ environment }: CliIo): string {
   const given = readConfig(environment).backupPassphrase;
   if (!given) throw new Error('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.');
@@ -31,7 +31,7 @@ const keyFiles = ({ environment }: CliIo): readonly string[] => {
   return [signingKeysFile, linkSecretFile(dataDir)];
 };
 
-/** The encrypted keys. A server with an S3 store has no secret of links. */
+/** Encrypts the signing keys and, if there is one, the secret of links: with an S3 store, there is none. */
 export async function sealedKeys(terminal: CliIo, secret: string): Promise<string> {
   const contents = await Promise.all(keyFiles(terminal).map(contentOf));
   if (contents.every((content) => content === null)) throw new Error(`There is no ${keyFiles(terminal)[0]}.`);
@@ -44,7 +44,9 @@ export async function sealedKeys(terminal: CliIo, secret: string): Promise<strin
   );
 }
 
-/** @returns a function that writes the keys @throws Error for a wrong passphrase, or if a file exists with other content */
+/**
+ * Decrypts keys. @returns a function that writes them @throws Error for a wrong passphrase, or another existing file
+ */
 export async function openedKeys(terminal: CliIo, text: string, secret: string): Promise<() => Promise<void>> {
   const sealed = JSON.parse(text) as Sealed;
   const part = (name: keyof Sealed): Buffer => Buffer.from(sealed[name], 'base64');
@@ -74,7 +76,7 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
   };
 }
 
-/** Base64; null if the file does not exist. */
+/** The content of a file in Base64; null if the file does not exist. */
 async function contentOf(file: string): Promise<string | null> {
   return readFile(file, 'base64').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return null;

@@ -4,48 +4,50 @@ import type { BackupStore } from './backupStore.js';
 
 const MANIFEST = 'manifest.json';
 const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
-/** The names of this program's files, those of unfinished ones of earlier versions included; others may be there. */
+/** The names of this program's files, including unfinished ones of earlier versions; other files are left alone. */
 const OWN = new RegExp(
   `^(database-${UUID}\\.dump|keys-${UUID}\\.json|[^/]+\\.${UUID}\\.part|objects/[\\da-f]{64}(\\.${UUID}\\.part)?)$`,
 );
-/** Objects that are copied at the same time. */
+/** Maximum of objects that are copied at the same time. */
 const CONCURRENCY = 8;
 
-/** An object of the backup, in `objects/` by its digest. */
+/** A stored object in the backup; its file is in `objects/`, named by the digest. */
 export interface BackedUpObject {
   readonly key: string;
   readonly contentType: string;
-  /** SHA-256, hex, as are all digests. */
+  /** SHA-256 in hex; so are all digests here. */
   readonly sha256: string;
 }
 
-/** The content of a backup, in `manifest.json`, its last file. */
+/** The description of a backup. It is the file `manifest.json`, which is written last. */
 export interface Manifest {
   readonly format: 1;
-  /** By the database's clock. */
+  /** When the backup was taken, by the database's clock. */
   readonly takenAt: string;
-  /** The version of the service. */
+  /** The version of the service that made the backup. */
   readonly version: string;
-  /** Major versions. */
+  /** Major versions of the server and of the program that dumped it. */
   readonly postgres: { readonly server: number; readonly program: number };
-  /** Identifies the database in its cluster; earlier versions did not note it. */
+  /** Identifies the database; absent in backups of earlier versions. */
   readonly database?: string;
-  /** The exported tenant; absent: a backup of the whole database. */
+  /** The exported tenant; absent in a backup of the whole database. */
   readonly tenant?: string;
+  /** The name of the object store of an exported tenant. */
+  readonly objectStore?: string;
   readonly migrations: readonly string[];
   readonly dump: { readonly file: string; readonly sha256: string };
-  /** Numbers of rows, by table. */
+  /** The number of rows by table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly objects: readonly BackedUpObject[];
-  /** Keys that the dump names and the object store lacked. */
+  /** Keys of objects that the dump names but the object store lacked. */
   readonly missing: readonly string[];
-  /** The encrypted keys, if they are in the backup. */
+  /** The file with the encrypted keys; null = the backup has none. */
   readonly keys: { readonly file: string; readonly sha256: string } | null;
 }
 
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
 
-/** @returns null if there is no backup @throws Error for a backup of another format */
+/** Reads the manifest. @returns null if there is no backup @throws Error for a backup of another format */
 async function findManifest(store: BackupStore): Promise<Manifest | null> {
   const content = await text(store.read(MANIFEST)).catch(async (error: unknown) => {
     if ((await store.list()).has(MANIFEST)) throw error;
@@ -57,14 +59,14 @@ async function findManifest(store: BackupStore): Promise<Manifest | null> {
   throw new Error(`${store.address} has a backup of another format, by another version.`);
 }
 
-/** @throws Error if there is no backup, or export of a tenant, of this format */
+/** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */
 export async function readManifest(store: BackupStore, isOfTenant = false): Promise<Manifest> {
   const manifest = await findManifest(store);
   if (manifest && (manifest.tenant !== undefined) === isOfTenant) return manifest;
   throw new Error(`${store.address} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
 }
 
-/** @throws Error if the backup there is that of another database */
+/** Protects the backup of another database from being replaced. @throws Error if there is one */
 export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
   const { database: other = database, takenAt } = (await findManifest(store)) ?? {};
   if (other === database) return;
@@ -73,7 +75,7 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   );
 }
 
-/** Completes a backup: replaces the manifest, then removes the files that only earlier ones named. */
+/** Completes a backup: replaces the manifest, then removes files that only earlier manifests named. */
 export async function writeManifest(store: BackupStore, manifest: Manifest): Promise<void> {
   await store.write(MANIFEST, bodyOf(JSON.stringify(manifest, null, 1)));
   const kept = new Set(filesOf(manifest).map(({ file }) => file));
@@ -94,13 +96,13 @@ export async function digestOf(body: AsyncIterable<Uint8Array>): Promise<string>
   return hash.digest('hex');
 }
 
-/** All files but the manifest. */
+/** All files of a backup except the manifest. */
 function filesOf({ dump, keys, objects }: Manifest): { file: string; sha256: string }[] {
   const digests = [...new Set(objects.map(({ sha256 }) => sha256))];
   return [dump, ...(keys ? [keys] : []), ...digests.map((sha256) => ({ file: objectFile(sha256), sha256 }))];
 }
 
-/** @throws Error with the files that are missing or damaged */
+/** Compares the files of a backup with their digests. @throws Error naming those that are missing or damaged */
 export async function verifyFiles(store: BackupStore, manifest: Manifest): Promise<void> {
   const present = await store.list();
   const wrong: string[] = [];
@@ -111,7 +113,7 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
   if (wrong.length > 0) throw new Error(`The backup cannot be used: ${wrong.join(' ')} Create it again.`);
 }
 
-/** Works on several at a time; after a failure it begins no other. */
+/** Works on several elements at a time. After a failure, it begins no further one. */
 export async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
   const rest = [...list].reverse();
   const worker = async (): Promise<void> => {

@@ -12,21 +12,23 @@ const DEBIAN = '/usr/lib/postgresql';
 
 interface Place {
   readonly environment: Environment;
-  /** The only folder to search. */
+  /** The folder to search for the program, instead of all usual ones. */
   readonly pgBin?: string | undefined;
 }
 
-/** A program of PostgreSQL. */
+/** An installed program of PostgreSQL, such as pg_dump. */
 export interface PgProgram {
-  /** Its major version. */
+  /** The program's major version. */
   readonly major: number;
-  /** Streams its output for a database. @throws Error with the first line of its error output if it fails, even midway */
+  /** Streams the program's output. @throws Error with the first line of its error output if it fails, even midway */
   output(url: string, ...args: readonly string[]): AsyncIterable<Uint8Array>;
-  /** Runs it with this input, on a database if it needs one. @throws as `output`, and errors of the input */
+  /**
+   * Runs the program with this input; `url` is null if it needs no database. @throws as `output`, and input's errors
+   */
   feed(input: AsyncIterable<Uint8Array>, url: string | null, ...args: readonly string[]): Promise<void>;
 }
 
-/** Finds the program in its smallest version from `atLeast` on. @throws Error that names the versions that were found */
+/** Finds the program in the smallest version that is at least `atLeast`. @throws Error naming the versions found */
 export async function pgProgram(name: string, atLeast: number, { environment, pgBin }: Place): Promise<PgProgram> {
   const versions = await readdir(DEBIAN).catch(() => []);
   const path = (environment['PATH'] ?? '').split(delimiter).filter(Boolean);
@@ -73,7 +75,7 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
           child.kill();
         }
       }
-      // A program that has read enough, or fails, closes its input.
+      // Ignore errors of writing: a program that has read enough, or fails, closes its input.
       await pipeline(watched(), child.stdin).catch(() => undefined);
       const end = await ended().catch((error: unknown) => ({ error }));
       const first = failure ?? end;
@@ -82,12 +84,12 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
   };
 }
 
-/** Starts a program. The password is in no argument, which other users can read. */
+/** Starts a program. Passes the password in its environment, because other users can read arguments. */
 function start(file: string, url: string | null, args: readonly string[], environment: Environment) {
   const env = { ...environment, ...(url !== null && passwordOf(url)) };
   const child = spawn(file, [...args, ...(url === null ? [] : withoutPassword(url))], { env });
   const end = Promise.all([once(child, 'close'), text(child.stderr)]);
-  // Handled once the output has been read.
+  // Prevent an unhandled rejection: the error is handled once the output has been read.
   end.catch(() => undefined);
   const ended = async (): Promise<void> => {
     const [, report] = await end;
@@ -104,7 +106,7 @@ function withoutPassword(url: string): string[] {
   address.password = '';
   const { searchParams } = address;
   searchParams.delete('password');
-  // Without it, Node trusts its own authorities, and libpq none.
+  // Trust the system's authorities, as Node does by default: libpq would trust none.
   if (searchParams.get('sslmode') === 'verify-full' && !searchParams.has('sslrootcert')) {
     searchParams.set('sslrootcert', 'system');
   }

@@ -8,16 +8,17 @@ import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
 
 interface Target {
-  /** For the role that will own the schema. */
+  /** Address of the role that will own the schema. */
   readonly url: string;
   readonly store: ObjectStore;
-  /** Finds pg_restore for a server of this major version. */
+  /** Finds a pg_restore for a server of this major version. */
   readonly pgRestore: (server: number) => Promise<PgProgram>;
 }
 
 /**
- * Restores verified files into an empty database. The objects are first and the rows last, in one transaction; the database is marked
- * until {@link unmarkRestore}. A repetition leaves the rows that it finds, and completes the rest.
+ * Restores verified files into an empty database. Objects come first; the rows follow, in one transaction. Until {@link
+ * unmarkRestore}, the database is marked as incomplete. A repeated restore keeps rows that are there and completes the
+ * rest.
  * @returns the number of objects that the store lacked
  */
 export async function restoreFiles(backup: BackupStore, manifest: Manifest, { url, store, pgRestore }: Target) {

@@ -1,6 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { protectedUrl } from '../../adapters/database/databaseUrl.js';
+import { readConfig } from '../../config.js';
 import { findTenant } from '../../domain/access/tenants.js';
+import { nameOfStore } from '../../runtime/ownCell.js';
 import { openBackupStore } from '../backup/backupStore.js';
 import { readManifest, verifyFiles } from '../backup/manifest.js';
 import { pgProgram } from '../backup/programs.js';
@@ -12,8 +14,10 @@ import { print } from '../output.js';
 import { exportTenant, importTenant } from './tenantFile.js';
 import { cancelMove, checkMove, forgetTenant, moveTenant } from './move.js';
 
-const TO = '"postgresql://ces_owner@cell-b/ces?sslmode=verify-full"';
 const NOTES = `
+MOVE_TO_URL in the environment is the address of the other cell's database, for the role that owns its schema: other users of
+this machine could read the password in an option. MOVE_VIA_URL is the address at which the other cell's PostgreSQL reaches
+this database, if that is not the owner's.
 Both databases need cells with names (CELL), the same migrations and one object store. The tenant works in its cell while its
 rows are copied by PostgreSQL's logical replication; then it gets 503 for some seconds. Repeat an interrupted command, or
 cancel the move with --cancel. Until "tenant forget", the old cell keeps a copy that nothing can change.`;
@@ -25,14 +29,14 @@ secrets of webhooks, so that its clients work after "tenant import". Deactivate 
 /** Adds `tenant move`, `forget`, `export` and `import` (D-324). */
 export function addCellCommands(tenant: Command, terminal: CliIo): void {
   const moving = 'move a tenant to the database of another cell, also while servers run';
-  const examples = [`lakeside --to ${TO} --dry-run`, `lakeside --to ${TO} --yes`, `lakeside --to ${TO} --cancel`];
+  const examples = ['lakeside --dry-run', 'lakeside --yes', 'lakeside --cancel'];
   confirmable(addCommand(tenant, 'move', moving, examples, { notes: NOTES }))
     .argument('<tenant>', 'its id or name')
-    .requiredOption('--to <url>', "the other cell's database, for the role that owns its schema")
-    .option('--via <url>', "how the other cell's PostgreSQL reaches this database (default: the owner's address)")
     .option('--cancel', 'take an unfinished move back')
-    .action(async (idOrName, { to: target, via, cancel, json, ...given }) => {
-      const to = protectedUrl('--to', target);
+    .action(async (idOrName, { cancel, json, ...given }) => {
+      const { moveToUrl, moveViaUrl } = readConfig(terminal.environment);
+      if (moveToUrl === null) throw new Error("Set MOVE_TO_URL to the address of the other cell's database.");
+      const to = protectedUrl('MOVE_TO_URL', moveToUrl);
       const effect = cancel ? 'cancels the move of' : 'makes requests get 503 for some seconds, and moves';
       await confirm(terminal, `This ${effect} ${idOrName}.`, given);
       await withAnySchema(terminal, async ({ ownerUrl: from }, log) => {
@@ -46,14 +50,14 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
             print(terminal, json, { cancelled: tenantId }, `${tenantId} stays in this cell.`);
           } else {
             const { closedSeconds, audit } = await moveTenant({ from, to }, tenantId, {
-              ...(via !== undefined && { via: protectedUrl('--via', via) }),
+              ...(moveViaUrl !== null && { via: protectedUrl('MOVE_VIA_URL', moveViaUrl) }),
               log,
             });
             const text = `${tenantId} has moved: unavailable for ${closedSeconds.toFixed(1)} s, ${audit} rows of the audit appended. Erasures do not reach the old copy: delete it soon with "tenant forget" here.`;
             print(terminal, json, { moved: tenantId, closedSeconds, audit }, text);
           }
         };
-        // Both cells have the command in their audit.
+        // Record the command in the audit of both cells.
         await recordedOn(terminal, from, async (context) => {
           const { id } = await findTenant(context, idOrName);
           await (given.dryRun ? run(id) : recordedOn(terminal, to, () => run(id)));
@@ -75,6 +79,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   const place = async (url: string) => ({
     url,
     store: await openStore(terminal),
+    storeName: nameOfStore(readConfig(terminal.environment)),
     psql: await pgProgram('psql', 15, terminal),
   });
   const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';

@@ -11,7 +11,7 @@ interface Settings {
   readonly may_subscribe: boolean;
 }
 
-/** @throws Error that says what prevents a move */
+/** Checks whether a tenant can be moved. @throws Error that says what prevents it */
 export async function assertMovable(
   source: Connection,
   target: Connection,
@@ -24,7 +24,7 @@ export async function assertMovable(
   const refuse = (text: string): never => {
     throw new Error(text);
   };
-  if (here.name === there.name) refuse('--to is the database of this cell.');
+  if (here.name === there.name) refuse('MOVE_TO_URL is the database of this cell.');
   if (place?.place === 'away') refuse(`${tenantId} lives in the cell ${place.cell}: run the command there.`);
   if (place && place.place !== 'here' && place.cell !== there.name) {
     refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or cancel it with --cancel.`);
@@ -42,7 +42,7 @@ export async function assertMovable(
     refuse('The role of the source may not replicate: give it REPLICATION, and CREATE on the database.');
   }
   if (!theirs.may_subscribe) {
-    refuse('The role of --to may not subscribe: it must be a superuser or have pg_create_subscription.');
+    refuse('The role of MOVE_TO_URL may not subscribe: it must be a superuser or have pg_create_subscription.');
   }
   assertSameSchema(await describeMigrations(source), await describeMigrations(target));
   if (entry?.place === 'arriving') return { here, there };
@@ -56,7 +56,7 @@ export async function assertMovable(
   return { here, there };
 }
 
-/** @throws Error that names the migrations that only one database has */
+/** Compares the schemas of two databases. @throws Error naming migrations that only one of them has */
 export function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
   const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
   if (different.length > 0) {
@@ -68,7 +68,7 @@ async function settingsOf(client: Connection, tenantId: string): Promise<Setting
   const { rows } = await client.query<Settings>(
     `SELECT current_setting('wal_level') AS wal_level,
        current_setting('max_replication_slots')::int
-         - (SELECT count(*)::int FROM pg_replication_slots WHERE slot_name <> $1) AS free_slots,
+         - (SELECT count(*)::int FROM pg_replication_slots WHERE NOT starts_with(slot_name, $1)) AS free_slots,
        (rolsuper OR rolreplication) AND has_database_privilege(current_database(), 'CREATE') AS may_publish,
        rolsuper OR EXISTS (SELECT FROM pg_roles AS granted WHERE granted.rolname = 'pg_create_subscription'
          AND pg_has_role(granted.oid, 'USAGE')) AS may_subscribe

@@ -6,17 +6,17 @@ import { withClient, type Connection } from '../../adapters/database/withClient.
 import { EFFECT_SECONDS } from '../../domain/access/apiClients.js';
 import { assertMovable } from './movable.js';
 
-/** Databases of two cells, each by the address of its owner. */
+/** The databases of two cells: for each, the address for its owner. */
 export interface Cells {
   readonly from: string;
   readonly to: string;
 }
 
 export interface MoveOptions {
-  /** By which the target's PostgreSQL reaches the source; default: the address of the source. */
+  /** The address at which the target's PostgreSQL reaches the source; default: `from`. */
   readonly via?: string | undefined;
   readonly log: (text: string) => void;
-  /** Seconds until each server reads the place of the tenant for every request; tests need none. */
+  /** Seconds until every server reads the tenant's place for each request; tests set 0. */
   readonly settleSeconds?: number;
 }
 
@@ -25,7 +25,7 @@ interface Sides {
   readonly target: Connection;
 }
 
-/** Milliseconds between two looks at the copy, and the longest wait for the last changes. */
+/** Milliseconds between two checks of the target, and the maximum wait for the last changes. */
 const LOOK_MS = 20;
 const LAST_CHANGES_MS = 30_000;
 /** Milliseconds between two reports of progress. */
@@ -34,7 +34,7 @@ const TELL_MS = 5_000;
 const between = <T>({ from, to }: Cells, tenantId: string, work: (sides: Sides) => Promise<T>): Promise<T> =>
   withClient({ connectionString: from }, (source) =>
     withClient({ connectionString: to }, async (target) => {
-      await places.lockMove(source, tenantId);
+      for (const side of [source, target]) await places.lockMove(side, tenantId);
       return work({ source, target });
     }),
   );
@@ -49,7 +49,7 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
     const isActive = (await places.entryOf(target, tenantId))?.place === 'here';
     const left = (await places.entryOf(source, tenantId))?.place;
     if (isActive && left !== 'closed' && left !== 'away')
-      throw new Error(`${tenantId} is already in the cell that --to names.`);
+      throw new Error(`${tenantId} is already in the cell that MOVE_TO_URL names.`);
     const tables = await tenantRows.tenantTables(source);
     let closedSeconds = 0;
     if (!isActive) {
@@ -57,20 +57,20 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
       closedSeconds = await cutOver(sides, cells, tenantId, tables);
     }
     await places.setPlace(source, tenantId, ['closed'], 'away', (await places.ownCell(target, 'target')).name);
-    // Before the audit, which can be long: from here on, no change of the old copy can reach the new one.
+    // Before the audit is copied, which can take long, make sure that no change of the old copy can reach the new one.
     await replication.unpublish(source, target, tenantId);
     const audit = await places.appendAudit(source, target, tenantId);
     return { closedSeconds, audit };
   });
 }
 
-/** Only the checks of a move. */
+/** Makes the checks of a move without moving anything. */
 export const checkMove = (cells: Cells, tenantId: string) =>
   between(cells, tenantId, async ({ source, target }) =>
     assertMovable(source, target, tenantId, await tenantRows.tenantTables(source)),
   );
 
-/** Makes the target follow the source. */
+/** Copies the tenant's rows to the target, and lets the target follow later changes. */
 async function copy(
   { source, target }: Sides,
   { from }: Cells,
@@ -84,16 +84,21 @@ async function copy(
   await places.setPlace(target, tenantId, [null, 'away'], 'arriving', here.name);
   await places.setPlace(source, tenantId, [null, 'here'], 'leaving', there.name);
   await replication.addFence({ url: from, client: source }, tables, tenantId, log);
-  await replication.publish(source, tables, tenantId);
-  await replication.subscribe(target, tenantId, via);
+  const slot = await replication.publish(source, tables, tenantId);
+  await replication.subscribe(target, tenantId, slot, via);
   for (let told = performance.now(); ; await delay(5 * LOOK_MS)) {
     const left = await replication.waitingTables(target, tenantId);
     if (left === 0) break;
+    if (!(await replication.keepsChanges(source, tenantId))) {
+      throw new Error(
+        'The source no longer keeps the changes for the copy (max_slot_wal_keep_size): use --cancel, then move it again.',
+      );
+    }
     if (performance.now() - told < TELL_MS) continue;
     log(`copies the rows: ${left} of ${tables.length} tables are not complete`);
     told = performance.now();
   }
-  // Otherwise a statement on a table that was just filled would have no good plan.
+  // Update statistics: without them, statements on tables that were just filled would get bad plans.
   for (const { name } of tables) await target.query(`ANALYZE ${name}`);
   const { place, seconds = 0 } = (await places.entryOf(source, tenantId)) ?? {};
   if (place === 'leaving' && seconds < settleSeconds) {
@@ -102,7 +107,7 @@ async function copy(
   }
 }
 
-/** Closes the tenant in the source, and activates it in the target if both have the same rows. */
+/** Closes the tenant in the source, and activates it in the target if both databases have the same rows. */
 async function cutOver(
   sides: Sides,
   cells: Cells,
@@ -121,7 +126,7 @@ async function cutOver(
     await places.setPlace(source, tenantId, ['closed'], 'leaving', there.name);
     throw error;
   }
-  // Without a response, the tenant stays closed: a repetition finds out whether it is active.
+  // If no response arrives, the tenant stays closed; repeating the move finds out whether it is active.
   const isActive = await places.setPlace(target, tenantId, ['arriving'], 'here', there.name);
   if (!isActive) throw new Error(`The move of ${tenantId} was cancelled.`);
   await places.setPlace(source, tenantId, ['closed'], 'away', there.name);
@@ -146,7 +151,7 @@ async function assertEqual({ from, to }: Cells, tables: readonly tenantRows.Tena
   );
 }
 
-/** Takes a move back that has not activated the target. @throws Error if it has */
+/** Cancels a move that has not activated the tenant in the target. @throws Error if it has */
 export async function cancelMove(cells: Cells, tenantId: string, log: (text: string) => void): Promise<void> {
   await between(cells, tenantId, async ({ source, target }) => {
     const here = await places.ownCell(source, 'source');
@@ -154,11 +159,11 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     if (there?.place === 'here') {
       throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
     }
-    // Otherwise the rows in the target are not those of a copy.
+    // Check this, because the target's rows are deleted below: they must be those of an unfinished move.
     if (there?.cell !== here.name || (await places.entryOf(source, tenantId))?.place === 'away') {
-      throw new Error(`No move of ${tenantId} from this cell to that of --to has begun.`);
+      throw new Error(`No move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`);
     }
-    // From here on, the move cannot activate the target.
+    // From now on, the interrupted move can no longer activate the tenant in the target.
     if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
       throw new Error(`${tenantId} is active in the target.`);
     }
@@ -169,7 +174,7 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
   });
 }
 
-/** Deletes the rows of a tenant that lives in another cell. @returns how many */
+/** Deletes the rows of a tenant that lives in another cell. @returns their number */
 export async function forgetTenant(
   url: string,
   tenantId: string,
@@ -180,7 +185,7 @@ export async function forgetTenant(
     await places.lockMove(client, tenantId);
     const place = (await places.entryOf(client, tenantId))?.place;
     if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or is on its way.`);
-    // The deletions would reach the other cell.
+    // Deleting now would delete the rows in the other cell, too.
     if (await replication.isPublished(client, tenantId)) {
       throw new Error(`The move of ${tenantId} is not complete: repeat it first.`);
     }

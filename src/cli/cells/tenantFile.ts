@@ -13,19 +13,20 @@ import { putMissing } from '../backup/restore.js';
 import { assertSameSchema } from './movable.js';
 
 interface Place {
-  /** Of the role that owns the schema. */
+  /** Address of the role that owns the schema. */
   readonly url: string;
   readonly store: ObjectStore;
+  readonly storeName: string;
   readonly psql: PgProgram;
 }
 
 const RUN = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1'];
 
-/** Writes the rows of a tenant as a script of psql, and its documents, all of one moment. @returns the manifest, last written */
+/** Writes a tenant's rows, as a script for psql, and its documents, all as of one moment. @returns the manifest */
 export async function exportTenant(
   target: BackupStore,
   tenantId: string,
-  { url, store, psql }: Place,
+  { url, store, storeName, psql }: Place,
 ): Promise<Manifest> {
   await store.check();
   await backups.assertBackupOf(target, databaseOf(tenantId));
@@ -59,6 +60,7 @@ export async function exportTenant(
         format: 1,
         version,
         tenant: tenantId,
+        objectStore: storeName,
         database: databaseOf(tenantId),
         takenAt: at.toISOString(),
         keys: null,
@@ -70,7 +72,7 @@ export async function exportTenant(
   });
 }
 
-/** @throws Error if another cell has the tenant, or gets it: rows here are or would be a second copy */
+/** @throws Error if the tenant lives in or moves to another cell: rows here are, or would be, a second copy */
 async function assertNotElsewhere(client: Connection, tenantId: string): Promise<void> {
   const { place = 'here', cell } = (await entryOf(client, tenantId)) ?? {};
   if (place === 'away')
@@ -79,17 +81,17 @@ async function assertNotElsewhere(client: Connection, tenantId: string): Promise
     throw new Error(`A move of ${tenantId} is in progress. Complete it, or cancel it with "tenant move --cancel".`);
 }
 
-/** Neither a backup nor another tenant's export is replaced. */
+/** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
 const copyOf = (table: TenantTable, tenantId: string): string[] => [
   `\\echo COPY ${table.name} (${table.columns}) FROM stdin;`,
   `COPY (SELECT ${table.columns} FROM ${table.name} WHERE ${ofTenant(table, tenantId)}) TO STDOUT`,
-  // In quotes, because two backslashes otherwise end the command.
+  // Quote the text, because psql would take two backslashes as the end of the command.
   `\\echo '\\\\.'`,
 ];
 
-/** Statements after the rows: the triggers have counted again, and the sequences may be behind the numbers. */
+/** Statements that follow the rows: correct the counts, which triggers doubled, and move sequences past the numbers. */
 async function endOf(client: Connection, tenantId: string): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `SELECT format('UPDATE tenant SET (active_clinics, inactive_clinics, active_products, inactive_products) = (%s, %s, %s, %s) WHERE id = %L;',
@@ -113,8 +115,14 @@ async function countsOf(client: Connection, tables: readonly TenantTable[], tena
 }
 
 /** Adds an exported tenant to a database that does not have it, in one transaction after the documents. */
-export async function importTenant(from: BackupStore, manifest: Manifest, { url, store, psql }: Place): Promise<void> {
-  const { tenant = '', migrations, objects, dump, rows } = manifest;
+export async function importTenant(
+  from: BackupStore,
+  manifest: Manifest,
+  { url, store, storeName, psql }: Place,
+): Promise<void> {
+  const { tenant = '', objectStore, migrations, objects, dump, rows } = manifest;
+  // The jobs of each database would delete documents that only the other one names.
+  if (objectStore === storeName) throw new Error('Both databases use one object store: use "tenant move" instead.');
   await withClient({ connectionString: url }, async (client) => {
     await assertNotElsewhere(client, tenant);
     assertSameSchema(await describeMigrations(client), migrations);

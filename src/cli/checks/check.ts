@@ -5,7 +5,7 @@ import { lastLine } from '../../failures.js';
 interface Result {
   readonly level: 'ok' | 'warning' | 'failure';
   readonly message: string;
-  /** Null = none is needed. */
+  /** What the operator should do; null if nothing is needed. */
   readonly remedy: string | null;
 }
 
@@ -13,22 +13,22 @@ export interface Finding extends Result {
   readonly check: string;
 }
 
-/** One part of an installation. */
+/** The check of one part of an installation. */
 export interface Check {
   readonly name: string;
-  /** For an error of `run`, or if it is late. */
+  /** The remedy if `run` throws or does not end in time. */
   readonly remedy: string;
   run(): Promise<Result | Result[]>;
 }
 
-/** Milliseconds for each check, which must not delay the others. */
+/** Maximum milliseconds for a check, so that it does not delay the others. */
 export const CHECK_TIMEOUT_MS = 5_000;
 
 export const ok = (message: string): Result => ({ level: 'ok', message, remedy: null });
 export const warning = (message: string, remedy: string): Result => ({ level: 'warning', message, remedy });
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
-/** The findings of all checks, in their order. Never rejects: an error is a failure of its check. */
+/** Runs all checks and returns their findings in order. Never rejects: an error counts as a failure of its check. */
 export async function runChecks(checks: readonly Check[], timeoutMs = CHECK_TIMEOUT_MS): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => runCheck(check, timeoutMs)))).flat();
 }

@@ -1,3 +1,4 @@
+import { stoppedMoves } from '../../adapters/cells/replication.js';
 import { databaseClock, type Database } from '../../adapters/database/database.js';
 import { isLocal } from '../../adapters/database/databaseUrl.js';
 import { checkSchema } from '../../adapters/database/migrations.js';
@@ -14,28 +15,28 @@ export interface CheckedDatabase {
   readonly db: Database;
   readonly url: string;
   readonly config: Config;
-  /** Servers that share the database. */
+  /** The number of servers that share the database. */
   readonly servers: number;
-  /** Seconds. */
+  /** Seconds from which a transaction counts as long. */
   readonly longTransaction: number;
 }
 
-/** Connections of a server besides its pool: jobs and webhooks. */
+/** Connections of a server in addition to its pool: for jobs and webhooks. */
 const OTHER_CONNECTIONS = 13;
 const MAX_SKEW_MS = 5_000;
 const MAX_LAG_SECONDS = 60;
 const MAX_JOB_DELAY_SECONDS = 300;
-/** Checkpoints are added every minute. */
+/** Many times the normal delay, because checkpoints are added every minute. */
 const MAX_CHECKPOINT_DELAY_SECONDS = 600;
 
 const HANDBOOK = 'scripts/production/database.md';
 const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
 const START = `Start a server, and see "${PROGRAM} job list".`;
 
-/** What PostgreSQL says about itself. */
+/** PostgreSQL's settings and state, as read by {@link readServer}. */
 type Server = Awaited<ReturnType<typeof readServer>>;
 
-/** @throws the driver's error if the database does not answer */
+/** Reads PostgreSQL's settings and state. @throws the driver's error if the database does not answer */
 export async function readServer({ everyTenant }: Database) {
   const [server] = await everyTenant.rows<{
     version: string;
@@ -69,7 +70,7 @@ export async function readServer({ everyTenant }: Database) {
   return server;
 }
 
-/** The checks of a database that answers. None changes it. */
+/** The checks of a database that answers; none of them changes anything. */
 export function databaseChecks(server: Server, place: CheckedDatabase): Check[] {
   return [...serverChecks(server, place), ...contentChecks(place), ...activityChecks(place)];
 }
@@ -201,6 +202,21 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
       },
     },
     {
+      name: 'moves',
+      remedy: MIGRATE,
+      async run() {
+        const moves = await stoppedMoves(db);
+        if (moves.length === 0) return ok('No move of a tenant has stopped.');
+        return moves.map(({ tenantId, parts }) => {
+          const command = `${PROGRAM} tenant move ${tenantId}`;
+          return warning(
+            `The move of ${tenantId} has stopped. It left: ${parts.join(', ') || 'its place'}. Slots keep WAL without limit.`,
+            `In the cell that the tenant leaves, complete it with "${command}", or remove it with "${command} --cancel".`,
+          );
+        });
+      },
+    },
+    {
       name: 'dead rows',
       remedy: 'Run VACUUM (ANALYZE).',
       async run() {
@@ -247,7 +263,7 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
 const someOf = ([first = '', ...others]: readonly string[]): string =>
   others.length === 0 ? first : `${first} and ${others.length} more`;
 
-/** Sessions in one of the databases of the server, named by their process ids: statements may contain health data. */
+/** Checks sessions of all databases on the server. Names them by process id: statements may contain health data. */
 function activityChecks({ db, longTransaction }: CheckedDatabase): Check[] {
   const remedy = 'Give the role the right pg_read_all_stats.';
   return [

@@ -18,12 +18,12 @@ import { PROGRAM } from '../command.js';
 import { causeOf, CHECK_TIMEOUT_MS, failure, ok, warning, type Check } from './check.js';
 
 const INSTALL = 'scripts/production/install.md';
-/** Earlier than the check, so that the error names the reason. */
+/** Timeout of requests, shorter than that of the check, so that its error names the reason. */
 const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
-/** Every scanner reports this harmless file (EICAR); split, so that scanners do not report this source. */
+/** A harmless file that every scanner reports (EICAR). Split, so that scanners do not report this source. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** The checks of everything except configuration and database. */
+/** All checks except those of configuration and database. */
 export function serviceChecks(config: Config): Check[] {
   return [
     disk(config),
@@ -35,14 +35,14 @@ export function serviceChecks(config: Config): Check[] {
   ];
 }
 
-/** The members of a package.json that matter here. */
+/** The members of a package.json that the check of versions reads. */
 interface Manifest {
   readonly version: string;
   readonly engines: { readonly node: string };
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** The versions of Node and of the installed packages. @param root the folder of package.json */
+/** Checks the versions of Node and of the installed packages. @param root the folder of package.json */
 export function versionCheck(root = packageRoot): Check {
   const remedy = `Run "npm ci --omit=dev --omit=optional" (${INSTALL}).`;
   const read = async (path: string) => JSON.parse(await readFile(new URL(path, root), 'utf8')) as Manifest;
@@ -97,7 +97,7 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
       if (!found && createSigningKeys) return ok(`The first start creates ${file}.`);
       if (!found) return failure(`${file} is missing.`, remedy);
       await (await openSigningKeys(file, null, () => undefined)).current();
-      // The group may read: Kubernetes mounts secrets that way.
+      // Allow the group to read, because Kubernetes mounts secrets in this way.
       if ((found.mode & 0o027) === 0) return ok(`${file} is readable, for the service only.`);
       const mode = (found.mode & 0o777).toString(8);
       return failure(

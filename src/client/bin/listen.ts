@@ -7,53 +7,53 @@ export interface ListenOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The URL that each event is sent to. */
+  /** The receiver's URL, to which each event is sent. */
   readonly forward: string;
-  /** The file that keeps the position and the secret. */
+  /** The file that keeps the position in the feed and the secret. */
   readonly state: string;
-  /** Signs the events, `whsec_…`; by default the one of the file, made at the first start. */
+  /** The secret that signs the events (`whsec_…`); by default the file's own, created at the first start. */
   readonly secret: string | undefined;
-  /** Only these types of events. */
+  /** Send only events of these types. */
   readonly types: readonly string[] | undefined;
-  /** Ends when an event of this type has been forwarded. */
+  /** Stop after forwarding an event of this type. */
   readonly until: string | undefined;
   readonly print: (line: string) => void;
 }
 
-/** What the file keeps. */
+/** The content of the state file. */
 interface State {
-  /** The API client and the service that the position belongs to. */
+  /** The API client and the service to which the position belongs. */
   readonly client: string;
   readonly secret: string;
-  /** The cursor before the present page, and the last event of that page that has been forwarded. */
+  /** `after` is the cursor before the current page; `last` is the last event of that page that has been forwarded. */
   after?: string;
   last?: string;
 }
 
-/** The members of an event that this program knows. */
+/** The members of an event that this program reads. */
 interface Event {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
 }
 
-/** A mistake of the person who called. */
+/** A mistake by the user of this program. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
-/** Milliseconds between two looks at the feed. */
+/** Milliseconds between two requests to the feed. */
 const INTERVAL = 1_000;
-/** Milliseconds before an event is sent again; doubled each time, up to the longest. */
+/** Milliseconds before an event is sent again. The wait doubles with each attempt, up to `LONGEST_WAIT`. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
-/** Milliseconds that the receiver has for its answer. */
+/** Milliseconds that the receiver has to respond. */
 const TIMEOUT = 30_000;
 
 /**
- * Follows the event feed and sends each event to a receiver, in the order of the feed, as the service sends webhooks
- * (Standard Webhooks 1.0). An event is sent until the receiver answers 2xx. The position is stored after each, so that a
- * restart loses nothing and repeats at most one event.
+ * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
+ * webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the position after each
+ * event, so that a restart loses nothing and repeats at most one event.
  * @throws ListenError; ApiError if the service refuses
  */
 export async function listen(options: ListenOptions): Promise<void> {
@@ -88,7 +88,7 @@ async function forward({ id, ...event }: Event, secret: string, { forward: url, 
   }
 }
 
-/** @returns the status of the response, or why there is none */
+/** Sends an event to the receiver. @returns the status of the response, or the reason why there is none */
 async function send(url: string, headers: Record<string, string>, body: string): Promise<number | string> {
   const signal = AbortSignal.timeout(TIMEOUT);
   try {
@@ -129,7 +129,7 @@ function parsed(text: string, file: string): State {
   }
 }
 
-/** A crash leaves the old state or the new one. */
+/** Replaces the file atomically: after a crash, it has either the old or the new state. */
 async function writeState(file: string, state: State): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
   await rename(`${file}.new`, file);

@@ -47,7 +47,7 @@ async function run(): Promise<void> {
   });
 }
 
-/** Ends at once: the stored position is complete after each event. */
+/** Ends the program immediately, which loses nothing: the position is stored after each event. */
 function end(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(1);

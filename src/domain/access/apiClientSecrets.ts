@@ -11,7 +11,7 @@ type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expire
 /** An API client with its secrets, oldest first, without their hashes. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
-/** Two secrets can be valid during a changeover (D-20); more would be forgotten. */
+/** Two secrets can be valid during a changeover (D-20). More are refused: operators would forget to end them. */
 const ACTIVE_LIMIT = 2;
 
 /** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */
@@ -36,7 +36,7 @@ export function activeSecrets(secrets: readonly SecretSummary[], now: Date): Sec
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
 }
 
-/** Adds a secret; the previous one ends after `expireOldAfter` seconds, or when retired. @throws Error for a third */
+/** Adds a secret; the previous one ends after `expireOldAfter` seconds or when retired. @throws Error for a third */
 export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number | null) {
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
@@ -59,7 +59,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
 }
 
 /**
- * Ends the older of two secrets, or the one with this hint; `force`: even if the other was never used.
+ * Ends the older of two secrets, or the one with this hint. @param force ends it even if the other was never used
  * @throws Error if no used secret would remain, and for an unknown client
  */
 export async function retireSecret(
@@ -91,7 +91,7 @@ export async function retireSecret(
   });
 }
 
-/** Serializes changes of a client's secrets, because no constraint limits their number. */
+/** Locks a client, so that changes of its secrets run one after the other: no constraint limits their number. */
 async function lockClient(context: TransactionContext, clientId: string) {
   await context.db.everyTenant.rows`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
   return findApiClient(context, clientId);

@@ -12,20 +12,20 @@ import type { QueryContext } from '../transactions/transaction.js';
 interface NewApiClient {
   /** Id or name of the tenant. */
   readonly tenant: string;
-  /** Default: the preset and the end of the client id. */
+  /** Default: the name of the preset and the end of the client id. */
   readonly name?: string | undefined;
   readonly preset?: Preset | undefined;
-  /** In addition to those of the preset. */
+  /** Permissions in addition to those of the preset. */
   readonly permissions?: readonly string[] | undefined;
-  /** Ids of the clinics that it is limited to; none = all. */
+  /** Ids of the clinics to which the client is limited; none = all clinics. */
   readonly clinics?: readonly string[] | undefined;
-  /** Ids of the pharmacies whose order lines it sees; none = all. */
+  /** Ids of the pharmacies whose order lines the client sees; none = all pharmacies. */
   readonly pharmacies?: readonly string[] | undefined;
-  /** Overrides the server's limit (R-84). */
+  /** The client's own limit, in place of the server's (R-84). */
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** Seconds until running servers apply a change: they cache the state of a client. */
+/** Seconds until a change of a client takes effect, because running servers cache the client's state. */
 export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -93,7 +93,7 @@ async function setActive(context: QueryContext, clientId: string, isActive: bool
 
 /** Changes of a client. */
 export interface ClientChange {
-  /** Replace all of its permissions. */
+  /** Replaces all permissions of the client. */
   readonly permissions?: readonly string[] | undefined;
   /** Null = the server's limit. */
   readonly requestsPerMinute?: number | null | undefined;
@@ -118,7 +118,7 @@ export async function changeApiClient(context: QueryContext, clientId: string, c
   return findApiClient(context, clientId);
 }
 
-/** Revokes all tokens (D-91). @returns its time, later than any previous one. @throws Error for an unknown client */
+/** Revokes a client's tokens (D-91). @returns the time, later than earlier ones. @throws Error for an unknown client */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const now = context.now();
@@ -130,7 +130,7 @@ export async function revokeTokens(context: QueryContext, clientId: string): Pro
   return revoked.at;
 }
 
-/** The permissions of a preset, and more. @throws Error if one is unknown, or if there are none */
+/** The permissions of a preset plus the given ones. @throws Error if one is unknown, or if there are none */
 export function grantedPermissions(
   { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
   mode: 'live' | 'sandbox',
@@ -144,7 +144,7 @@ export function grantedPermissions(
   return permissions.filter((permission) => granted.has(permission));
 }
 
-/** Canonical, distinct ids. Pharmacies have no table, so their existence cannot be checked. */
+/** The ids in canonical form, without repetitions. Pharmacies have no table, so their existence cannot be checked. */
 export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []): string[] {
   const malformed = given.filter((id) => !onlyUuid.test(canonicalUuid(id)));
   if (malformed.length > 0) throw new Error(`The id of a ${what} must be a UUID. Correct ${malformed.join(', ')}.`);
@@ -159,7 +159,7 @@ async function existingClinics({ db }: QueryContext, tenantId: string, given?: r
   return ids;
 }
 
-/** `ces_` and 20 characters of lower-case base32 (RFC 4648 §6): 100 random bits. */
+/** Creates a client id: `ces_` and 20 characters of lower-case base32 (RFC 4648 §6), which are 100 random bits. */
 function newClientId({ randomBytes }: QueryContext): string {
   return `ces_${Array.from(randomBytes(20), (byte) => BASE32[byte % BASE32.length]).join('')}`;
 }

@@ -4,7 +4,7 @@ import type { Permission } from '../../contract.js';
 import { requireHere } from './cells.js';
 import { isPermission } from './permissions.js';
 
-/** The state of an API client that can change during the life of a token. */
+/** The state of an API client that can change while a token is valid. */
 export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>>>;
 
 /** The API client of a token; null if the tenant has no such client. @throws Problem as {@link requireHere} */
@@ -33,7 +33,7 @@ export async function findClientState(
   };
 }
 
-/** The caller: the permissions of the token that the client still has, and the client's clinics. */
+/** The caller of a request, with the permissions that both token and client have, and the client's clinics. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
     tenantId: claims.tenant_id,

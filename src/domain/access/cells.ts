@@ -3,14 +3,14 @@ import type { PublicContext } from '../../context.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { OAuthProblem, oauthStatuses, Problem } from '../../problem.js';
 
-/** Whether a tenant is served and changed in this cell, as a condition on its id (D-324). */
+/** An SQL condition on a tenant's id: whether this cell serves and changes the tenant (D-324). */
 export const isHere = (tenantId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   NOT EXISTS (SELECT FROM tenant_cell WHERE tenant_cell.tenant_id = ${tenantId}
     AND place IN ('closed', 'away', 'arriving'))`;
 
 type CellContext = Pick<PublicContext, 'db' | 'config'>;
 
-/** Where the tenant is; without CELL everything is here. @throws Problem dependency_unavailable while it is on its way */
+/** The tenant's place; always `here` without CELL. @throws Problem dependency_unavailable while the tenant is moving */
 export async function placeOf({ db, config }: CellContext, tenantId: string): Promise<'here' | 'leaving' | 'away'> {
   const moved = config.cell === null ? null : await db.prisma.tenantCell.findUnique({ where: { tenantId } });
   const place = moved?.place ?? 'here';
@@ -22,7 +22,7 @@ export async function placeOf({ db, config }: CellContext, tenantId: string): Pr
 }
 
 /**
- * Whether the tenant is about to leave, so that its place must be read for each request.
+ * Checks that the tenant is in this cell. `isLeaving`: it will move soon, so check this for each request.
  * @throws Problem dependency_unavailable, as {@link placeOf}; token_invalid if it lives in another cell
  */
 export async function requireHere(context: CellContext, tenantId: string): Promise<{ readonly isLeaving: boolean }> {
@@ -31,7 +31,7 @@ export async function requireHere(context: CellContext, tenantId: string): Promi
   return { isLeaving: place === 'leaving' };
 }
 
-/** @throws Problem token_invalid for the token of another cell; tokens from before CELL was set name none */
+/** Accepts tokens of this cell, and those without a cell, issued before CELL was set. @throws Problem token_invalid */
 export function requireOwnCell(cell: string | undefined, own: string | null): void {
   if (own !== null && cell !== undefined && cell !== own) throw new Problem('token_invalid', NEW_TOKEN);
 }
@@ -39,8 +39,8 @@ export function requireOwnCell(cell: string | undefined, own: string | null): vo
 const NEW_TOKEN = 'The token was issued for another location of your data; obtain a new one at /oauth/token.';
 
 /**
- * The tokens that another cell grants, so that partners need not know where their tenant lives (D-324); null if no cell has the
- * client. @throws OAuthProblem of the cell that has it; Problem dependency_unavailable if a cell does not answer
+ * Asks the other cells for tokens, so that partners need not know where their tenant lives (D-324); null if no cell has
+ * the client. @throws OAuthProblem of the cell that has it; Problem dependency_unavailable if a cell does not answer
  */
 export async function tokensOfOtherCells(
   {
@@ -59,7 +59,7 @@ export async function tokensOfOtherCells(
   const asked = [...(cellsAsked?.split(',') ?? []), cell ?? ''];
   const others = await db.everyTenant.rows<{ name: string; url: string }>`
     SELECT name, url FROM cell WHERE NOT is_own AND name <> ALL (${asked}) ORDER BY name`;
-  // None asks a cell that this one asks.
+  // Tell each cell the names of all others that are asked now, so that it does not ask them again.
   const names = [...asked, ...others.map(({ name }) => name)];
   const address = await tokens.signAddress(callerAddress() ?? '', now());
   const passedOn = { body: request, authorization, asked: names, address, signal: untilGone() };

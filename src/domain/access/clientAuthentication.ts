@@ -11,7 +11,7 @@ interface Row {
   readonly tenantId: string;
   readonly permissions: readonly string[];
   readonly tokensValidAfter: Date | null;
-  /** Whether client, tenant and secret are all valid; if not, the secret may be absent. */
+  /** Whether client, tenant and secret are all valid. If not, the columns of the secret may be null. */
   readonly isLive: boolean;
   readonly secretId: string;
   readonly secretHash: Uint8Array;
@@ -20,16 +20,19 @@ interface Row {
 
 export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions' | 'tokensValidAfter' | 'secretId'> {
   readonly clientId: string;
-  /** All live secrets, including the used one. */
+  /** Ids of all valid secrets of the client, including the one used here. */
   readonly liveSecretIds: readonly string[];
 }
 
-/** `lastUsedAt` is updated only once per hour, so that issuing tokens rarely writes. */
+/** `lastUsedAt` is updated at most once in this time (an hour), so that issuing tokens rarely writes. */
 const LAST_USED_STEP_MS = 3_600_000;
 /** Compared for an unknown client, so that the response takes as long as for a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/** Null unless client, tenant and secret are valid; `elsewhere` if another cell may have the client. Without cells, an unknown client takes as long as a wrong secret. */
+/**
+ * Null unless all credentials are valid; `elsewhere` if another cell may have the client. Without cells, an unknown
+ * client takes as long as a wrong secret.
+ */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,
@@ -54,7 +57,7 @@ export async function authenticateClient(
 /** Whether the text has the form of a client_id. Callers can send anything. */
 export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
-/** Searches all tenants: client_id is globally unique, and the tenant is still unknown. */
+/** The secrets of a client. Searches all tenants: client_id is globally unique, and the tenant is not known yet. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
   return db.everyTenant.rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
@@ -69,7 +72,7 @@ function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<
 async function noteUse(context: PublicContext, row: Row, now: Date): Promise<void> {
   const { id, tenantId, secretId, secretLastUsedAt } = row;
   if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
-  // Lock the client first: rotating secrets does, too, and the reverse order deadlocks.
+  // Update the client first: rotating a secret locks the client first, too, and the reverse order deadlocks.
   await inTransaction(context, async ({ db }) => {
     await updateRows(db, tenantId, 'ApiClient', { lastUsedAt: now }, Prisma.sql`id = ${id}::uuid`);
     await updateRows(db, tenantId, 'ApiClientSecret', { lastUsedAt: now }, Prisma.sql`id = ${secretId}::uuid`);

@@ -18,12 +18,12 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
   return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
 }
 
-/** Compares the revocations that token and client name, not `iat`: the clocks of servers differ (D-91). */
+/** Whether a client's tokens were revoked after this one. Compares the revocations, not `iat`: clocks differ (D-91). */
 export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: Date | null): boolean {
   return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
 
-/** @returns the client, or the tokens that the cell of its tenant grants */
+/** Checks the credentials. @returns the client, or the tokens that another cell issued for one of its tenants */
 async function authenticate(
   context: PublicContext,
   request: Request,
@@ -32,9 +32,9 @@ async function authenticate(
   const basic = /^basic\b/i.test(authorization);
   const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
   const tried = isClientId(clientId) ? clientId : undefined;
-  // Callers can invent any number of malformed ids: count those by address alone.
+  // Count malformed ids, which callers can invent without limit, by address alone.
   const counted = tried ?? '';
-  // Check the limit before the credentials: a rejected request must not cost more than a served one.
+  // Check limits before the credentials, so that a request over the limit costs less than one that is served.
   await requestLimits.check('token-failures', counted);
   await requestLimits.check('token', counted);
   const found = await authenticateClient(context, clientId, clientSecret);
@@ -43,12 +43,12 @@ async function authenticate(
     await requestLimits.count('token-failures', counted);
     throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
   }
-  // Count after authentication: the id is not secret, so others could exhaust the client's limit.
+  // Count after authentication: others know the client's id, and could otherwise exhaust its limit.
   await requestLimits.count('token', clientId);
   return client;
 }
 
-/** Credentials of the body or of HTTP Basic; both may be sent if they agree (D-18). Other schemes are ignored. */
+/** Credentials from the body or HTTP Basic; both may be sent if they agree (D-18). Other schemes are ignored. */
 function credentials(request: Request, basic: string | null): { clientId: string; clientSecret: string } {
   const { client_id: clientId, client_secret: clientSecret } = request;
   if (basic !== null) {
@@ -87,7 +87,7 @@ async function refreshedScope(
   return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
 }
 
-/** RFC 6749 §3.3: a request may ask for less, never for more. */
+/** The permissions that a request asks for; RFC 6749 §3.3: fewer than granted, never more. */
 function narrow(granted: readonly string[], scope: string | undefined): readonly string[] {
   if (scope === undefined) return granted;
   const asked = [...new Set(scope.split(' ').filter(Boolean))];

@@ -21,7 +21,7 @@ export const permissions = [
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
 
-/** The permissions for each kind of API client; in a sandbox tenant a partner also simulates reviews. */
+/** The permissions of each kind of API client. A partner's client of a sandbox may also simulate reviews. */
 export const presets = {
   partner: [
     'admin:clinic',

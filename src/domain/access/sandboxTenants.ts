@@ -3,10 +3,10 @@ import { Problem } from '../../problem.js';
 import { identifier } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** The limit of patients, and of encounters: a reset deletes all while its caller waits (R-171). */
+/** Maximum of patients, and of encounters, in a sandbox: a reset deletes all of them while its caller waits (R-171). */
 const MAX_RECORDS = 5_000;
 
-/** Limits the patients or encounters of a sandbox. @throws Problem sandbox_full */
+/** Refuses a new patient or encounter in a full sandbox. @throws Problem sandbox_full */
 export async function requireRoom({ db, caller }: CallerContext, table: 'client' | 'encounter') {
   if (caller.tenantMode !== 'sandbox') return;
   const [stored] = await db.of(caller.tenantId).rows<{ count: number }>`

@@ -6,10 +6,10 @@ import type { QueryContext } from '../transactions/transaction.js';
 
 export interface NewTenant {
   readonly name: string;
-  /** The `tenantId` of the API, a slug; default: derived from the name. */
+  /** The `tenantId` of the API, a slug; by default derived from the name. */
   readonly id?: string | undefined;
   readonly mode: Caller['tenantMode'];
-  /** Default: on for a live tenant (R-107). */
+  /** Default: true for a live tenant (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
 }
 
@@ -28,6 +28,9 @@ export async function createTenant(
   if (namesake) {
     throw new Error(`This name or id is already used by tenant ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
   }
+  const [moved] = await context.db.everyTenant
+    .rows`SELECT FROM tenant_cell WHERE tenant_id = ${id} AND place <> 'here'`;
+  if (moved) throw new Error(`Tenant ${id} lives in another cell, or is on its way from or to it.`);
   const now = context.now();
   try {
     const settings = { minimumAge: mode === 'live' ? 18 : 0, requireLicensedProvider };
@@ -47,7 +50,7 @@ interface TenantSettings {
   readonly gfeReuseMonths?: number | undefined;
   /** Whether claims, reviews, addenda and revocations require a licensed provider (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
-  /** The age in years for treatments that set none (R-221). */
+  /** The minimum age, in years, for treatments that have none of their own (R-221). */
   readonly minimumAge?: number | undefined;
   /** ISO 4217 code in any case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;
@@ -74,7 +77,7 @@ export async function configureTenant(
   );
 }
 
-/** Blocks or admits a tenant's callers and webhooks; its records stay. @throws Error for an unknown tenant or an ambiguous name */
+/** Blocks or admits a tenant's callers and webhooks; keeps its data. @throws Error for an unknown, ambiguous name */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return tenantOf(

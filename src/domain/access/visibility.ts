@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller, Context } from '../../context.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
-/** An API client whose limits apply: the values of a {@link PatientViewer}, or SQL expressions. */
+/** The API client whose limits restrict a query: as values (from a {@link PatientViewer}) or as SQL expressions. */
 export interface Viewer {
   readonly tenantId: string | Prisma.Sql;
   readonly apiClientId: string | Prisma.Sql;
@@ -12,7 +12,7 @@ export interface Viewer {
 
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
-/** A condition on the clinics (an array of UUIDs) of a limited viewer; others see everything. */
+/** Restricts a query to the clinics (an array of UUIDs) of a limited viewer; true for viewers of all clinics. */
 export function withinClinics(
   { allowedClinicIds: clinics }: Viewer,
   condition: (clinics: Prisma.Sql) => Prisma.Sql,
@@ -23,8 +23,8 @@ export function withinClinics(
 }
 
 /**
- * Whether the viewer may see a row of `client` (R-89): limited clients see the patients whom they created, who have an
- * encounter at their clinics, or whose documents they stored.
+ * An SQL condition for rows of `client` (R-89): a limited viewer sees the patients that it created, that have an
+ * encounter at its clinics, or whose documents it stored.
  */
 export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;
@@ -39,12 +39,12 @@ export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   );
 }
 
-/** Whether the caller may see the patient of a row of `document`. */
+/** An SQL condition for rows of `document`: whether the caller may see the document's patient. */
 export const ofVisiblePatient = (caller: PatientViewer): Prisma.Sql => Prisma.sql`
   EXISTS (SELECT FROM client WHERE client.tenant_id = ${caller.tenantId} AND client.id = document.patient_id
     AND ${visiblePatient(caller, 'client')})`;
 
-/** A condition on a column of clinic ids. One clinic becomes an equality, so that an index provides the order. */
+/** An SQL condition on clinic ids. A single clinic becomes an equality, with which an index gives the list's order. */
 export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
   if (one === undefined) return Prisma.sql`false`;
   if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;

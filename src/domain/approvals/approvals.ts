@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../../generated/prisma/client.js';
 
-/** How often a category requires a new review. The vocabulary is open, but only these values are understood (D-03). */
+/** How often a category requires a new review. The API allows other values, but only these are understood (D-03). */
 export const approvalRules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
   ['YEARLY', { months: 12, noticeDays: 30 }],
   ['MONTHLY', { months: 1, noticeDays: 5 }],

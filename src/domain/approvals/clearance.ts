@@ -11,7 +11,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 import { approvalEnd } from './approvals.js';
 import { isInForce, statusAt } from './inForce.js';
 
-/** A request of the patient at the clinic for an item, with the provider's decision if there is one. */
+/** A patient's request for an item at the clinic, with the provider's decision if there is one. */
 type Fact = Pick<
   GfeItem,
   'status' | 'validUntil' | 'decidedAt' | 'declinedTreatmentIds' | 'reviewOften' | 'reviewRecurring'
@@ -21,29 +21,29 @@ type Fact = Pick<
     readonly encounterNo: number;
     readonly factsVersion: number | null;
     readonly requestedAt: Date;
-    /** When the encounter ended without a review. */
+    /** When the encounter ended without a review; null if it did not. */
     readonly closedAt: Date | null;
   };
 
 type ClearedTreatment = ItemIdentity & { readonly id: string };
 
-/** The answer for one treatment; `fact` null = the patient never requested it there. */
+/** The answer for one treatment; `fact` is null if the patient never requested the treatment at the clinic. */
 export interface Clearance {
   readonly treatment: ClearedTreatment;
   readonly fact: Fact | null;
   readonly reason: ReturnType<typeof reasonOf>;
-  /** Whether there was news since the approval (R-210). */
+  /** Whether new facts about the patient were recorded after the approval (R-210). */
   readonly factsChanged: boolean;
 }
 
-/** When an answer applies: what is known then, and the moment for which it is asked (D-270). */
+/** The moment `at` for which an answer holds, and the moment up to which facts are taken into account (D-270). */
 interface Moment {
   readonly knownAt: Date;
   readonly at: Date;
 }
 
 /**
- * Whether the patient may get each treatment at the clinic on a day, with the day (R-224).
+ * Whether the patient may get each treatment at the clinic on a day. Also returns that day (R-224).
  * @throws Problem clinic_not_permitted, patient_not_found, clinic_not_found, treatment_not_found
  */
 export async function clearances(
@@ -76,7 +76,10 @@ export async function clearances(
   };
 }
 
-/** Shows the approval in force that ends last, as reuse does; else the latest fact. A later exception excludes earlier approvals. */
+/**
+ * Chooses the fact that answers: the approval in force that ends last, as for reuse; otherwise the latest fact. A later
+ * exception of the treatment excludes earlier approvals.
+ */
 function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: number): Clearance {
   const excepted = latest.findIndex((fact) => isDeclined(fact, treatment));
   const candidates = excepted < 0 ? latest : latest.slice(0, excepted);
@@ -94,7 +97,7 @@ const endOf = ({ validUntil }: Fact): number => validUntil?.getTime() ?? Infinit
 const isDeclined = ({ declinedTreatmentIds }: Fact, { id }: ClearedTreatment): boolean =>
   declinedTreatmentIds.includes(id);
 
-/** Requests that ended without a review are not facts. */
+/** The reason for each status of an item. A request that ended without a review counts as never made. */
 const reasons = {
   pending_review: 'pending',
   approved: 'approved',
@@ -108,7 +111,7 @@ const reasons = {
 const reasonOf = (fact: Fact, treatment: ClearedTreatment, at: Date) =>
   isDeclined(fact, treatment) ? 'declined' : reasons[statusAt(fact, at)];
 
-/** A decision counts from its time on, a request without one from its creation. */
+/** When a fact counts: from the decision on, or without one, from the creation of the request. */
 const timeOf = ({ decidedAt, requestedAt }: Fact): number => (decidedAt ?? requestedAt).getTime();
 
 const latestFirst = (one: Fact, other: Fact): number =>
@@ -116,7 +119,7 @@ const latestFirst = (one: Fact, other: Fact): number =>
 
 const undecided = { status: 'pending_review', decidedAt: null, validUntil: null, declinedTreatmentIds: [] } as const;
 
-/** Changes a fact to its state as known at that time: nothing before its request, and after it ended without a review. */
+/** A fact as known at that time; none before its request, and after the encounter ended without a review. */
 function asKnown(fact: Fact, knownAt: Date): Fact[] {
   const { requestedAt, decidedAt, closedAt, status, validUntil } = fact;
   if (requestedAt > knownAt || (closedAt !== null && closedAt <= knownAt)) return [];
@@ -124,14 +127,14 @@ function asKnown(fact: Fact, knownAt: Date): Fact[] {
     return [Object.assign(fact, undecided)];
   }
   const isEnded = status === 'revoked' || status === 'superseded';
-  // A revocation and a denial replace the end; before, the approval had the one of its rule.
+  // Undo a later revocation or denial, which replaced the end that the category's rule had given the approval.
   if (isEnded && validUntil !== null && validUntil > knownAt) {
     return [Object.assign(fact, { status: 'approved' as const, validUntil: approvalEnd(fact, decidedAt) })];
   }
   return [fact];
 }
 
-/** Today = now; another day = its last millisecond in the zone, with what is known by then (D-270). */
+/** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (D-270). */
 function momentOf(day: string | undefined, timeZone: string, now: Date): Moment & { readonly day: string } {
   const today = localDate(now, timeZone);
   if (day === undefined || day === today) return { day: today, at: now, knownAt: now };
@@ -141,14 +144,16 @@ function momentOf(day: string | undefined, timeZone: string, now: Date): Moment 
 }
 
 interface Row {
-  /** Null: no such patient, or not visible to the caller. */
+  /** Null if there is no such patient, or the caller may not see the patient. */
   readonly factsVersion: number | null;
   readonly clinic: { readonly timeZone: string | null } | null;
   readonly treatments: readonly ClearedTreatment[];
   readonly facts: readonly JsonOf<Fact>[];
 }
 
-/** Reused approvals are left out: they are the decision that they reuse (R-83). */
+/**
+ * Reads patient, clinic, treatments and facts. Omits reused approvals: the decision that they reuse is a fact (R-83).
+ */
 async function load(
   { db, caller }: ReadContext,
   patientId: string,
@@ -184,7 +189,7 @@ async function load(
   return row;
 }
 
-/** Changes the row, because copies of hundreds would dominate the cost of a request. */
+/** Converts the times of a row in place: copies of hundreds of rows would dominate the cost of a request. */
 function factOf(row: JsonOf<Fact>): Fact {
   const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
   return Object.assign(row, {

@@ -7,7 +7,7 @@ import { numbersOf } from '../events/subject.js';
 import { holdLines } from '../orders/holds.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** The encounter with the decision; its patient is locked. */
+/** The encounter in which the provider decides; the transaction has locked its patient. */
 type DecidingEncounter = Pick<Encounter, 'tenantId' | 'id' | 'encounterNo' | 'patientId'>;
 
 /**
@@ -24,7 +24,7 @@ export async function supersedeApprovals(
   await endApprovals(context, encounter, { status: 'superseded', revokedBy: null, revocationReason: null }, which);
 }
 
-/** Revokes approvals, and all approvals that reuse them (R-83). */
+/** Revokes these approvals, and all approvals that reuse them (R-83). */
 export function revokeGiven(
   context: TransactionContext,
   encounter: DecidingEncounter,
@@ -53,9 +53,9 @@ type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   };
 
 /**
- * Ends those approvals of the patient that are valid, and holds what has not been shipped on them, or on approvals that time
- * has ended (R-190). Their encounters stay; each event names the order. The deciding encounter is changed by its own
- * transition.
+ * Ends the patient's valid approvals that match `which`. Holds order lines that have not been shipped under those
+ * approvals, or under approvals that have expired (R-190). The encounters of the approvals keep their status; each
+ * event names the order. The deciding encounter is changed by its own transition.
  */
 async function endApprovals(
   context: TransactionContext,

@@ -13,12 +13,12 @@ export function statusAt({ status, validUntil }: Omit<Clearing, 'declinedTreatme
   return status === 'approved' && validUntil !== null && validUntil <= at ? 'expired' : status;
 }
 
-/** Whether the approval of an item is in force and excepts none of these treatments (R-200). */
+/** Whether an item's approval is in force and was given for all of these treatments, without exception (R-200). */
 export function isInForce(item: Clearing, at: Date, ...treatmentIds: readonly string[]): boolean {
   return statusAt(item, at) === 'approved' && !treatmentIds.some((id) => item.declinedTreatmentIds.includes(id));
 }
 
-/** The treatments of an encounter whose approval is in force, each with its item. */
+/** The treatments of an encounter with an approval in force, each with its item. */
 export function approvedTreatments(
   {
     treatments,
@@ -33,7 +33,7 @@ export function approvedTreatments(
   });
 }
 
-/** {@link isInForce} of the row `item` in a statement. An OR would read the index of renewals (R-225) without its order. */
+/** {@link isInForce} as SQL for the row `item`. An OR would lose the order of the index of renewals (R-225). */
 export const inForce = (at: Date | Prisma.Sql, ...treatmentIds: readonly string[]): Prisma.Sql => Prisma.sql`(
   item.status = 'approved' AND coalesce(item.valid_until, 'infinity') > ${at}
   AND NOT item.declined_treatment_ids && ${[...treatmentIds]}::uuid[])`;

@@ -16,8 +16,8 @@ export type Renewal = Pick<GfeItem, 'id' | 'categoryId' | 'subcategoryId' | 'cat
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
- * The approvals in force that end before a day, without those that have a successor, by their end (R-225). A page starts at
- * the cursor, or at the present time, in an index of ends: the tenant's, or that of one clinic (D-298).
+ * Lists the approvals in force that end before a day and have no successor, ordered by their end (R-225). A page starts
+ * at the cursor, or at the present time, in an index of ends: that of the tenant, or of one clinic (D-298).
  * @throws Problem cursor_invalid
  */
 export async function listRenewals(

@@ -10,9 +10,9 @@ interface ReuseQuestion {
   readonly patientId: string;
   /** The US state whose licence the new encounter needs. */
   readonly reviewState: string | null;
-  /** `rx` null = no prescription. */
+  /** The requested treatments; `rx` is null if a treatment needs no prescription. */
   readonly treatments: readonly (ItemIdentity & { readonly id: string; readonly rx: object | null })[];
-  /** Months during which the tenant reuses an approval; null = never. */
+  /** How many months after its decision the tenant reuses an approval; null = never. */
   readonly reuseMonths: number | null;
   /** Whether the request has documents or notes. */
   readonly hasNewInformation: boolean;
@@ -26,8 +26,8 @@ export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'v
 
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several approvals the
- * one that ends last (R-50, D-75). Only approvals by a provider count: reused ones end with their origin. The patient
- * must be locked, so that in a transaction no concurrent decision contradicts the result before the commit.
+ * one that ends last (R-50, D-75). Only a provider's approvals count, because reused ones end with them. Within a
+ * transaction the patient must be locked, so that no concurrent decision contradicts the result before the commit.
  */
 export async function reusableApprovals(
   context: ReadContext,
@@ -39,11 +39,11 @@ export async function reusableApprovals(
   const wanted = treatments.filter((treatment) => !prescribed.has(itemKey(treatment)));
   if (hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();
   const approvals = await findApprovals(context, { ...question, treatments: wanted }, months);
-  // The Map keeps the last approval of each key.
+  // For several approvals with one key, the Map keeps the last one.
   return new Map(approvals.map((approval) => [itemKey(approval), approval]));
 }
 
-/** Conditions 2, 5 and 6 of R-50. */
+/** Selects the approvals that meet conditions 2, 5 and 6 of R-50. */
 function findApprovals(
   { db, caller, now }: ReadContext,
   { patientId, clinicId, treatments, reviewState, isLive, isScheduled }: ReuseQuestion,

@@ -1,21 +1,21 @@
 import type { AuditLog, AuditRow, DomainContext } from '../../context.js';
 import { auditRecorder } from './recorder.js';
 
-/** Audit rows per minute and subject for requests without login (R-87); further requests are counted. */
+/** Maximum of audit rows per minute and subject for requests without login (R-87); further ones are only counted. */
 const MAX_ROWS = 20;
 const MINUTE_MS = 60_000;
 
 interface Minute {
   rows: number;
-  /** Requests without a row so far. */
+  /** The number of requests in this minute that have no row of their own yet. */
   more: number;
   last: AuditRow;
 }
 
-/** The audit of a process. `close` writes the pending counts. */
+/** Opens the audit of a process. `close` writes the counts that have no row yet. */
 export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINUTE_MS): AuditLog {
   const record = auditRecorder(context);
-  /** Keys are existing API clients and documents, so callers cannot fill the memory with invented ones. */
+  /** The present minute by subject: existing clients and documents, of which callers cannot invent more. */
   const minutes = new Map<string, Minute>();
 
   const end = async ([key, minute]: [string, Minute]): Promise<void> => {
@@ -25,7 +25,7 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
     minute.more -= more;
     if (minute.rows === 0 && minute.more === 0) minutes.delete(key);
   };
-  /** A row that cannot be written is retried a minute later. */
+  /** Writes the counts of all subjects; a row that cannot be written is tried again a minute later. */
   const endAll = () => Promise.allSettled([...minutes].map(end));
   const timer = setInterval(() => void endAll(), minuteMs).unref();
 
@@ -49,6 +49,6 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
   };
 }
 
-/** The subject by which requests share rows: a client's failed logins, or a document that is read by its link. */
+/** The subject by which requests share rows: the client of failed logins, or a document that is read by its link. */
 const sharedBy = ({ code, clientId, resourceId }: AuditRow): string | null =>
   code === 'invalid_client' ? clientId : clientId === null ? resourceId : null;

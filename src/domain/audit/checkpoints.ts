@@ -6,12 +6,12 @@ import type { DomainContext } from '../../context.js';
 /** The part of a checkpoint that its hash covers. */
 type CheckpointContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
-/** Rows of one checkpoint: few enough for one statement; some dozens of checkpoints cover the busiest minute. */
+/** Maximum of rows in a checkpoint: few enough for one statement; the busiest minute needs some dozens. */
 const MAX_ROWS = 10_000;
-/** The predecessor's hash for the first checkpoint. */
+/** Takes the place of the predecessor's hash in the first checkpoint. */
 export const NOTHING_BEFORE = Buffer.alloc(32);
 
-/** Position and digest of each row. A digest has no position, which reveals moves, and a fixed list of columns. */
+/** Position and digest of each row. A digest covers fixed columns, not the position: so moved rows are found. */
 export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
       (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,
@@ -20,7 +20,7 @@ export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
       ''::bytea ORDER BY position) AS digests
   FROM ${rows}`;
 
-/** Null = no rows. */
+/** The digests of rows and the position of the last one; both are null if there are no rows. */
 export interface Digests {
   readonly through: bigint | null;
   readonly digests: Uint8Array | null;
@@ -39,7 +39,7 @@ export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>): Promise<Aud
   return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }
 
-/** The last checkpoint whose rows were purged; null = none. */
+/** The number of the last checkpoint whose rows were purged; null = none. */
 export async function latestRemoval(db: Queries): Promise<bigint | null> {
   const [latest] = await db.everyTenant.rows<{
     removes: bigint | null;
@@ -47,7 +47,7 @@ export async function latestRemoval(db: Queries): Promise<bigint | null> {
   return latest?.removes ?? null;
 }
 
-/** The time of the last checkpoint, and the seconds since the oldest row after it; null = none. */
+/** The time of the last checkpoint, and the age in seconds of the oldest row without one; null = there is none. */
 export async function checkpointDelay({ everyTenant }: Queries) {
   const [delay] = await everyTenant.rows<{ readonly sealedAt: Date | null; readonly waitingSeconds: number | null }>`
     SELECT last.sealed_at AS "sealedAt", (SELECT extract(epoch FROM clock_timestamp() - at)::float FROM audit_event
@@ -69,7 +69,7 @@ export async function addCheckpoint(
   return count === 1;
 }
 
-/** Checkpoints rows up to the horizon, below which no row can appear (R-88). Safe to run concurrently. */
+/** Adds checkpoints up to the horizon, below which no row can appear (R-88). Several processes may do so at once. */
 export async function addCheckpoints(context: DomainContext): Promise<number> {
   const { db } = context;
   const [{ horizon } = { horizon: null }] = await db.everyTenant.rows<{ horizon: bigint | null }>`

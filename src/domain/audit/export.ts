@@ -6,7 +6,7 @@ export type AuditRecord = AuditEvent;
 
 const BATCH = 1_000;
 
-/** All rows of the period in order. @param span.tenantId undefined: all tenants, and rows without a tenant */
+/** All audit rows of a period, in order. @param span.tenantId undefined: all tenants, and rows without a tenant */
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,
   { since, until, tenantId }: { readonly since: Date; readonly until: Date; readonly tenantId?: string | undefined },

@@ -8,8 +8,8 @@ import { positionOf, readScan, type ScannedPage } from '../transactions/position
 type Filter = Input<'listAuditEvents'>['query'];
 
 /**
- * The audit up to the latest checkpoint, before which no row can appear: readers miss none (R-87). A limited client sees
- * its own requests and those about its patients. @throws Problem cursor_invalid
+ * Lists the audit up to the latest checkpoint, before which no row can appear: readers miss none (R-87). A limited
+ * client sees its own requests and those about its patients. @throws Problem cursor_invalid
  */
 export async function listAudit({ db, caller }: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
   const { tenantId, clientId: own, allowedClinicIds } = caller;

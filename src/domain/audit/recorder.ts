@@ -6,18 +6,18 @@ import { insertion } from '../transactions/bulkSql.js';
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
-/** The members that a row leaves empty. */
+/** Null for every member that an audit row need not have. */
 export const emptyRow = {
   ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null, patientId: null },
   ...{ status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },
 } satisfies Partial<AuditRow>;
 
-/** Milliseconds that a row waits for the batch before it. */
+/** Maximum milliseconds for which a row waits to be written, while an earlier batch is being committed. */
 const MAX_WAIT_MS = 5;
-/** Concurrent batches: one hanging commit blocks neither the others nor all connections. */
+/** Maximum of concurrent batches: a hanging commit blocks neither the other batches nor all connections. */
 const MAX_BATCHES = 3;
 
-/** Group commit: writes the first row at once, and rows that arrive meanwhile in one statement after it. */
+/** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;
@@ -31,7 +31,7 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     const rows = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
-    // Async, so that an exception rejects the promise: thrown in the timer, it would end the process.
+    // An async function, so that an exception rejects the promise; thrown in the timer, it would end the process.
     const commit = async (): Promise<number> => context.db.everyTenant.run(insertion('audit_event', rows));
     commit()
       .then(

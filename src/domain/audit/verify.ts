@@ -2,13 +2,13 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { digestsOf, hashOfCheckpoint, latestRemoval, NOTHING_BEFORE, type Digests } from './checkpoints.js';
 
-/** Milliseconds until a row without checkpoint is an error: a checkpoint is added each minute, and one run may fail. */
+/** Milliseconds for which a row may lack a checkpoint. One is added each minute, and a few runs may fail. */
 export const MAX_UNSEALED_MS = 5 * 60_000;
 
-/** Number and hash of a checkpoint that the operator stores outside the database. */
+/** A checkpoint's number and hash that the operator has stored outside the database. */
 export interface ExpectedCheckpoint {
   readonly number: bigint;
-  /** Hex. */
+  /** The checkpoint's hash in hex. */
   readonly hash: string;
 }
 
@@ -24,11 +24,11 @@ interface AuditVerdict {
 type Context = Pick<DomainContext, 'db' | 'now'>;
 
 const POSITION_BYTES = 8;
-/** Below every position, including forged ones. */
+/** A position below all others, even forged negative ones. */
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-/** Recomputes the chain of checkpoints and compares it with the rows and the expected one (R-88). */
+/** Recomputes the chain of checkpoints, and compares it with the rows and the operator's checkpoint (R-88). */
 export async function verifyAudit(context: Context, expected?: ExpectedCheckpoint): Promise<AuditVerdict> {
   const anchor = await latestRemoval(context.db);
   let [checkpoints, rows] = [0, 0];
@@ -46,7 +46,7 @@ export async function verifyAudit(context: Context, expected?: ExpectedCheckpoin
     rows += checkpoint.number <= (anchor ?? 0n) ? 0 : checkpoint.digests.length / ENTRY_BYTES;
     before = checkpoint;
   }
-  // The purge removed rows during the verification: start again.
+  // Start again if the purge removed rows during the verification.
   if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, expected);
   if (!isFound) fault ??= `Checkpoint ${expected?.number} that --expect names is missing.`;
   fault ??= await unsealedFault(context, before);
@@ -66,7 +66,7 @@ async function* checkpointsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   }
 }
 
-/** An error in a checkpoint itself. Checkpoints before the `anchor` may have been purged with their rows. */
+/** A break in the chain between two checkpoints. Those before the `anchor` may have been purged with their rows. */
 function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigint | null): string | null {
   const { number, hash } = checkpoint;
   const expected = before ? before.number + 1n : 1n;
@@ -76,7 +76,7 @@ function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigi
   return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
 }
 
-/** A consistent chain alone proves nothing: an attacker who can write every row can compute every hash. */
+/** A difference from the operator's checkpoint. Without one, an attacker who can write rows could fake all hashes. */
 function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | undefined): string | null {
   if (checkpoint.number !== expected?.number || hexOf(checkpoint) === expected.hash.toLowerCase()) return null;
   return `The hash of checkpoint ${checkpoint.number} differs from the one that --expect names.`;
@@ -84,7 +84,7 @@ function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | 
 
 const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
 
-/** A row could be changed without a trace until a checkpoint covers it. */
+/** A row that is too old to lack a checkpoint: until one covers it, the row could be changed without a trace. */
 async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
   const before = new Date(now().getTime() - MAX_UNSEALED_MS);
   const [row] = await db.everyTenant.rows<{ position: bigint }>`
@@ -102,7 +102,7 @@ async function rowFault(
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
-  // A purge is removing the rows of the remaining checkpoints right now.
+  // Accept missing rows if a purge is removing them, and the checkpoints before them, right now.
   if (isRemoved && (before !== null || number < anchor)) return null;
   const [found] = await db.everyTenant.rows<Digests>(
     digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),

@@ -11,17 +11,17 @@ interface CatalogList {
   readonly table: 'clinic' | 'product';
   /** The condition for rows of the list, before any filter. */
   readonly listed: Prisma.Sql;
-  /** Selects the numbers of elements that the caller may see, `active` and `inactive`. */
+  /** Selects `active` and `inactive`: how many such elements the caller may see. */
   readonly counts: Prisma.Sql;
-  /** Filters in addition to isActive and search. */
+  /** Conditions of filters other than isActive and search. */
   readonly conditions: readonly Prisma.Sql[];
-  /** Whether the conditions select rows by id, so that the search filters only those. */
+  /** Whether `conditions` find few rows by id, so that the search need only filter those. */
   readonly isNarrow: boolean;
-  /** An element with its parts as JSON, whose table has the alias `shown`. */
+  /** Selects an element with its parts as JSON; its table has the alias `shown`. */
   readonly element: Prisma.Sql;
-  /** Ids that an element may put first among its parts, as `asked.first`. */
+  /** Ids of parts that an element shows first; `element` reads them as `asked.first`. */
   readonly first: readonly string[];
-  /** The searched columns; their search keys are indexed. */
+  /** The columns that a search reads; their search keys are indexed. */
   readonly searched: readonly [string, string];
 }
 
@@ -32,7 +32,9 @@ interface CatalogPage<Row> {
   readonly inactive: number;
 }
 
-/** Reads the ids of a page, then its rows. Without a filter, the total is stored, and the nearer end is read. */
+/**
+ * Reads the ids of a page, then its rows. Without filter, the total is stored, and reading starts at the nearer end.
+ */
 export async function readPage<Row>(
   { db, caller }: Context,
   list: CatalogList,
@@ -81,30 +83,29 @@ function totalOf(isActive: boolean | undefined): Prisma.Sql {
   return isActive ? Prisma.sql`active` : Prisma.sql`inactive`;
 }
 
-/** Search keys have three characters; shorter words scan an index of all names. */
+/** The source and conditions of a search. Keys have three characters, so shorter words scan an index of all names. */
 function searchOf(tenantId: string, { table, searched, isNarrow }: CatalogList, { search }: Filter) {
   const whole = Prisma.raw(table);
   const words = searchWords(search);
   if (words.length === 0) return { source: whole, conditions: [] };
   const [one, other] = searched.map((column) => Prisma.raw(column));
-  // One condition for any number of words keeps the statement's text constant. Words contain no line break.
+  // Use one condition for any number of words, so that the text of the statement is constant. Words have no line break.
   const patterns = words.map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
   const conditions = [Prisma.sql`(${one} || E'\n' || ${other}) LIKE ALL (${patterns}::text[])`];
   const parts = words.flatMap(partsOf);
   if (isNarrow || parts.length === 0) return { source: whole, conditions };
-  // The keys include the tenant. OFFSET 0 keeps the planner from combining their index with one of all rows of the
-  // tenant.
+  // Search keys include the tenant. OFFSET 0 keeps the planner from also scanning an index of all the tenant's rows.
   const source = Prisma.sql`(SELECT * FROM ${whole}
     WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${parts}::text[]) OFFSET 0)`;
   return { source, conditions };
 }
 
-/** Splits a word into adjacent trigrams, plus its last one: overlapping keys would only add index reads. */
+/** Splits a word into adjacent trigrams and its last one: overlapping ones find the same rows, but cost index reads. */
 const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), ...(word.match(/.{3}$/su) ?? [])];
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** Ties: newest first, then smaller id (D-08). Each order has an index, which is read in either direction. */
+/** The order of a list; ties: newest first, then smaller id (D-08). An index has each order, for both directions. */
 function orderOf({ sort_by, sort_order }: Filter) {
   const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   const sorts = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];

@@ -16,14 +16,14 @@ const element = jsonOf('Clinic', 'shown', {
     FROM clinic_location AS place WHERE place.tenant_id = shown.tenant_id AND place.clinic_id = shown.id)`,
 });
 
-/** The condition that any location is in the state, given by two-letter code or name, in any case. */
+/** An SQL condition: whether a clinic has a location in the state, given by two-letter code or name, in any case. */
 function inState(tenantId: string, state: string): Prisma.Sql {
   return Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM clinic_location AS place
     WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})
       UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))))`;
 }
 
-/** The caller's clinics, in a total order so that paging is stable (D-08). `stats` ignore the filter (D-39). */
+/** Lists the caller's clinics, in a total order so that paging is stable (D-08). `stats` ignore the filter (D-39). */
 export async function listClinics(context: Context, filter: ClinicFilter) {
   const { tenantId, allowedClinicIds } = context.caller;
   const state = filter.state?.trim();

@@ -1,7 +1,7 @@
 import type { ProductRx } from '../../../generated/prisma/client.js';
 import { jsonOf } from '../transactions/bulkSql.js';
 
-/** The columns of the catalog that a prescription states; the rest is the catalog's bookkeeping. */
+/** The columns of the catalog that are part of a prescription; the others are only for the catalog's own use. */
 const stated = [
   'rxNumber',
   'rxType',

@@ -23,13 +23,13 @@ export interface ListedProduct extends JsonOf<Product> {
   readonly subcategory: JsonOf<Subcategory>;
   readonly rx: JsonOf<ProductRx> | null;
   readonly offer: (JsonOf<ProductOffer> & { readonly variants: readonly JsonOf<OfferVariant>[] }) | null;
-  /** The first {@link MAX_ENTRIES}. */
+  /** The first {@link MAX_ENTRIES} entries. */
   readonly availability: readonly (JsonOf<ClinicAvailability> & { readonly clinic: JsonOf<Clinic> })[];
-  /** The number of all entries. */
+  /** The number of all entries, including those not listed. */
   readonly availabilityTotal: number;
 }
 
-/** Entries of availability per product: a page of 100 such products stays below 3 MB (D-201). */
+/** Maximum of availability entries per product in a page, so that 100 such products stay below 3 MB (D-201). */
 const MAX_ENTRIES = 50;
 
 const element = jsonOf('Product', 'shown', {
@@ -81,13 +81,13 @@ export async function listProducts(context: Context, filter: ProductFilter) {
   return { products: rows, total };
 }
 
-/** The clinic of the filter, then those that the client is limited to. */
+/** The clinics whose entries come first: that of the filter, then those to which the client is limited. */
 function clinicsShownFirst({ caller }: Context, { clinicId }: ProductFilter): string[] {
   const named = clinicId === undefined ? [] : [canonicalUuid(clinicId)];
   return [...new Set([...named, ...(caller.allowedClinicIds ?? [])])];
 }
 
-/** Products that may be chosen at the clinic (D-38); none if the caller may not see the clinic. */
+/** SQL condition: whether a product is available at the clinic (D-38); false if the caller may not see the clinic. */
 function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
   if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;

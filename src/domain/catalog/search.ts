@@ -1,6 +1,6 @@
 /**
- * The words of a search, split at white space and punctuation; punctuation alone only at white space (R-22).
- * Lower-cases single characters, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.
+ * The words of a search, split at white space and punctuation; a search of punctuation alone is split at white space
+ * only (R-22). Lower-cases each character alone, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.
  */
 export function searchWords(search: string | undefined): string[] {
   const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');

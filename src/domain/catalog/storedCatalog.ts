@@ -5,7 +5,7 @@ import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 
-/** The rows of a catalog by kind, with deleted products. Blocks other imports until the transaction ends. */
+/** The rows of a catalog by kind, including deleted products. Blocks other imports until the transaction ends. */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
   // Inserts with a foreign key to the tenant (FOR KEY SHARE) do not wait for this lock.
   await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
@@ -29,12 +29,12 @@ export function pharmaciesOf(products: StoredCatalog['product']): { id: string; 
   return [...names].map(([id, name]) => ({ id, name }));
 }
 
-/** Identifies a clinic, ignoring case (unique index on name_key, email_key). */
+/** The key of a clinic, ignoring case (unique index on name_key, email_key). */
 export function clinicKey({ legalName, email }: { readonly legalName: string; readonly email: string }): string {
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** The key of a deleted product. Skus in files have no line break, so only an id restores the product. */
+/** The key of a deleted product. A sku in a file has no line break, so only the product's id can restore it. */
 export const deletedKey = (sku: string): string => `\n${sku}`;
 
 export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {

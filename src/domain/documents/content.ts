@@ -1,13 +1,13 @@
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from './fileRules.js';
 
-/** Checks a file chunk by chunk, with constant memory. */
+/** Checks chunk by chunk, with constant memory, whether a file is complete. */
 interface Follower {
   push(chunk: Uint8Array): void;
   isComplete(): boolean;
 }
 
-/** Passes bytes on, then checks the end of the file (D-64). @throws Problem document_type_not_allowed */
+/** Passes on a file's bytes, then checks that the file is complete (D-64). @throws Problem document_type_not_allowed */
 export async function* completeDocument(
   type: DocumentMediaType,
   body: AsyncIterable<Uint8Array>,
@@ -33,7 +33,7 @@ const followers: Readonly<Record<DocumentMediaType, () => Follower>> = {
 /** Bytes with which disks and old transfer programs fill blocks: NUL, white space, Ctrl-Z. */
 const padding: ReadonlySet<number> = new Set(Buffer.from('\0\t\n\f\r \x1a', 'latin1'));
 
-/** `%%EOF` must be in the last 1024 bytes before padding, as in Acrobat. */
+/** Checks the end of a PDF: `%%EOF` must be in the last 1024 bytes before padding, as in Acrobat. */
 function followPdf(): Follower {
   let tail = Buffer.alloc(0);
   return {
@@ -47,7 +47,7 @@ function followPdf(): Follower {
   };
 }
 
-/** TIFF has no end marker, but scanners write its directory last: it must start inside the file. */
+/** Checks a TIFF, which has no end marker: its directory, which scanners write last, must start inside the file. */
 function followTiff(): Follower {
   let head = Buffer.alloc(0);
   let size = 0;
@@ -65,10 +65,10 @@ function followTiff(): Follower {
   };
 }
 
-/** The length of a block, never 0: Infinity for the last one, undefined if more bytes are needed. */
+/** Reads the length of a block, never 0: Infinity for the last block, undefined if more bytes are needed. */
 type BlockLength = (bytes: Buffer, at: number) => number | undefined;
 
-/** A file of blocks is complete after its last block; if the format marks none, at the exact end of a block. */
+/** Checks that a file of blocks ends with its last block; if the format marks none, at the exact end of a block. */
 function followBlocks(lengthOf: BlockLength, { headerLength = 0, hasNoLastBlock = false } = {}): Follower {
   let pending = Buffer.alloc(0);
   let next = headerLength;
@@ -86,13 +86,13 @@ function followBlocks(lengthOf: BlockLength, { headerLength = 0, hasNoLastBlock 
   };
 }
 
-/** PNG (W3C, 5.2): length, type, data, checksum. */
+/** The length of a PNG chunk (W3C, 5.2): length, type, data, checksum. */
 function pngChunk(bytes: Buffer, at: number): number | undefined {
   if (bytes.length < at + 12) return undefined;
   return bytes.toString('latin1', at + 4, at + 8) === 'IEND' ? Infinity : bytes.readUInt32BE(at) + 12;
 }
 
-/** JPEG (ITU-T T.81, B.1): a segment, perhaps with a thumbnail that has its own end, or data up to a marker. */
+/** The length of a JPEG block (ITU-T T.81, B.1): a segment, which may hold a thumbnail, or data up to a marker. */
 function jpegBlock(bytes: Buffer, at: number): number | undefined {
   if (bytes[at] !== 0xff) {
     const marker = bytes.indexOf(0xff, at);
@@ -102,12 +102,12 @@ function jpegBlock(bytes: Buffer, at: number): number | undefined {
   if (marker === undefined) return undefined;
   if (marker === 0xff) return 1;
   if (marker === 0xd9) return Infinity;
-  // Stuffing, restart markers and the start of the image have no length.
+  // Stuffed bytes, restart markers and the start of the image have no length field.
   if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd8)) return 2;
   return bytes.length < at + 4 ? undefined : bytes.readUInt16BE(at + 2) + 2;
 }
 
-/** HEIC (ISO/IEC 14496-12, 4.2): length and type; length 1 = a 64-bit length follows, 0 = the rest of the file. */
+/** The length of a HEIC box (ISO/IEC 14496-12, 4.2). Length 1 = a 64-bit length follows; 0 = the rest of the file. */
 function heicBox(bytes: Buffer, at: number): number | undefined {
   if (bytes.length < at + 8) return undefined;
   const length = bytes.readUInt32BE(at);

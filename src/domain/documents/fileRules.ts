@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Accepted media types. The first extension is added to names without one; `aliases` are other spellings. */
+/** Accepted media types. The first extension is added to names without one; `aliases` are other names of the type. */
 const formats = {
   'application/pdf': { extensions: ['pdf'], aliases: ['application/x-pdf', 'application/acrobat'] },
   'image/jpeg': { extensions: ['jpg', 'jpeg', 'jpe', 'jfif'], aliases: ['image/jpg', 'image/pjpeg'] },
@@ -17,7 +17,7 @@ export type DocumentMediaType = keyof typeof formats;
 
 interface DocumentRule {
   readonly types: readonly DocumentMediaType[];
-  /** Largest file, in bytes. */
+  /** Maximum size of a file, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -39,16 +39,16 @@ export const documentRules = {
 /** The documentType path parameter (D-29). */
 export type DocumentType = keyof typeof documentRules;
 
-/** The type of a stored document: only uploads write the column. */
+/** The type of a stored document. The cast is safe, because only uploads write the column. */
 export const typeOf = ({ docType }: Pick<Document, 'docType'>): DocumentType => docType as DocumentType;
 
-/** Content types that mean any file, and therefore cannot contradict the content. */
+/** Content types that fit any file, and therefore never contradict the content. */
 const unspecific: ReadonlySet<string> = new Set(
   `application/octet-stream binary/octet-stream application/binary application/unknown unknown/unknown
   application/download application/x-download application/force-download application/x-force-download`.split(/\s+/),
 );
 
-/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) claim no type. */
+/** Extensions of rejected types. Unknown ones (`scan.final`) and those of web pages (`download.php`) prove no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub
@@ -65,11 +65,12 @@ export interface UploadRequest {
   readonly fileName: string | undefined;
 }
 
-/** What a fetch says about the type of a file. */
+/** The evidence about a file's type that its download gives. */
 export type FileEvidence = Pick<RemoteFile, 'sniffedType' | 'declaredType'>;
 
 /**
- * Names a file if it may be stored (R-63, R-66): the name given, else that of the URL, else type and id; its extension fits.
+ * Names a file if it may be stored (R-63, R-66). The name is the given one, else that of the URL, else type and id; its
+ * extension fits the content.
  * @throws Problem document_type_not_allowed for the content; document_type_mismatch if name or Content-Type differ
  */
 export function describeFile(request: UploadRequest, evidence: FileEvidence) {
@@ -85,14 +86,14 @@ export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   return { contentType: type, fileName, originalFilename: nameInUrl ?? fileName };
 }
 
-/** The Content-Type in lower case, without parameters, aliases resolved; undefined if unspecific. */
+/** The Content-Type in lower case, without parameters, by its main name; undefined if it fits any file. */
 function specificType(header: string | undefined): string | undefined {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.has(type)) return undefined;
   return formatWith('aliases', type) ?? type;
 }
 
-/** The accepted type with this extension, 'other' for a rejected type, or undefined. */
+/** The accepted type with this extension; 'other' for a rejected type; undefined if the extension says nothing. */
 function typeByExtension(name: string): DocumentMediaType | 'other' | undefined {
   const extension = extensionOf(name);
   return formatWith('extensions', extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);
@@ -108,10 +109,10 @@ function extensionOf(name: string): string {
   return /\.([^.\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
 }
 
-/** The limit of file systems, and within the contract's 255 characters. */
+/** Maximum of a file name in bytes: that of file systems, which is within the contract's 255 characters. */
 const maxNameBytes = 255;
 
-/** The base name in NFC, without control characters and direction marks, which make `fdp.exe` look like `exe.pdf`. */
+/** The base name in NFC, without control characters and direction marks (they make `fdp.exe` look like `exe.pdf`). */
 export function safeFileName(text: string): string | undefined {
   const base = text
     .replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\ufeff]/gu, '')
@@ -121,7 +122,7 @@ export function safeFileName(text: string): string | undefined {
   return base && cut(base.replace(/^[.\s]+|[.\s]+$/g, ''));
 }
 
-/** The safe name in the last segment of a URL's path, if any. */
+/** The file name in the last segment of a URL's path, made safe; undefined if there is none. */
 function fileNameInUrl(url: string): string | undefined {
   const segment = URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : undefined;
   if (!segment) return undefined;
@@ -132,13 +133,13 @@ function fileNameInUrl(url: string): string | undefined {
   }
 }
 
-/** Adds the type's extension if the name has none of that type; limited to 255 bytes of UTF-8. */
+/** Adds the type's extension if the name has none of that type. Limits the name to 255 bytes of UTF-8. */
 function withExtension(name: string, type: DocumentMediaType): string {
   if (formatWith('extensions', extensionOf(name)) === type) return name;
   return cut(`${name}.${formats[type].extensions[0]}`);
 }
 
-/** Shortens the stem by whole characters until the name fits; keeps an extension of up to 16 characters. */
+/** Shortens a name to the limit by whole characters, before its extension of up to 16 characters. */
 function cut(name: string): string {
   const suffix = /\.[^.\s]{1,16}$/u.exec(name)?.[0] ?? '';
   const room = maxNameBytes - Buffer.byteLength(suffix);
@@ -152,7 +153,7 @@ function cut(name: string): string {
   return stem + suffix;
 }
 
-/** The object key (R-64), without the file name: stores write keys to logs and bills. */
+/** The object key of a document (R-64), without the file name: object stores write keys to logs and bills. */
 export function blobPath({
   tenantId,
   patientId,

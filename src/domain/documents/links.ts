@@ -5,7 +5,7 @@ import { emptyRow } from '../audit/recorder.js';
 /** Lifetime of a link to a stored document, in seconds. */
 const LINK_SECONDS = 900;
 
-/** The link is signed; anyone who has it can read the file until it expires. */
+/** A signed link to a document. Anyone who has the link can read the file until it expires. */
 export function linkDocument(
   { objects, realNow }: Pick<Context, 'objects' | 'realNow'>,
   file: Pick<Document, 'blobPath' | 'fileName' | 'contentType'>,
@@ -14,11 +14,11 @@ export function linkDocument(
 }
 
 export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType'> {
-  /** Absolute path on this machine. */
+  /** Absolute path of the file on this machine. */
   readonly path: string;
 }
 
-/** The document of a valid link, unless it is withdrawn. Audits first, without a client: everyone with the link may read. */
+/** The document of a valid link, unless withdrawn. Audits the access first, without a client. */
 export async function openDocumentLink(
   { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
   link: string,

@@ -19,7 +19,7 @@ interface FileContext {
   readonly scanner: Pick<Context['scanner'], 'scanned'>;
 }
 
-/** A file in the store, before its row is inserted. */
+/** A file that is already in the store, while its row is not yet inserted. */
 export type StoredFile = Omit<
   Document,
   'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt' | 'withdrawnAt' | 'withdrawalReason'
@@ -30,12 +30,13 @@ export type StoredFile = Omit<
 export interface StoredDocument {
   readonly document: Document;
   readonly documentType: DocumentType;
-  /** Signed by {@link linkDocument}. */
+  /** A signed link, made by {@link linkDocument}. */
   readonly fileUrl: string;
 }
 
 /**
- * Fetches and stores a file; removes the object if the row is not inserted. @param commit inserts, unless a duplicate has
+ * Fetches and stores a file; removes the object if the row is not inserted.
+ * @param commit runs the insertion in a transaction, unless an earlier duplicate of the request has done so
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(
@@ -51,7 +52,7 @@ export async function uploadDocument<T>(
   const fileUrl = await linkDocument(context, file);
   return keptIfInserted(context, file.blobPath, (inserted) =>
     commit(async (transaction) => {
-      // A sandbox may have been reset in the meantime.
+      // A reset of the sandbox may have deleted the patient during the fetch.
       await requirePatient(transaction, patient);
       await lockPatient(transaction, context.caller.tenantId, patient);
       const document = await insertDocument(transaction, file);
@@ -61,7 +62,7 @@ export async function uploadDocument<T>(
   );
 }
 
-/** Gives unknown, invisible and other tenants' patients one problem, which does not reveal who exists (R-61). */
+/** Answers unknown, invisible and other tenants' patients with one problem, which does not reveal who exists (R-61). */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
   const [patient] = await db.of(caller.tenantId).rows<{ id: string }>`
     SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
@@ -70,7 +71,7 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
   return patient.id;
 }
 
-/** Fetches, checks, scans and stores in one stream, of which the store keeps nothing if it ends with an error. */
+/** Fetches, checks, scans and stores a file in one stream. If that ends with an error, the store keeps nothing. */
 export async function storeFile(
   { caller, download, objects, scanner }: FileContext,
   patientId: string,
@@ -90,7 +91,7 @@ export async function storeFile(
   return { ...of, storageProvider, container, ...value, sizeBytes, checksum };
 }
 
-/** Removes the object only after a certain rollback: a row without object does harm. `work` calls `inserted`. */
+/** Removes the object unless `work` called `inserted` or its outcome is unknown: a row without object does harm. */
 async function keptIfInserted<T>(
   { objects }: Context,
   key: string,
@@ -111,7 +112,7 @@ async function keptIfInserted<T>(
   }
 }
 
-/** Inserts the row of a file of a locked patient. */
+/** Inserts the row of a stored file, whose patient the transaction has locked. */
 export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();

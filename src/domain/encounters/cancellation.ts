@@ -9,13 +9,13 @@ import type { CallerContext } from '../transactions/transaction.js';
 
 type CancellingActor = 'partner' | 'provider';
 
-/** The role of the caller, by its permissions. */
+/** The role in which the caller cancels, by its permissions. */
 export function cancellingActor({ permissions }: Caller): CancellingActor {
   return permissions.has('review:encounter') ? 'provider' : 'partner';
 }
 
 /**
- * Cancels an open encounter and its undecided items (R-43). The claim's reviewer stays on record.
+ * Cancels an open encounter and its undecided items (R-43). Keeps the reviewer of a claim on record.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(
@@ -37,7 +37,9 @@ export function cancelEncounter(
   }));
 }
 
-/** Makes an encounter due and expires it, for a sandbox. @throws Problem as {@link cancelEncounter} */
+/**
+ * Makes an encounter's deadline pass and expires it, for a sandbox (R-75). @throws Problem as {@link cancelEncounter}
+ */
 export function expireEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (_encounter, now) => ({ ...expiry, set: { expiresAt: now } }));
 }

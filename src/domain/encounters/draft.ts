@@ -24,10 +24,10 @@ export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
 /** An encounter before it is stored. */
 export interface EncounterDraft extends FoundParts {
-  /** The time of its checks and of the reuse of approvals. */
+  /** The time for all checks and for the reuse of approvals. */
   readonly at: Date;
   readonly schedule: ResolvedSchedule;
-  /** Blocking problems, grouped by check in order; empty if creatable. */
+  /** Problems that prevent the creation, grouped by check in order; empty if there are none. */
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
@@ -41,7 +41,7 @@ type DraftLine = ReturnType<typeof treatmentLine>;
 export type DraftItem = ReturnType<typeof gfeItem>;
 
 /**
- * Checks a body that needs no data to be checked (R-29).
+ * Makes the checks of a body that need no stored data (R-29).
  * @throws Problem validation_failed, schedule_incomplete, schedule_time_zone_unknown, schedule_time_nonexistent
  */
 export function checkEncounterRequest(body: EncounterRequest): void {
@@ -51,8 +51,8 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 }
 
 /**
- * Makes the encounter of a checked body, for creation and preview alike; unusable parts become `faults`.
- * @param isNew whether it will be stored, and takes a number
+ * Makes the encounter of a checked body, for creation and preview. Records that cannot be used become `faults`.
+ * @param isNew whether the encounter will be stored, and so takes a number
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export async function draftEncounter(
@@ -63,7 +63,7 @@ export async function draftEncounter(
   const parts = await loadParts(context, body, isNew);
   const at = context.now();
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
-  // A time without a zone needs the clinic's zone, so report the missing clinic first.
+  // A time without a zone needs the zone of the clinic, so report a missing clinic first.
   if (needsClinicZone && !parts.clinic) requireFound(parts);
   const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
   const found = requireFound(parts);
@@ -82,7 +82,7 @@ export async function draftEncounter(
 }
 
 /**
- * Each type of review, with the first obstacle of a new encounter, if there is one (R-241).
+ * The types of review, each with the first reason that prevents it for a new encounter, if there is one (R-241).
  * @throws Problem clinic_not_permitted, *_not_found
  */
 export async function reviewOptions(
@@ -103,7 +103,7 @@ export async function reviewOptions(
   return { reviewState, modes: modes.map(modeOf) };
 }
 
-/** Freezes name, price, shipping, pharmacy and prescription for the estimate and a later order (D-36). */
+/** A line with name, price, shipping, pharmacy and prescription, frozen for estimate and later order (D-36). */
 function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory, rx } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
@@ -130,7 +130,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
 export const hasNews = ({ documentIds = [], additionalNotes = '' }: EncounterRequest): boolean =>
   documentIds.length > 0 || additionalNotes.trim() !== '';
 
-/** One item for each pair of category and subcategory, in the treatments' order. A reused approval approves it at once (R-50). */
+/** Makes an item per pair of category and subcategory, in the treatments' order; reused approvals approve it (R-50). */
 async function gfeItems(
   context: ReadContext,
   body: EncounterRequest,
@@ -151,7 +151,7 @@ async function gfeItems(
   return firsts.map((treatment, position) => gfeItem(context, treatment, position, reused.get(itemKey(treatment))));
 }
 
-/** @param approval a reused approval; the item inherits its end */
+/** Makes an item of an encounter. @param approval a reused approval, whose end the item inherits */
 function gfeItem(
   context: ReadContext,
   { category, subcategory }: Treatment,

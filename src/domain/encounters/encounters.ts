@@ -20,7 +20,7 @@ import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** The id and number of a sandbox fixture, which replace generated ones (R-15). */
+/** The id and number of a sandbox fixture, used in place of generated ones (R-15). */
 export type FixedEncounter = Pick<Encounter, 'id' | 'encounterNo'>;
 
 /** A stored encounter with its parts. */
@@ -71,7 +71,7 @@ export async function getEncounter(context: CallerContext, encounterNo: bigint):
   );
   const ofEncounter = Prisma.sql`encounter_id = ${encounter.id}::uuid`;
   const inOrder = Prisma.sql`${ofEncounter} ORDER BY position`;
-  // One round trip.
+  // Send these statements together, so that they take one round trip.
   const [treatments, documents, gfeItems, [order = null]] = await Promise.all([
     findRows(db, tenantId, 'EncounterTreatment', inOrder),
     findRows(db, tenantId, 'EncounterDocument', inOrder),
@@ -82,8 +82,9 @@ export async function getEncounter(context: CallerContext, encounterNo: bigint):
 }
 
 /**
- * Inserts an encounter and its parts. The statement runs with the events at the end of the transaction, unless the transaction
- * needs the rows before, or the rows refer to another encounter, whose row the foreign key would lock too late.
+ * Inserts an encounter and its parts. The statement is sent with the events at the end of the transaction, except in
+ * two cases: the transaction reads the rows before; or the rows refer to another encounter, which must be locked
+ * earlier.
  */
 async function insertEncounter(
   context: CallerContext,
@@ -137,7 +138,7 @@ export const draftedParts = (
   gfe_item: items.map((item) => ({ encounterId, clinicId, ...item })),
 });
 
-/** The columns of an encounter that its draft and its type of review decide, at its creation and with each update. */
+/** The columns that the draft and the type of review decide, at the creation and with each update of an encounter. */
 export const draftedColumns = (
   { patient, schedule, amounts, currency, isDecided }: EncounterDraft,
   reviewType: Encounter['reviewType'],
@@ -152,7 +153,7 @@ export const draftedColumns = (
   completedAt: isDecided ? now : null,
 });
 
-/** Columns that the database sets in a new encounter. */
+/** Values that the database sets in a new encounter by default. */
 const unreviewed = {
   isStateDerived: false,
   reviewerRef: null,
@@ -170,7 +171,7 @@ const unreviewed = {
   version: 1,
 } satisfies Partial<EncounterRecord>;
 
-/** The same expression as the generated column `gfe_no` (R-14). */
+/** Computes what the generated column `gfe_no` will have (R-14). */
 const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
 
 function newEncounter(

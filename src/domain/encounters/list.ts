@@ -9,12 +9,12 @@ import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
 
-/** Up to so many matches of a range of times are read from its index. */
+/** If a range of times matches up to so many rows, the list is read from the index of the range. */
 const FEW = 1_000;
 
 /**
- * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters. Every page
- * costs the same, because it starts at the cursor in an index.
+ * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters. Every
+ * page costs the same, because reading starts at the cursor's place in an index.
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: ReadContext, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
@@ -26,7 +26,7 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
   return { rows: rows.map(shownEncounter), nextCursor };
 }
 
-/** The query of a page. No index gives the order of the list for a range of times or for several statuses (D-292). */
+/** The query for a page. For a range of times, or several statuses, no index has the order of the list (D-292). */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
   const others = [tenant, ...matching(context, filter)];
@@ -62,7 +62,7 @@ function ofStatus([one, ...others]: NonNullable<EncounterFilter['statuses']>): P
 
 const startOf = (day: string, daysLater = 0): Date => new Date(Date.parse(day) + daysLater * 86_400_000);
 
-/** The filter's ranges of times, and the column of the one that is the first to be read. */
+/** The ranges of times in the filter, and the column of the range that is read first. */
 function rangeOf({ scheduled_from, scheduled_to, updated_after }: EncounterFilter) {
   const scheduled = Prisma.sql`scheduled_instant(encounter.scheduled_day, encounter.scheduled_at)`;
   const updated = Prisma.sql`encounter.updated_at`;
@@ -91,7 +91,7 @@ function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
   ];
 }
 
-/** A row comparison, which lets the index scan start at the cursor. */
+/** The condition for rows after the cursor: a row comparison, so that an index scan can start there. */
 function beyond(cursor: string): Prisma.Sql {
   const { createdAt, key } = placeOf(cursor, /^(0|[1-9]\d{0,17})$/);
   return Prisma.sql`(encounter.created_at, encounter.encounter_no) < (${createdAt}, ${BigInt(key)})`;

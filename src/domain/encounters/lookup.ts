@@ -15,7 +15,7 @@ import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
-/** The parts of an encounter that its views show. A stored record satisfies this type, too. */
+/** An encounter with the parts that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
   readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId'>[];
   readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
@@ -46,7 +46,7 @@ const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
 /** The parts of an encounter that its status view shows. */
 export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'order'>;
 
-/** A row of {@link SHOWN}. */
+/** A row that {@link SHOWN} selects. */
 export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
   readonly gfeItems: readonly JsonOf<ShownItem>[];
   readonly order: JsonOf<ShownOrder> | null;
@@ -66,7 +66,7 @@ const ITEMS_AND_ORDER = Prisma.sql`
     FROM "order" AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"`;
 
-/** Selects encounters with their parts as JSON. `more` adds columns and begins with a comma. */
+/** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
 const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id) ORDER BY position)
@@ -79,7 +79,7 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
 
 export const SHOWN = shownWith(Prisma.empty);
 
-/** The approximate size of a row of {@link SHOWN} in bytes; the row is called `found`. */
+/** The approximate size in bytes of a row `found` that {@link SHOWN} has selected. */
 export const shownSize = Prisma.sql`4000 + octet_length(coalesce(found."additionalNotes", ''))
   + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found.metadata::text, ''))
   + octet_length(coalesce(found."gfeItems"::text, ''))`;
@@ -109,7 +109,7 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
   return shownEncounter(permitted(context, row));
 }
 
-/** The latest encounters of a patient that were cancelled or expired, at any clinic; at most `most`, and at most 1 MiB. */
+/** A patient's latest encounters that were cancelled or expired, at any clinic: up to `most`, and up to 1 MiB. */
 export async function showEndedEncounters(
   { db, caller }: ReadContext,
   patientId: string,
@@ -139,7 +139,7 @@ export async function findEncounter(
   const { tenantId } = context.caller;
   const { encounter_id } = identifiers;
   const [gfeNo, orderNo] = [identifiers.gfe_no?.toUpperCase(), identifiers.order_no?.toUpperCase()];
-  // One index lookup for each identifier; a condition with OR would join all orders of the tenant.
+  // Look up each identifier by its index; a condition with OR would join all orders of the tenant.
   const ids = [
     encounter_id !== undefined &&
       Prisma.sql`SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${BigInt(encounter_id)}`,
@@ -169,7 +169,7 @@ export async function findEncounter(
 
 type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
 
-/** What the status view shows, and the order's next hold by time (R-190). */
+/** Selects the fields of the status view, and the time at which the order will next be held (R-190). */
 const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
   ${ITEMS_AND_ORDER},
   (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
@@ -177,7 +177,10 @@ const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFiel
       AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
   FROM encounter`;
 
-/** @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted (D-31) */
+/**
+ * The encounter, if visible. @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted
+ * (D-31)
+ */
 export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   context: Pick<LookupContext, 'caller'>,
   encounter: Found | null | undefined,

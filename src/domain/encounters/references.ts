@@ -11,7 +11,7 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
 
-/** Younger patients need a guardian (R-220). */
+/** Patients who are younger, in years, need a guardian (R-220). */
 const ADULT_AGE = 18;
 
 /** A product with the columns that an encounter freezes, and the clinics where it is available. */
@@ -24,9 +24,9 @@ export type Treatment = Pick<
   readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
   readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
   readonly rx: Prescription | null;
-  /** In years: the product's, else the category's, else the tenant's (R-221). */
+  /** Minimum age in years: the product's, else the category's, else the tenant's (R-221). */
   readonly minAge: number;
-  /** Whether product or category says so. */
+  /** Whether product or category allows only synchronous reviews. */
   readonly synchronousOnly: boolean;
 };
 
@@ -37,20 +37,20 @@ interface FoundDocument {
 }
 export type FoundDocuments = readonly (FoundDocument | undefined)[];
 
-/** The records that the body's ids name; all of them exist. */
+/** The records that the body refers to, all of which exist. */
 export interface FoundParts {
-  /** `locations` has the primary location, if there is one. */
+  /** `locations` contains only the primary location, or nothing. */
   readonly clinic: {
     readonly id: string;
     readonly isActive: boolean;
     readonly locations: readonly { readonly timezone: string | null }[];
   };
-  /** `reviewState`: null if the patient names a state that is unknown (R-107). */
+  /** `reviewState` is null if the patient's state is unknown (R-107). */
   readonly patient: {
     readonly id: string;
     readonly accountIsActive: boolean;
     readonly reviewState: string | null;
-    /** YYYY-MM-DD. */
+    /** A date as YYYY-MM-DD. */
     readonly dateOfBirth: string;
     readonly hasGuardian: boolean;
   };
@@ -64,7 +64,7 @@ export interface FoundParts {
   readonly nextNumber: bigint | null;
 }
 
-/** The records that the caller may see, in the order of the ids; undefined or null = not found. */
+/** The records for the body's ids, in their order; undefined or null if missing, or invisible to the caller. */
 interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'currency' | 'nextNumber'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
@@ -72,7 +72,7 @@ interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'currency' | '
   readonly documents: FoundDocuments;
 }
 
-/** Amounts travel as text, because JSON numbers are not exact decimals. */
+/** A row of the query. Amounts are text, because JSON numbers are not exact decimals. */
 type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly treatments: readonly (Omit<Treatment, 'offer'> & {
     readonly offer: { price: string; shippingType: ProductOffer['shippingType']; shippingAmount: string } | null;
@@ -81,9 +81,10 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 };
 
 /**
- * Loads all records that the body names. A new encounter also takes a number and locks the patient (R-50) and every row
- * that it refers to, because its rows are written with the events, after which nothing may wait for a lock (R-71). The lock of
- * a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement reads the row from before its wait.
+ * Loads all records that the body refers to. For a new encounter, it also takes a number and locks the patient (R-50)
+ * and all these records: the encounter's rows are written with the events, after which nothing may wait for a lock
+ * (R-71). The lock of a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the
+ * row from before its wait.
  */
 export async function loadParts(
   context: LookupContext,
@@ -139,7 +140,7 @@ export async function loadParts(
   };
 }
 
-/** The named documents that the caller may see, as JSON. */
+/** Selects those of the documents that the caller may see, as JSON. */
 function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {
   const { tenantId } = caller;
   return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id,
@@ -160,7 +161,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
   return { price: new Prisma.Decimal(price), shippingAmount: new Prisma.Decimal(shippingAmount), ...offer };
 }
 
-/** Step 2 of R-29: one UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
+/** Step 2 of R-29: refuses a UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
 export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
   const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
     const ids = (body[property] ?? []).map(canonicalUuid);
@@ -174,8 +175,8 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
 }
 
 /**
- * Step 5 of R-29: every record exists in the tenant (D-30).
- * @param placed the fault at its place in the request, if that is not a body
+ * Step 5 of R-29: refuses ids that are not those of a record in the tenant (D-30).
+ * @param placed adapts the location in a fault, for requests whose ids are not in the body
  * @throws Problem *_not_found
  */
 export function requireFound(parts: EncounterParts, placed = (fault: Fault): CodedFault => fault): FoundParts {
@@ -194,13 +195,13 @@ export function requireFound(parts: EncounterParts, placed = (fault: Fault): Cod
   throw refuse(faults.map(placed));
 }
 
-/** The fault of a query parameter that has the name of the body's member; ids in it are counted from 1. */
+/** Turns a fault of the body into one of the query parameter of the same name; its elements are counted from 1. */
 export function inQuery({ pointer, detail, ...fault }: Fault): CodedFault {
   const [, parameter = '', index] = pointer.split('/');
   return { ...fault, parameter, detail: index === undefined ? detail : `element ${Number(index) + 1} ${detail}` };
 }
 
-/** Steps 6 to 13 of R-29: returns the faults of each step that fails. */
+/** Steps 6 to 13 of R-29. @returns the faults of each step that fails */
 export function unusableParts(
   parts: FoundParts,
   body: Pick<Body, 'reviewType'>,
@@ -210,7 +211,7 @@ export function unusableParts(
   return steps.filter((faults) => faults.length > 0);
 }
 
-/** Steps 6 to 11 of R-29: the faults of each, which no document has caused. */
+/** Steps 6 to 11 of R-29, which do not concern documents. @returns the faults of each step */
 export function obstacles(
   { clinic, patient, treatments }: FoundParts,
   { reviewType }: Pick<Body, 'reviewType'>,
@@ -229,7 +230,7 @@ export function obstacles(
   ];
 }
 
-/** The rules of a treatment that exclude the patient or the type of review (R-221). */
+/** The faults of a treatment that excludes the patient's age or the type of review (R-221). */
 function notPermitted(
   { minAge, synchronousOnly }: Treatment,
   pointer: string,
@@ -262,7 +263,7 @@ export function unusableDocuments(documents: FoundDocuments, ofPatient: string):
   ];
 }
 
-/** A reference in the body to a record that cannot be used, and the reason. */
+/** A fault: a reference in the body to a record that cannot be used, with the reason. */
 export type Fault<Code = ProblemCode> = CodedFault<Code> & { readonly pointer: string };
 type CodedFault<Code = ProblemCode> = FieldError & { readonly code: Code };
 
@@ -289,7 +290,7 @@ function faultsAt<T, Code extends ProblemCode>(
   return items.flatMap((item, index) => (fails(item) ? [fault(code, `#/${property}/${index}`)] : []));
 }
 
-/** The faults of one step as a problem with the code of the first; `errors` lists all of them. */
+/** The problem for the faults of one step: it has the code of the first, and lists all of them. */
 export function refuse(faults: readonly CodedFault[]): Problem {
   const [first] = faults;
   if (!first) return new Problem('internal_error', 'A refusal without a fault.');

@@ -7,26 +7,26 @@ import { isTimeZone } from '../catalog/timeZone.js';
 export type Schedule = Bodies['RescheduleEncounterRequest'];
 
 export interface ResolvedSchedule {
-  /** Null without a day and a time. */
+  /** The scheduled time; null unless there are a day and a time. */
   readonly scheduledAt: Date | null;
   /** Midnight of the scheduled day in its zone, or in UTC if the zone is unknown; null without a day. */
   readonly dayStartsAt: Date | null;
-  /** Whether the request or the clinic names a zone. */
+  /** Whether the request or the clinic names a time zone. */
   readonly isZoneKnown: boolean;
 }
 
-/** A scheduled live visit may be claimed this long before it (R-36). */
+/** How long before its time a scheduled live visit may be claimed (R-36). */
 const EARLY_CLAIM_MS = 15 * 60_000;
 
 const DAY_MS = 24 * 3_600_000;
-/** An encounter expires this long after its creation or scheduled time, if it has no review. */
+/** How long after its creation or scheduled time an encounter without review expires. */
 const EXPIRY_MS = 30 * DAY_MS;
-/** An encounter expires this long after a request for information without an answer. */
+/** How long after an unanswered request for information an encounter expires. */
 const INFORMATION_MS = 14 * DAY_MS;
 
 /**
- * Checks a schedule without the clinic's zone (R-32).
- * @throws Problem schedule_incomplete, schedule_time_zone_unknown, all of them at once; then schedule_time_nonexistent
+ * Makes the checks of a schedule that do not need the clinic's zone (R-32).
+ * @throws Problem schedule_incomplete and schedule_time_zone_unknown, both together; else schedule_time_nonexistent
  */
 export function checkSchedule(schedule: Schedule): void {
   const { scheduledDay, scheduledTime, scheduledTimeZone: zone } = schedule;
@@ -44,9 +44,9 @@ export function checkSchedule(schedule: Schedule): void {
 }
 
 /**
- * Resolves a checked schedule to an instant. A local time that occurs twice means the earlier one (RFC 5545 §3.3.5). A skipped
- * local time is refused, because a clinical appointment must not move silently.
- * @param clinicZone of the clinic's primary location; used when the schedule names none
+ * Resolves a checked schedule to an instant. A local time that occurs twice means the earlier one (RFC 5545 §3.3.5). A
+ * skipped local time is refused, because a clinical appointment must not move silently.
+ * @param clinicZone zone of the clinic's primary location, used if the schedule names none
  * @throws Problem schedule_time_zone_required, schedule_time_nonexistent
  */
 export function resolveSchedule(schedule: Schedule, clinicZone: string | null): ResolvedSchedule {
@@ -71,7 +71,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
   return { scheduledAt: instant(resolved), dayStartsAt, isZoneKnown: true };
 }
 
-/** Claimable 15 minutes before a live visit, from local midnight of a day without time, else at once (R-36). */
+/** When a claim is possible: 15 minutes before a live visit, from local midnight of its day, else at once (R-36). */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
   if (reviewType === 'asynchronous') return createdAt;
@@ -79,13 +79,13 @@ export function claimableFrom(reviewType: Encounter['reviewType'], schedule: Res
   return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
 }
 
-/** 30 days after the creation, the schedule or the last information that was provided, whichever is latest (R-37). */
+/** The expiry: 30 days after the creation, the schedule or the last information, whichever is latest (R-37). */
 export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
   const planned = scheduledAt ?? dayStartsAt ?? waitsSince;
   return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);
 }
 
-/** The new expiry when the wait for a review starts again; never earlier than before. */
+/** The expiry when an encounter waits for a review again; never earlier than `before`. */
 export function waitsUntil(before: Date, waitsSince: Date): Date {
   return new Date(Math.max(before.getTime(), waitsSince.getTime() + EXPIRY_MS));
 }

@@ -3,7 +3,7 @@ import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** `claimant` is the provider that holds the claim, `system` is the passing of time. */
+/** Who causes an event. `claimant` is the provider that holds the claim; `system` stands for the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
 export type EncounterEvent =
@@ -58,7 +58,7 @@ export const encounterTransitions = {
   expired: {},
 } as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
 
-/** For the sentence that refuses an event. */
+/** Words for the sentence that refuses an event: "An encounter that is … cannot be …". */
 const participles: Readonly<Record<EncounterEvent, string>> = {
   claim: 'claimed',
   renew: 'claimed',
@@ -77,7 +77,9 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
   amend: 'given an addendum',
 };
 
-/** @throws Problem invalid_state unless the table has the transition; claimed_by_other if it is the claimant's */
+/**
+ * The status after an event. @throws Problem invalid_state if not allowed; claimed_by_other if only the claimant may
+ */
 export function nextState(from: EncounterState, event: EncounterEvent, actor: EncounterActor): EncounterState {
   const transitions: Partial<Record<EncounterEvent, Transition>> = encounterTransitions[from];
   const { [event]: transition } = transitions;
@@ -86,23 +88,23 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   throw invalidState(from, `An encounter that is ${from} cannot be ${participles[event]}.`);
 }
 
-/** `leaseExpiresAt` is set exactly while the status is `in_review`. */
+/** The columns with deadlines. `leaseExpiresAt` is not null exactly while the status is `in_review`. */
 type Deadlines = Pick<Encounter, 'status' | 'leaseExpiresAt' | 'expiresAt'>;
 
-/** The deadline that has passed, whether or not a sweep has written its effect; null = none. */
+/** The event of a deadline that has passed, even if no sweep has applied it yet; null = none has passed. */
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
   if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
   return 'expire' in encounterTransitions[status] && now >= expiresAt ? 'expire' : null;
 }
 
-/** The provider of a request, by the reviewing system's own reference. */
+/** The provider who sends a request, named by the reviewing system's own reference. */
 export interface Reviewer {
   readonly reviewerRef: string;
 }
 
 /**
- * The actor that a reviewer is. References are compared exactly as sent, and belong to the API client that sends them: the
- * same reference from another client is another provider (R-39).
+ * The role of a reviewer towards an encounter. References are compared exactly as sent, and belong to the API client
+ * that sends them: the same reference from another client means another provider (R-39).
  */
 export function actorOf(
   { caller }: Pick<CallerContext, 'caller'>,

@@ -12,27 +12,29 @@ export type EncounterRow = Pick<
   'tenantId' | 'id' | 'encounterNo' | 'gfeNo' | 'reference' | 'clinicId' | 'status' | 'version'
 >;
 
-/** A transition, with everything else that it writes. */
+/** A transition of an encounter and everything that it writes. */
 export interface Change<Row> {
   readonly event: EncounterEvent;
   readonly actor: EncounterActor;
-  /** Columns of the encounter other than status and version. */
+  /** New values of the encounter's columns, except status and version. */
   readonly set: Partial<Encounter>;
-  /** The rest of the change: items, order, events. Gets the encounter as it was before, and returns the parts that changed. */
+  /** Writes the rest: items, order, events. Gets the encounter before the change; returns the changed parts. */
   readonly effects: (context: TransactionContext, encounter: Row) => Promise<ChangedParts> | ChangedParts;
 }
 
-/** Parts of an encounter after a change. */
+/** The parts of an encounter that a change has replaced. */
 export type ChangedParts = Partial<Pick<EncounterRecord, 'treatments' | 'documents' | 'gfeItems' | 'order'>>;
 
-/** Columns that are cleared when a claim ends. The reviewer may stay on record. */
+/** Columns that are cleared when a claim ends. The columns that name the reviewer may stay. */
 export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
 
-/** The claim's columns in an encounter without a claim. */
+/** All columns of a claim, as they are in an encounter without one. */
 export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, claimedAt: null } as const;
 
-/** Locks the patient, whose approvals the change may end, and then the encounter, until commit. Other requests wait for the
- * lock; sweeps skip the encounter. */
+/**
+ * Locks until the commit: first the patient, whose approvals the change may end, then the encounter. Other requests
+ * wait for the locks; sweeps skip the encounter.
+ */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
   await db.of(tenantId).run`
@@ -44,11 +46,11 @@ export async function lockEncounter({ db, caller }: CallerContext, encounterNo: 
 }
 
 /**
- * Makes a transition for a caller. Elapsed deadlines apply even if no sweep has run (R-44). Concurrent calls serialize: one
- * succeeds, the others get a problem (R-45).
+ * Makes a transition for a caller. Deadlines that have passed apply even if no sweep has run (R-44). Concurrent calls
+ * run one after the other: one succeeds, the others get a problem (R-45).
  * @param decide returns the change of the current encounter, or throws if the change is not allowed
  * @returns the encounter after the change
- * @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted; and what `decide` throws
+ * @throws Problem encounter_not_found, also if another tenant has it; clinic_not_permitted; and the errors of `decide`
  */
 export async function changeEncounter(
   context: CallerContext,
@@ -60,7 +62,7 @@ export async function changeEncounter(
   const now = context.now();
   const current = applyElapsedTime(stored, now);
   const change = await decide(current, now);
-  // Use one time for the whole change.
+  // All parts of the change use one time.
   const moment = { ...context, now: () => now };
   if (current.version > stored.version) await applyChange(moment, stored, lapse);
   const changed = await applyChange(moment, current, change);
@@ -68,7 +70,7 @@ export async function changeEncounter(
   return changed;
 }
 
-/** The encounter with elapsed deadlines applied. The caller persists a lapsed claim; a sweep persists an expiry. */
+/** The encounter after deadlines that have passed. The caller stores the end of a claim; a sweep stores an expiry. */
 export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): E {
   const due = dueEvent(encounter, now);
   if (due === 'expire') return { ...encounter, status: 'expired' };
@@ -77,7 +79,7 @@ export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): 
   return applyElapsedTime({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
 }
 
-/** Writes a transition; null, without effect, if the version changed (R-45). @throws Problem as {@link nextState} */
+/** Writes a transition; null and no change if the version differs (R-45). @throws Problem as {@link nextState} */
 export async function applyChange<Row extends EncounterRow>(
   context: TransactionContext,
   encounter: Row,
@@ -99,7 +101,7 @@ export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
 /** Returns an encounter to the queue because its lease has ended. */
 export const lapse: Change<EncounterRow> = { event: 'lapse', actor: 'system', ...release };
 
-/** Ends an encounter whose review or information did not come in time. */
+/** Ends an encounter whose review or requested information did not come in time. */
 export const expiry: Change<EncounterRow> = {
   event: 'expire',
   actor: 'system',
@@ -111,7 +113,7 @@ export const expiry: Change<EncounterRow> = {
   },
 };
 
-/** Closes the undecided items of an encounter. @returns all of its items */
+/** Closes the undecided items of an encounter. @returns all items */
 export async function closeItems(
   { db }: TransactionContext,
   encounter: EncounterRow,
@@ -131,7 +133,7 @@ export function itemsOf(
   return findRows(db, tenantId, 'GfeItem', Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`);
 }
 
-/** Records an event that has only the encounter's identifiers. */
+/** Creates an effect that records an event with only the encounter's identifiers. */
 export function announce(
   type: `encounter.${'review_started' | 'released' | 'information_requested' | 'information_provided' | 'rescheduled'}`,
 ): (context: TransactionContext, encounter: EncounterRow) => ChangedParts {

@@ -28,7 +28,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 
 type Patch = Schemas['EncounterPatch'];
 
-/** The fields that a patch may change. */
+/** The fields of an encounter that a patch may change. */
 type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType'> & {
   readonly treatmentIds: readonly string[];
 };
@@ -63,7 +63,7 @@ export async function updateEncounter(
   return recordUpdate(context, { ...encounter, ...set }, changed);
 }
 
-/** The fields after the patch, and the names of those that differ. */
+/** The fields after the patch, and the names of those that it changes. */
 function patched(encounter: EncounterRecord, patch: Patch): Fields & { readonly changed: (keyof Fields)[] } {
   const { reference, metadata, reviewType, treatments } = encounter;
   const before = { reference, metadata, reviewType, treatmentIds: treatments.map(({ productId }) => productId) };
@@ -77,7 +77,7 @@ function patched(encounter: EncounterRecord, patch: Patch): Fields & { readonly 
   return { ...after, changed: fields.filter((field) => !isDeepStrictEqual(after[field], before[field])) };
 }
 
-/** Makes the encounter again from its request, with other treatments or another type of review. */
+/** Makes the encounter's draft again from its request, with other treatments or another type of review. */
 async function revision(
   context: CallerContext,
   encounter: EncounterRecord,
@@ -87,7 +87,7 @@ async function revision(
 ): Promise<Change<EncounterRecord>> {
   const request = { ...requestOf(encounter), treatmentIds: [...treatmentIds], reviewType };
   const draft = await draftEncounter({ ...context, now: () => now }, request);
-  // The encounter keeps documents that were withdrawn since its creation.
+  // Ignore documents that were withdrawn since the creation: the encounter keeps them.
   const failing = draft.faults.find(([fault]) => fault?.code !== 'document_withdrawn');
   if (failing) throw refuse(failing);
   const schedule = { ...draft.schedule, scheduledAt: encounter.scheduledAt };
@@ -106,7 +106,7 @@ async function revision(
   };
 }
 
-/** Without the time: it stays the instant that it was, even if the clinic has another time zone now (D-282). */
+/** An encounter's request without its time: that instant stays, even if the clinic's zone has changed (D-282). */
 function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmentIds' | 'reviewType'> {
   const { clinicId, patientId, serviceQueue, documents } = encounter;
   const { additionalNotes, scheduledDay, scheduledTimeZone } = encounter;
@@ -181,7 +181,7 @@ async function clinicZone({ db }: CallerContext, { tenantId, clinicId }: Encount
   return primary?.timezone ?? null;
 }
 
-/** When the present wait for a review began: at creation, or with the latest information. */
+/** When the encounter began to wait for a review: at its creation, or when the latest information came. */
 async function waitsSince({ db }: CallerContext, { tenantId, id, createdAt }: EncounterRecord): Promise<Date> {
   const where = Prisma.sql`encounter_id = ${id}::uuid AND provided_at IS NOT NULL ORDER BY provided_at DESC LIMIT 1`;
   const [latest] = await findRows(db, tenantId, 'EncounterInformation', where);

@@ -27,9 +27,9 @@ interface FeedReader extends Pick<DomainContext, 'db'> {
 }
 
 interface Frame extends Scanned {
-  /** The position of the tenant's latest event; null before the first. */
+  /** The position of the tenant's latest event; null if it never had one. */
   readonly latest: bigint | null;
-  /** If the request's position is the last one before a restore: the last one that the restore skipped (D-302). */
+  /** If the request's cursor was the latest before a restore: the last position that the restore skipped (D-302). */
   readonly resumed: bigint | null;
   /** The position of the first scanned event; null if there is none. */
   readonly first: bigint | null;
@@ -51,13 +51,13 @@ export async function readEvents(context: FeedReader, request: Request): Promise
   return scannedPage(tenantId, frame, found, request.limit, latest);
 }
 
-/** The cursor of the end of the feed. */
+/** The cursor of the feed's end, from which a reader gets only later events. */
 export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
   const counter = await db.prisma.eventCounter.findUnique({ where: { tenantId } });
   return cursorOf(tenantId, counter?.position ?? 0n);
 }
 
-/** Uses one statement, because a purge between two would go unnoticed. */
+/** Reads a part of the feed by one statement: between two statements, a purge could delete events unnoticed. */
 async function scan(
   { db, caller }: FeedReader,
   { types, encounter_id, limit }: Request,
@@ -85,7 +85,7 @@ async function scan(
   return frame;
 }
 
-/** Refuses a cursor that would skip events: purged or lost ones, or new ones at passed positions. */
+/** Refuses a cursor unless the next position follows it: else events were purged, or the cursor was never issued. */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');

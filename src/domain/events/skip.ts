@@ -1,12 +1,12 @@
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** More than are assigned in a second, so that a restored database passes all that the lost one has assigned. */
+/** Numbers skipped per second since the backup: more than are ever assigned in a second. */
 const PER_SECOND = 1_000;
 const MIN_SKIPPED = 1_000_000;
 
 /**
- * Skips the positions and numbers that the lost database may have assigned since the backup (D-302): a cursor of a lost event
- * is refused, and no number names two encounters or orders. Only the schema's owner may set sequences.
+ * Skips the positions and numbers that the lost database may have assigned since the backup (D-302): so a cursor of a
+ * lost event is refused, and no number names two encounters or orders. Only the schema's owner may set sequences.
  */
 export async function skipNumbers({ db: { everyTenant } }: TransactionContext, takenAt: Date): Promise<void> {
   const [row] = await everyTenant.rows<{ skipped: bigint }>`

@@ -1,10 +1,10 @@
 import type { Encounter } from '../../../generated/prisma/client.js';
 
-/** The partner's own id of an encounter in the data of its events; absent if it has none. */
+/** The partner's own id of an encounter, for the data of its events; absent if the encounter has none. */
 export const referenceOf = ({ reference }: Pick<Encounter, 'reference'>): { reference?: string } =>
   reference === null ? {} : { reference };
 
-/** The identifiers that every event of an encounter has. */
+/** The identifiers of an encounter that all its events contain. */
 export function numbersOf({
   encounterNo,
   gfeNo,

@@ -2,9 +2,9 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { visiblePatient, withinClinics, type Viewer } from '../access/visibility.js';
 
 /**
- * The condition that a viewer may see a row of `event`, in the feed and by a webhook. A client that is limited to clinics
- * sees events of these clinics, of the patients that it may see, and of its own webhook endpoints (R-89).
- * @param alias of the row
+ * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook. A client that is limited
+ * to clinics sees events of these clinics, of the patients that it may see, and of its own webhook endpoints (R-89).
+ * @param alias alias of the row
  */
 export function visibleEvent(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;

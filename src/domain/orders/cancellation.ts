@@ -21,7 +21,7 @@ export async function cancelOrderOf(
   return cancel(context, order, null);
 }
 
-/** The same for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
+/** Cancels an order for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
 export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
   const order = await lockedOrder(context, orderNo);
   const obstacle = obstacleTo(order);
@@ -29,7 +29,7 @@ export async function cancelOrder(context: CallerContext, orderNo: string, reaso
   return ofPharmacies(context, await cancel(context, order, reason));
 }
 
-/** Why an order cannot be cancelled; null = it can. An order that needed no payment can if all of its lines are held. */
+/** Why an order cannot be cancelled; null = it can. One that is paid without any payment can if all lines are held. */
 function obstacleTo({ orderStatus, paidAmt, lines }: OrderRecord): string | null {
   const isMoot = orderStatus === 'paid' && lines.every(({ holdAt }) => holdAt !== null);
   if (orderStatus !== 'pending' && !(isMoot && paidAmt.isZero())) return `it is ${orderStatus}`;

@@ -12,7 +12,7 @@ import { shipToOf } from './shipTo.js';
 
 type Status = OrderLine['status'];
 
-/** The states that may follow each state. */
+/** By status of an order line, the statuses that may follow. */
 export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> = {
   pending: ['accepted', 'exception'],
   accepted: ['shipped', 'exception'],
@@ -23,9 +23,9 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records the progress of a pharmacy with its lines, all or none, and order.fulfilment_updated. Details that are not sent
- * are kept. A line that comes back is held if its approval has ended meanwhile (R-190).
- * @throws Problem order_not_found, including when the caller sees no line of the pharmacy; treatment_not_found;
+ * Records a pharmacy's progress with its lines, all or none, and order.fulfilment_updated. Details that are not sent
+ * keep their values. A line that comes back is held if its approval has ended meanwhile (R-190).
+ * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
  * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state; ship_to_required for a shipment (R-203)
  */
 export async function recordFulfilment(
@@ -64,7 +64,8 @@ export async function recordFulfilment(
 }
 
 /**
- * The pharmacy's lines of these treatments; without treatments, its lines that are not held, or all if all are held.
+ * The pharmacy's lines for these treatments; without treatments, all its lines that are not held, or all if all are
+ * held.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
@@ -85,7 +86,7 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
   return own.filter(({ productId }) => treatmentIds.includes(productId));
 }
 
-/** A held line can only be cancelled. @throws Problem approval_ended, invalid_state, whose errors point to the lines */
+/** Checks the change of lines; a held line can only be cancelled. @throws Problem approval_ended, invalid_state */
 function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[], status: Status): void {
   const held = changed.filter(({ holdAt }) => holdAt !== null);
   if (held.length > 0 && status !== 'cancelled') throw approvalEnded(lines, held);

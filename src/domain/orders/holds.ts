@@ -10,7 +10,7 @@ import { findOrder, lockOrder, ordersWhere, permittedOrder, recordOrderEvent, ty
 type HoldReason = NonNullable<OrderLine['holdReason']>;
 
 /**
- * An order with all of its lines, locked until commit, after recording the holds that are due.
+ * Locks an order until the commit and records holds that are due. @returns the order with all lines
  * @throws Problem as {@link permittedOrder}
  */
 export async function lockedOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
@@ -19,13 +19,13 @@ export async function lockedOrder(context: CallerContext, orderNo: string): Prom
   return recordElapsedHolds(context, permittedOrder(context, await findOrder(context, tenantId, orderNo)));
 }
 
-/** Holds the lines whose approval has run out. The order must be locked. @returns the order afterwards */
+/** Holds lines whose approval has expired. The order must be locked. @returns the order afterwards */
 export function recordElapsedHolds(context: TransactionContext, order: OrderRecord): Promise<OrderRecord> {
   return hold(context, order, dueLines(order, context.now()), 'expired');
 }
 
 /**
- * Holds the lines of these items that have not left, in every order that is not final (R-190). The caller locks the patient
+ * Holds the unshipped lines of these items, in all orders that are not final (R-190). The caller locks the patient
  * first; orders are locked by id, so that two calls cannot deadlock.
  */
 export async function holdLines(
@@ -50,8 +50,8 @@ export async function holdLines(
 }
 
 /**
- * Holds those of these lines whose approval was revoked or denied after they were shipped, because they came back (R-190).
- * The order must be locked.
+ * Holds those of the returned lines whose approval was revoked or denied while they were shipped (R-190). The order
+ * must be locked.
  */
 export async function holdReturned(
   context: TransactionContext,
@@ -75,7 +75,7 @@ export async function holdReturned(
   }
 }
 
-/** Records order.held, and order.paid if nothing is left to pay. @returns the order afterwards */
+/** Holds lines. Records order.held, and order.paid if the hold leaves nothing to pay. @returns the order afterwards */
 async function hold(
   context: TransactionContext,
   order: OrderRecord,
@@ -103,7 +103,7 @@ async function hold(
 }
 
 /**
- * A refusal because of holds (R-191).
+ * The problem of a request that concerns held lines (R-191).
  * @param visible the lines of the order as the caller sees it
  */
 export function approvalEnded(visible: readonly OrderLine[], held: readonly OrderLine[]): Problem {

@@ -13,8 +13,9 @@ import { applyElapsedHolds, ofPharmacies, ordersWhere, type OrderRecord } from '
 type Filter = Input<'listOrders'>['query'];
 
 /**
- * The tenant's orders, the newest first; a client that is limited to clinics or pharmacies sees theirs only. A page begins at
- * the cursor in an index: that of held lines, or of the lines of one pharmacy or state, if the filter has one.
+ * Lists the tenant's orders, newest first; a client that is limited to clinics or pharmacies sees only theirs. A page
+ * starts at the cursor in an index: that of held lines, or of the lines of one pharmacy or state, if the filter has
+ * one.
  * @throws Problem cursor_invalid
  */
 export async function listOrders(context: SnapshotContext, filter: Filter): Promise<ListPage<OrderRecord>> {
@@ -52,7 +53,7 @@ export async function listOrders(context: SnapshotContext, filter: Filter): Prom
   });
 }
 
-/** The size of an order, called `found`, in bytes: of its parts, and about what else there is. */
+/** The approximate size of an order `found`, in bytes, with its lines, payments and other parts. */
 function sizeOf(tenantId: string): Prisma.Sql {
   const partsOf = (table: string) => Prisma.sql`(SELECT coalesce(sum(octet_length(to_json(part)::text)), 0)
     FROM ${identifier(table)} AS part WHERE part.tenant_id = ${tenantId} AND part.order_id = found.id)`;
@@ -71,7 +72,7 @@ async function ordersOf(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** The pharmacies of the filter and of the client's limit; null = all. */
+/** The pharmacies that both the filter and the client's limit allow; null = all. */
 function pharmaciesOf({ caller }: SnapshotContext, { pharmacyId }: Filter): readonly string[] | null {
   const { allowedPharmacyIds: allowed } = caller;
   if (pharmacyId === undefined) return allowed;
@@ -92,7 +93,7 @@ function matching(context: SnapshotContext, filter: Filter): Prisma.Sql[] {
   ];
 }
 
-/** Orders of one patient's or with one number's encounters. They are few, so PostgreSQL finds them first. */
+/** Conditions on the order's encounter: its patient or number. Such orders are few, so PostgreSQL finds them first. */
 function ofEncounters(tenantId: string, { patientId, encounter_id }: Filter): Prisma.Sql[] {
   const conditions = [
     ...(patientId === undefined ? [] : [Prisma.sql`patient_id = ${patientId}::uuid`]),
@@ -109,17 +110,17 @@ const hasLine = (tenantId: string, conditions: readonly Prisma.Sql[]): Prisma.Sq
   EXISTS (SELECT FROM order_line AS line WHERE line.tenant_id = ${tenantId} AND line.order_id = "order".id
     AND ${Prisma.join([...conditions], ' AND ')})`;
 
-/** A comparison with one pharmacy, if there is one, so that an index can give the order of the list. */
+/** A condition on pharmacies. A single pharmacy becomes an equality, with which an index gives the list's order. */
 function ofAny(pharmacies: readonly string[]): Prisma.Sql {
   const [only, ...others] = pharmacies;
   if (only !== undefined && others.length === 0) return Prisma.sql`line.pharmacy_id = ${only}::uuid`;
   return Prisma.sql`line.pharmacy_id = ANY (${[...pharmacies]}::uuid[])`;
 }
 
-/** Held lines, including those whose hold no sweep has recorded. Implies the condition of their index. */
+/** Whether a line is held, even if no sweep has recorded that yet. The condition implies that of the partial index. */
 const heldBy = (now: Date): Prisma.Sql => Prisma.sql`(line.hold_at IS NOT NULL OR line.expires_at <= ${now})`;
 
-/** A row comparison, which lets the index scan start at the cursor. */
+/** The condition for rows after the cursor: a row comparison, so that an index scan can start there. */
 function beyond(place: Prisma.Sql, cursor: string): Prisma.Sql {
   const { createdAt, key } = placeOf(cursor, onlyUuid);
   return Prisma.sql`${place} < (${createdAt}, ${key}::uuid)`;

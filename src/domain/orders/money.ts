@@ -1,6 +1,6 @@
 import { Prisma, type Order, type OrderLine } from '../../../generated/prisma/client.js';
 
-/** The price of a treatment, frozen when the encounter is created (D-36), as exact decimals or decimal text. */
+/** The price of a treatment, as frozen when the encounter was created (D-36): exact decimals, or decimal text. */
 interface PricedTreatment {
   readonly price: Prisma.Decimal | string;
   readonly shippingType: string;
@@ -10,7 +10,7 @@ interface PricedTreatment {
 /** The amounts of an estimate or an order. */
 export type Amounts = Pick<Order, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>;
 
-/** The sums over treatments, one unit of each (D-37; R-57). */
+/** Sums the amounts of treatments, one unit of each (D-37; R-57). */
 export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {
   const subTotal = sum(treatments.map(({ price }) => price));
   const totalShippingAmt = sum(treatments.map(shippingOf));
@@ -23,7 +23,7 @@ export function lineAmountsOf(treatment: PricedTreatment) {
   return { quantity: 1, unitPrice: treatment.price, shippingAmt, lineTotal: shippingAmt.plus(treatment.price) };
 }
 
-/** What is left to pay (R-57): a refund is not a debt, so nothing once the order was paid; and nothing for held lines. */
+/** What is left to pay (R-57): nothing for held lines, nor once the order was paid, because a refund is no debt. */
 export function balanceOf({
   orderStatus,
   grandTotal,
@@ -40,8 +40,8 @@ interface OrderWithLines extends Order {
 }
 
 /**
- * A pending order after a payment, refund or hold: nothing is due for held lines, and it is `paid` when nothing is left to pay
- * and a line is not held (R-192). Other orders stay.
+ * A pending order after a payment, refund or hold: nothing is due for held lines; the order becomes `paid` when nothing
+ * is left to pay and at least one line is not held (R-192). Orders in other statuses stay unchanged.
  */
 export function settled<O extends OrderWithLines>(order: O): O {
   if (order.orderStatus !== 'pending') return order;
@@ -52,7 +52,7 @@ export function settled<O extends OrderWithLines>(order: O): O {
   return { ...order, heldAmt, orderStatus: heldAmt.equals(due) && order.lines.some(isFree) ? 'paid' : 'pending' };
 }
 
-/** The order with a hold on these lines: from the end of the approval, but not from a time in the future. */
+/** The order with these lines held: from the end of their approval, or from now if that end is in the future. */
 export function withHolds<O extends OrderWithLines>(
   order: O,
   lines: readonly OrderLine[],
@@ -70,17 +70,17 @@ export function withHolds<O extends OrderWithLines>(
   });
 }
 
-/** The lines whose approval has run out although no sweep has recorded the hold (R-190). */
+/** The lines whose approval has expired while no sweep has recorded the hold yet (R-190). */
 export function dueLines({ lines }: Pick<OrderWithLines, 'lines'>, now: Date): OrderLine[] {
   return lines.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
 }
 
-/** FREE_SHIPPING ignores the shipping amount. */
+/** The shipping amount, which does not count for FREE_SHIPPING. */
 function shippingOf({ shippingType, shippingAmount }: PricedTreatment): Prisma.Decimal {
   return new Prisma.Decimal(shippingType === 'FLAT_RATE' ? shippingAmount : 0);
 }
 
-/** An exact sum. */
+/** Adds amounts without rounding. */
 export function sum(amounts: readonly (Prisma.Decimal | string)[]): Prisma.Decimal {
   return amounts.reduce<Prisma.Decimal>((total, amount) => total.plus(amount), new Prisma.Decimal(0));
 }

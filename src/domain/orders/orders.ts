@@ -26,13 +26,13 @@ export interface OrderRecord extends Order {
   readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId' | 'reference'>;
 }
 
-/** The sum of payments and refunds of one order (R-170), because every request for the order reads all of them. */
+/** Maximum of payments and refunds of one order (R-170), because every request for the order reads all of them. */
 export const MAX_PAYMENTS = 200;
 
-/** Part of any transaction. */
+/** The parts of a transaction's context that creating an order needs. */
 type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now'>;
 
-/** The id and number of a sandbox fixture, which replace generated ones (R-15). */
+/** The id and number of a sandbox fixture, used in place of generated ones (R-15). */
 export type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
 
 /** A completed encounter with all of its items. */
@@ -45,10 +45,10 @@ export interface ApprovedTreatment {
 }
 
 /**
- * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
- * each approved treatment, at its frozen price (R-55, D-36).
- * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter and
- * then of the order.
+ * Creates the order of an encounter, in the transaction that completes the encounter and after its items are decided:
+ * one line for each approved treatment, at its frozen price (R-55, D-36).
+ * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter
+ * and then of the order.
  */
 export async function createOrder(
   context: OrderContext,
@@ -118,7 +118,7 @@ async function insertOrder(
 }
 
 /**
- * One order by its number in any case, by the tenant's clock, with the lines that the caller may see.
+ * An order by its number, in any case, with the lines that the caller may see; approvals expire by the tenant's clock.
  * @throws Problem as {@link permittedOrder}
  */
 export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
@@ -126,14 +126,17 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
   return ofPharmacies(context, applyElapsedHolds(order, context.now()));
 }
 
-/** @throws Problem order_not_found, even if it only lacks a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31) */
+/**
+ * The order, if visible. @throws Problem order_not_found, also if the order has no line for the caller's pharmacies
+ * (R-125); clinic_not_permitted (D-31)
+ */
 export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: OrderRecord | undefined): OrderRecord {
   if (!order || ofPharmacies(context, order).lines.length === 0) throw new Problem('order_not_found');
   if (!mayUseClinic(context, order.clinicId)) throw new Problem('clinic_not_permitted');
   return order;
 }
 
-/** The order with elapsed approvals applied. A sweep, or the next change to the order, records the hold (R-190). */
+/** The order with its due holds applied. A sweep, or the next change of the order, records those holds (R-190). */
 export function applyElapsedHolds(order: OrderRecord, now: Date): OrderRecord {
   const due = dueLines(order, now);
   return due.length > 0 ? withHolds(order, due, 'expired', now) : order;
@@ -146,13 +149,13 @@ export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: O
   return { ...order, lines: order.lines.filter(({ pharmacyId }) => allowed.includes(pharmacyId)) };
 }
 
-/** Locks an order until commit. Read what the change depends on after this lock. */
+/** Locks an order until the commit. Read what a change depends on after locking, not before. */
 export async function lockOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<void> {
   await db.of(tenantId).run`
     SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
 }
 
-/** Makes an order final: the end of an approval no longer holds its lines. */
+/** Makes an order final. From then on, the end of an approval no longer holds its lines. */
 export async function endOrder(
   { db }: TransactionContext,
   { tenantId, id }: OrderRecord,
@@ -189,13 +192,13 @@ export async function findOrder(
   return order;
 }
 
-/** A tenant's orders. @param where the condition besides the tenant */
+/** Reads a tenant's orders with their parts. @param where a condition in addition to the tenant */
 export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.Sql): Promise<OrderRecord[]> {
   const orders = await findRows(db, tenantId, 'Order', where);
   const ofOrders = Prisma.sql`order_id = ANY(${orders.map(({ id }) => id)}::uuid[])`;
   const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
   const encounterIds = orders.map(({ encounterId }) => encounterId);
-  // One round trip.
+  // Send these statements together, so that they take one round trip.
   const [lines, payments, refunds, encounters] = await Promise.all([
     findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
     findRows(db, tenantId, 'Payment', inTime),

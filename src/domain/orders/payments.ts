@@ -8,11 +8,12 @@ import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Records money that was paid elsewhere (R-59). Concurrent payments serialize, so their sum cannot exceed the balance.
+ * Records money that was paid elsewhere (R-59). Concurrent payments run one after the other, so their sum cannot exceed
+ * the balance.
  * @param id of the payment; set only by the fixtures of a sandbox (R-15)
  * @param amount decimal text above zero, with at most two places
- * @throws Problem order_not_found, clinic_not_permitted; approval_ended if every line is held; invalid_state unless it is
- * pending; payment_exceeds_balance; too_many_records
+ * @throws Problem order_not_found, clinic_not_permitted; approval_ended if every line is held; invalid_state unless the
+ * order is pending; payment_exceeds_balance; too_many_records
  */
 export async function recordPayment(
   context: CallerContext,

@@ -9,9 +9,9 @@ import { settled } from './money.js';
 import { endOrder, getOrder, MAX_PAYMENTS, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**
- * Records a refund, in full or in part, that was paid out elsewhere (R-123). Payments and refunds of one order serialize. A
- * paid order stays paid until everything is refunded (R-58).
- * @throws Problem order_not_found, clinic_not_permitted, payment_not_found; invalid_state when the order is final;
+ * Records a refund, in full or in part, that was paid out elsewhere (R-123). Payments and refunds of one order run one
+ * after the other. A paid order stays paid until all its payments are refunded (R-58).
+ * @throws Problem order_not_found, clinic_not_permitted, payment_not_found; invalid_state if the order is final;
  * refund_exceeds_payment; too_many_records
  */
 export async function refundPayment(

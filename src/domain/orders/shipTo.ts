@@ -6,11 +6,11 @@ import type { CallerContext, LookupContext } from '../transactions/transaction.j
 import { lockedOrder } from './holds.js';
 import type { OrderRecord } from './orders.js';
 
-/** A complete address. */
+/** A complete address of delivery. */
 export type ShipTo = Bodies['SetShipToRequest'];
 type Address = { readonly [Part in keyof ShipTo]: ShipTo[Part] | null };
 
-/** The parts without which nothing can be sent (R-203). */
+/** The parts of an address without which a pharmacy cannot ship (R-203). */
 const required = [
   'name',
   'address1',
@@ -21,7 +21,7 @@ const required = [
 ] as const satisfies readonly (keyof ShipTo)[];
 
 /**
- * The address of delivery of an order: its own, else the patient's present one (R-203).
+ * The address of delivery of an order: the order's own, otherwise the patient's present one (R-203).
  * @throws Problem ship_to_required, whose errors name the missing parts
  */
 export async function shipToOf({ db }: Pick<LookupContext, 'db'>, order: OrderRecord): Promise<ShipTo> {
@@ -34,7 +34,7 @@ export async function shipToOf({ db }: Pick<LookupContext, 'db'>, order: OrderRe
   throw new Problem('ship_to_required', undefined, { errors });
 }
 
-/** Never complete, because `cityId` cannot be resolved: what ships has the order's own address, which then stays. */
+/** The patient's address. Its city is unknown (`cityId` cannot be resolved), so it never suffices to ship an order. */
 async function patientAddress(db: LookupContext['db'], { tenantId, encounter }: OrderRecord): Promise<Address> {
   const [address] = await db.of(tenantId).rows<Address>`
     SELECT first_name || ' ' || last_name AS name, address1, address2, NULL AS city, state.code AS state, postal,
@@ -52,7 +52,7 @@ async function patientAddress(db: LookupContext['db'], { tenantId, encounter }: 
  */
 export async function setShipTo(context: CallerContext, orderNo: string, shipTo: ShipTo): Promise<OrderRecord> {
   const order = await lockedOrder(context, orderNo);
-  // An order that has shipped without an address, before there were addresses, takes one for its other lines.
+  // Orders that shipped before they could have an address may still get one, for their other lines.
   const shipped = order.shipTo && order.lines.find(({ shippedAt }) => shippedAt !== null);
   if (shipped) throw invalidState(shipped.status, 'Something has shipped, so the address cannot change.');
   const { tenantId, id } = order;

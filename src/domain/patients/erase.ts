@@ -3,14 +3,14 @@ import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import { unsaid } from './patients.js';
 
-/** Placeholder in erased rows; reasons of items and approvals must not be empty. */
+/** Text that replaces required texts of erased rows, such as reasons of decisions, which must not be empty. */
 const ERASED = 'erased';
 const ERASED_DOMAIN = `@${ERASED}.invalid`;
 
 /**
  * Irreversibly anonymizes a patient (R-90): encounters, orders and the audit keep ids, states and amounts; the
  * patient's row gets a pseudonym; documents, texts, contact data and stored responses are removed. Safe to repeat.
- * @returns the object keys of the documents, for the caller to remove because no transaction covers them, and the
+ * @returns the object keys of the documents, which the caller must remove because no transaction covers them, and the
  * number of remaining encounters
  * @throws Error if the patient is unknown or has an open encounter or order
  */
@@ -35,14 +35,14 @@ export async function erasePatient(transaction: TransactionContext, tenantId: st
   const count = await change('Encounter', texts, ofPatient);
   await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
   await change('EncounterAddendum', { text: ERASED }, ofEncounters);
-  // Without a condition on the address: setShipTo may be storing one under the order's lock.
+  // Clear all addresses, even null ones: setShipTo may be storing one now, and this update waits for its lock.
   await change('Order', { shipTo: null }, ofEncounters);
   await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
   await change('Refund', { reason: ERASED }, ofOrders);
   await change('OrderLine', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
   const isPatient = Prisma.sql`id = ${patientId}::uuid`;
   await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
-  // Stored responses that name the patient, or its encounters or orders.
+  // Delete stored responses that name the patient, or its encounters or orders.
   await tenant.run`
     DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
       SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
@@ -65,13 +65,13 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
   if (open) throw new Error(`${open.name} is open. Finish or cancel it first. Nothing was erased.`);
 }
 
-/** The condition on a row of `client`, given by its alias, that the patient was erased. */
+/** An SQL condition: whether the patient in a row of `client`, given by its alias, was erased. */
 export const isErased = (alias: string): Prisma.Sql => {
   const patient = Prisma.raw(alias);
   return Prisma.sql`(${patient}.email_key = ${patient}.id || ${ERASED_DOMAIN})`;
 };
 
-/** New values for every column with personal data. The e-mail must be unique, so it contains the id. */
+/** Values that replace all columns with personal data. The e-mail must be unique, so it contains the id. */
 function pseudonym(id: string): Partial<Patient> {
   return {
     firstName: ERASED,

@@ -11,7 +11,7 @@ export function checkMetadata(metadata: object): void {
   if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
 }
 
-/** JSON.parse turns `1e400` into Infinity, which JSON.stringify turns into null. */
+/** A reviver for JSON.parse, which turns `1e400` into Infinity; JSON.stringify would store that as null. */
 function refuseInfinity(_name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw refusal('type', 'must have finite numbers only');
   return value;
@@ -22,14 +22,14 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1));
 }
 
-/** Metadata after a merge patch. @throws Problem validation_failed */
+/** The metadata after a merge patch. @throws Problem validation_failed */
 export function patchedMetadata(before: unknown, patch: unknown): unknown {
   const metadata = mergedPatch(before, patch);
   if (isObject(metadata)) checkMetadata(metadata);
   return metadata;
 }
 
-/** A JSON merge patch (RFC 7396). */
+/** Applies a JSON merge patch (RFC 7396). */
 function mergedPatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const members = new Map(isObject(target) ? Object.entries(target) : []);

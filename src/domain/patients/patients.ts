@@ -38,8 +38,8 @@ const summaryFields = fieldsOf('Patient', 'client', summary);
 const patientFields = fieldsOf('Patient', 'client');
 
 /**
- * Optional columns, nulled by erasure. Listing them gives every INSERT of a patient the same columns, and so the same
- * text.
+ * Optional columns of a patient, which an erasure sets to null. With them, every INSERT has the same columns and so the
+ * same text, which is prepared once.
  */
 export const unsaid = {
   address2: null,
@@ -61,7 +61,7 @@ export const unsaid = {
 
 type Field = keyof Schemas['PatientPatch'] | keyof Bodies['CreatePatientRequest'];
 
-/** The columns whose names differ from those of the request. */
+/** Columns of a patient whose names differ from the request's members. */
 const renamed = {
   gender: 'sex',
   address: 'address1',
@@ -72,11 +72,11 @@ const renamed = {
 const isRenamed = (field: Field): field is keyof typeof renamed => field in renamed;
 export const columnOf = (field: Field): keyof Patient => (isRenamed(field) ? renamed[field] : field);
 
-/** The e-mail without regard to case, folded like the column `email_key`. Addresses are ASCII (contract). */
+/** The e-mail in lower case, equal to the column `email_key`: the contract allows only ASCII addresses. */
 const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Creates a patient and its user account, which share the key (D-40), and emits patient.created. The unique index
+ * Creates a patient and its user account, which have the same key (D-40), and emits patient.created. The unique index
  * decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
  * @param fixed columns of a sandbox's fixture (R-15)
@@ -108,7 +108,7 @@ export async function createPatient(
     ...fixed,
   };
   await requireRoom(context, 'client');
-  // ON CONFLICT DO NOTHING: a violation would abort the transaction, which must still look up the existing patient.
+  // ON CONFLICT DO NOTHING: a violation would abort the transaction, which must still read the existing patient.
   const [patient] = await context.db.of(tenantId).rows<PatientSummary>`
     ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`;
   if (!patient) throw await emailTaken(context, body.email, (existing) => comparison(body, row, existing));
@@ -116,11 +116,12 @@ export async function createPatient(
   return patient;
 }
 
-/** The list of patients with one last name and birth date ends here: patients cannot be listed in bulk. */
+/** Maximum of patients found by last name and birth date. There are no further pages, to prevent bulk listing. */
 const MAX_FOUND = 100;
 
 /**
- * The patients with an e-mail, or a last name and a birth date, in any case, if the caller may see them (D-17, R-89, R-239).
+ * Finds patients by e-mail, or by last name and birth date, in any case, among those that the caller may see (D-17,
+ * R-89, R-239).
  * @throws Problem validation_failed
  */
 export async function findPatients(
@@ -148,10 +149,10 @@ const required = (parameter: keyof Search): Problem =>
     errors: [{ parameter, code: 'required', detail: 'is required: send email, or lastName and dateOfBirth' }],
   });
 
-/** A patient with its state (D-02). */
+/** A patient with the US state of its address (D-02). */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
-/** @throws Problem patient_not_found, even if another tenant has the patient, or the caller may not see it (R-89) */
+/** Reads a patient. @throws Problem patient_not_found, also if the caller may not see the patient (R-89) */
 export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
   const [patient] = await db.of(caller.tenantId).rows<PatientRecord>`
     SELECT ${patientFields}, CASE WHEN state.id IS NOT NULL
@@ -164,17 +165,17 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
 }
 
 /**
- * Locks a patient until the commit. Every decision about its approvals, and every change they depend on, takes this
- * lock first and reads the time afterwards (R-50), so their times have the order of their commits. A separate
- * statement: a statement that waits for the lock reads with the snapshot from before the wait.
+ * Locks a patient until the commit. Every decision about its approvals, and every change that approvals depend on,
+ * takes this lock first and reads the time afterwards (R-50): so the times have the order of the commits. It is a
+ * separate statement, because a statement that waits for the lock reads with the snapshot from before the wait.
  */
 export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {
   await db.of(tenantId).run`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }
 
 /**
- * Names the existing patient only to a caller who could look it up anyway (D-44).
- * @param about says more about that patient
+ * The problem for an e-mail that is taken. Names the existing patient only to callers who may look it up (D-44).
+ * @param about gives further members about that patient
  */
 export async function emailTaken(
   context: CallerContext,
@@ -189,10 +190,10 @@ export async function emailTaken(
   });
 }
 
-/** Fields that no response shows, so that a comparison would reveal them; and the e-mail, which is always the same. */
+/** Fields that are not compared: responses never show them, and a comparison would; the e-mail is always equal. */
 const notCompared: readonly Field[] = ['email', 'insuranceInfo', 'medicalHistory'];
 
-/** The names of the sent fields that agree with the existing patient, and of those that differ (R-238). */
+/** The names of the sent fields that agree with the existing patient's, and of those that differ (R-238). */
 function comparison(
   body: Bodies['CreatePatientRequest'],
   row: Partial<Record<keyof Patient, unknown>>,
@@ -208,7 +209,7 @@ function comparison(
   return { agrees: fields.filter(isSame), differs: fields.filter((field) => !isSame(field)) };
 }
 
-/** Not in the future anywhere on earth: the latest current date is that of UTC+14. */
+/** The date, unless it is in the future everywhere on earth: the latest current date is that of UTC+14. */
 export function birthDate(value: string, now: Date): Date {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
   if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);

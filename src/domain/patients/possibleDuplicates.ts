@@ -11,7 +11,7 @@ interface Denial
   readonly decidedAt: Date;
 }
 
-/** Another patient who may be the same person, with the denials. */
+/** Another patient who may be the same person, with the denials of that patient. */
 export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'lastName'> {
   readonly hasSameLastName: boolean;
   readonly hasSamePhone: boolean;
@@ -19,17 +19,17 @@ export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'l
 }
 
 const MAX_PATIENTS = 20;
-/** Placeholders instead of data can match any number of patients; only the denials of those created last are looked up. */
+/** Maximum of patients whose denials are read, the last created: placeholders for data can match any number. */
 const MAX_MATCHES = 1_000;
-/** In total, over all patients that are looked up. */
+/** Maximum of denials, over all these patients together. */
 const MAX_DENIALS = 100;
 
 const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item
   ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id AND item.status = 'denied'`;
 
 /**
- * Other patients of the tenant with the birth date and the last name or phone number of this one, those with the latest
- * denials first (R-212), even at clinics that the caller may not see (D-242).
+ * Finds other patients of the tenant with this one's birth date and its last name or phone number. Those with the
+ * latest denials come first (R-212), even from clinics that the caller may not see (D-242).
  */
 export async function findPossibleDuplicates(
   { db, caller: { tenantId } }: ReadContext,

@@ -15,7 +15,7 @@ type Patch = Schemas['PatientPatch'];
 
 /**
  * Applies a merge patch, and emits patient.updated with the names of the changed fields (R-121). Locks the patient
- * first, because approvals depend on its history (R-50). Another name or birth date ends a verification (R-122).
+ * first, because approvals depend on its history (R-50). A new name or birth date ends a verification (R-122).
  * @param isExpected whether the caller knows the present version (R-231)
  * @throws Problem patient_not_found, version_conflict, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
@@ -41,7 +41,7 @@ export async function updatePatient(
   const values = Object.fromEntries(changes.map(({ column, value }) => [column, value]));
   const data = { ...values, ...(isUnverified ? unverified : {}), updatedAt: now };
   const { db } = context;
-  // A savepoint, because the existing patient is looked up after a violation.
+  // Use a savepoint: after a violation of the unique e-mail, the transaction must still read the existing patient.
   await db
     .savepoint(() => updateRows(db, tenantId, 'Patient', data, Prisma.sql`id = ${patient.id}::uuid`))
     .catch(async (error: unknown) => {

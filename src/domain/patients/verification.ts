@@ -7,17 +7,19 @@ import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
 
-/** The columns that a verification confirms. */
+/** The columns that an identity verification confirms. */
 export const identityColumns = ['firstName', 'lastName', 'dateOfBirth'] as const satisfies readonly (keyof Patient)[];
 
-/** Resets a patient's verification after a change of name or birth date: the old result was for a different identity. */
+/**
+ * Values that reset a verification after a change of name or birth date: its result was for another identity (R-122).
+ */
 export const unverified = {
   isVerified: 'NOTVERIFIED',
   verifierResultMessage: null,
   verifierResponsePayload: null,
 } satisfies Partial<Patient>;
 
-/** By the present status, the statuses that a verification may set. */
+/** By present status of a verification, the statuses that may follow. */
 const transitions: Readonly<Record<Verification, readonly Verification[]>> = {
   NOTVERIFIED: ['INVITED', 'VERIFIED'],
   INVITED: ['INVITED', 'VERIFIED', 'NOTVERIFIED'],

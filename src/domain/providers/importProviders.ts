@@ -11,7 +11,7 @@ type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', numbe
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 
-/** Replaces each provider of the file with its licences; others stay (R-106). With faults nothing is written. */
+/** Replaces each provider of the file with its licences; others stay (R-106). With faults, nothing is written. */
 export async function importProviders(
   context: DomainContext,
   tenantId: string,
@@ -34,7 +34,7 @@ export async function importProviders(
   });
 }
 
-/** The providers of a tenant, as its file of providers would have them. */
+/** The providers of a tenant in the form of a file of providers. */
 export async function listProviders({ db }: QueryContext, tenantId: string): Promise<ProviderEntry[]> {
   const [providers, licences] = await Promise.all([
     findRows(db, tenantId, 'Provider', Prisma.sql`true ORDER BY reviewer_ref`),
@@ -49,7 +49,7 @@ export async function listProviders({ db }: QueryContext, tenantId: string): Pro
   });
 }
 
-/** Luhn's formula over the prefix 80840 and the NPI (ISO/IEC 7812). */
+/** Whether an NPI has a valid check digit: Luhn's formula over the prefix 80840 and the NPI (ISO/IEC 7812). */
 export function isNpi(npi: string): boolean {
   const sum = Array.from(`80840${npi}`)
     .reverse()

@@ -4,14 +4,14 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 const ANY_STATE = 'any';
 
-/** The US state whose licence an encounter needs, for a row of `client`: an unknown id gives none, never the next one. */
+/** For a row of `client`, the US state whose licence an encounter needs; null if the patient names an unknown state. */
 export const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
   WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
   WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
   ELSE (SELECT place.state FROM clinic_location AS place
     WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
 
-/** Whether `tenant` needs no licence, or an active provider has one in force for the state and review (R-107). */
+/** An SQL condition: `tenant` needs no licence, or an active provider has a valid one for state and review (R-107). */
 export const isAccepted = (
   reviewerRef: Prisma.Sql,
   reviewType: Prisma.Sql,
@@ -26,8 +26,8 @@ export const isAccepted = (
       AND (licence.asynchronous_allowed OR ${reviewType} = 'synchronous')))`;
 
 /**
- * Requires a licensed provider, if the tenant does: an active one with a licence in force in the US state of the encounter,
- * which allows asynchronous reviews if this is one (R-107).
+ * Checks the licence of a provider, if the tenant requires one: the provider is active and has a licence in force in
+ * the encounter's US state, which allows asynchronous reviews if this is one (R-107).
  * @throws Problem provider_not_licensed
  */
 export async function requireLicence(
@@ -48,7 +48,8 @@ export async function requireLicence(
 }
 
 /**
- * As {@link requireLicence}, for an addendum or a revocation: without a review state, a licence of any state suffices (D-129).
+ * Checks the licence for an addendum or a revocation as {@link requireLicence}; without a review state, a licence of
+ * any state suffices (D-129).
  * @throws Problem provider_not_licensed
  */
 export function requireLicenceAfterReview(

@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// Descriptions state the whole rule of a value: operators read them instead of the failed keyword's message.
+// Each description states the whole rule of a value, because operators read it in place of Ajv's message.
 const line = (maxLength: number) =>
   ({
     type: 'string',

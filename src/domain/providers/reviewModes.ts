@@ -2,20 +2,20 @@ import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { isAccepted } from './licences.js';
 
-/** The typical wait is the median of this many decisions or more. */
+/** Minimum number of decisions for stating a typical wait, which is the median of their waits. */
 const MIN_DECISIONS = 5;
 const WAIT_PERIOD_MS = 30 * 24 * 3_600_000;
 
 export interface ReviewMode {
   readonly reviewType: Encounter['reviewType'];
-  /** Whether some provider of the tenant may review encounters of this type in the state. */
+  /** Whether any provider of the tenant may review encounters of this type in the state. */
   readonly isLicensed: boolean;
   readonly typicalWaitMinutes: number | null;
 }
 
 /**
- * Each type of review in a state, with the median of the latest 1,000 waits for a decision (R-241). An encounter of reused
- * approvals has no reviewer and never waited.
+ * The types of review in a state, with the median of the latest 1,000 waits for a decision (R-241). Encounters of
+ * reused approvals do not count: they have no reviewer and never waited.
  */
 export function reviewModes({ db, caller, now }: ReadContext, state: string | null): Promise<readonly ReviewMode[]> {
   const { tenantId } = caller;

@@ -8,7 +8,7 @@ import { requireLicenceAfterReview } from '../providers/licences.js';
 import { findRows, insertRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** Per encounter. */
+/** Maximum of addenda per encounter. */
 const MAX_ADDENDA = 100;
 
 /**

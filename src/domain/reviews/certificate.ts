@@ -5,40 +5,40 @@ import type { ShownEncounter } from '../encounters/lookup.js';
 import { getPatient } from '../patients/patients.js';
 import { identityColumns } from '../patients/verification.js';
 
-/** An item with its decision, or the decision that it reuses. */
+/** An item with its decision; if the item reuses an approval, with that approval's decision. */
 export type CertifiedItem = Pick<GfeItem, 'categoryName' | 'subCategoryName' | 'status' | 'validUntil'> & {
   /** The names of the treatments that the approval excepts (R-200). */
   readonly declinedTreatments: readonly string[];
-  /** The encounter of the decision. */
+  /** The number of the encounter in which the decision was made. */
   readonly gfeNo: string;
   readonly decidedAt: Date | null;
   readonly reviewerRef: string | null;
-  /** Null if the provider is not imported. */
+  /** The provider's name; null if the provider was never imported. */
   readonly providerName: string | null;
-  /** The licence in the state of the encounter on the day of the decision; null if none is imported. */
+  /** The provider's licence in the encounter's state on the day of the decision; null if none was imported. */
   readonly licence: string | null;
 };
 
-/** Whom a review concerned: the patient's name, birth date (YYYY-MM-DD) and guardian at that time (R-223). */
+/** The patient as identified at a review: name, birth date (YYYY-MM-DD) and guardian (R-223). */
 export type Identity = Pick<Patient, 'firstName' | 'lastName' | 'guardian'> & { readonly dateOfBirth: string };
 
 /** The content of a certificate, which a clinic shows to inspectors (R-108). */
 export interface Certificate {
   readonly gfeNo: string;
   readonly clinicName: string;
-  /** The primary location on one line; null if there is none. */
+  /** The clinic's primary location on one line; null if there is none. */
   readonly clinicAddress: string | null;
   /** The time zone of the primary location. */
   readonly timeZone: string | null;
   readonly identity: Identity;
-  /** Whether name or birth date differ from the present ones. */
+  /** Whether the patient's name or birth date have changed since the review. */
   readonly isIdentityChanged: boolean;
   readonly items: readonly CertifiedItem[];
 }
 
 /**
- * Each `item` with the item that was decided (`given`, another one if it reuses an approval), the `encounter` of that decision
- * and its `provider`, if one is registered.
+ * SQL that joins each `item` with the decided item (`given`, another one if the item reuses an approval), the
+ * `encounter` of that decision and its `provider`, if registered.
  */
 export const itemsWithDecisions = Prisma.sql`gfe_item AS item
     JOIN encounter ON encounter.tenant_id = item.tenant_id
@@ -47,7 +47,7 @@ export const itemsWithDecisions = Prisma.sql`gfe_item AS item
       AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
     LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref`;
 
-/** The licences of the `provider` that were in force in the state of the `encounter` on the day of the decision, as one text. */
+/** SQL for one text: the `provider`'s licences in force in the `encounter`'s state on the day of the decision. */
 export const licence = Prisma.sql`(
         SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
         FROM provider_licence AS licence
@@ -55,7 +55,7 @@ export const licence = Prisma.sql`(
           AND licence.state = encounter.review_state
           AND licence.expires_on >= (given.decided_at AT TIME ZONE 'UTC')::date)`;
 
-/** The present identity of a patient, which a review freezes (R-223). @throws Problem patient_not_found */
+/** The present identity of a patient, for a review to freeze (R-223). @throws Problem patient_not_found */
 export const identityOf = async (context: LookupContext, patientId: string): Promise<Identity> =>
   identityIn(await getPatient(context, patientId));
 
@@ -64,7 +64,7 @@ export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patie
   return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
 }
 
-/** Whether name or birth date differ. */
+/** Whether two identities differ in name or birth date. */
 export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
   identityColumns.some((column) => one[column] !== other[column]);
 
@@ -93,7 +93,7 @@ export async function certify(context: LookupContext, encounter: ShownEncounter)
     WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
     ORDER BY item.position`;
   const present = await identityOf(context, patientId);
-  // Without a review of its own, all items reuse approvals, and a changed identity ends reuse (R-50). Erasure clears it.
+  // Null after an erasure, or without a review: then all items reuse approvals, and the identity is unchanged (R-50).
   const reviewed = encounter.reviewedIdentity as Identity | null;
   const identity = reviewed ?? items[0]?.reviewedIdentity ?? present;
   return { gfeNo, ...place, identity, isIdentityChanged: isOtherIdentity(identity, present), items };

@@ -24,25 +24,25 @@ export type EarlierReview = Encounter & {
   readonly addenda: readonly EncounterAddendum[];
 };
 
-/** The information that a provider needs for a decision. */
+/** Everything that a provider needs to know for a decision. */
 export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly EncounterTreatment[];
-  /** The patient's documents, first those of the encounter; without those that are withdrawn. */
+  /** The patient's documents, beginning with the encounter's; withdrawn ones are excluded. */
   readonly documents: readonly Document[];
-  /** Those of the encounter. */
+  /** Documents of the encounter that were withdrawn. */
   readonly withdrawnDocuments: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
-  /** Cancelled or expired. */
+  /** Encounters of the patient that were cancelled or expired. */
   readonly endedEncounters: readonly DetailedEncounter[];
-  /** Whether older documents, reviews or ended encounters, or possible duplicates or their denials are left out. */
+  /** Whether the chart omits older documents, reviews or ended encounters, or possible duplicates or their denials. */
   readonly hasMore: boolean;
   readonly duplicates: readonly Duplicate[];
   readonly possibleDuplicates: readonly PossibleDuplicate[];
 }
 
-/** The limit of earlier reviews, of ended encounters, and of documents that the encounter does not name. */
+/** Maximum of each: earlier reviews, ended encounters, and documents that the encounter does not name. */
 const MAX_ENTRIES = 100;
 
 /**
@@ -55,12 +55,12 @@ export async function openChart(
   reviewer: { readonly reviewerRef: string },
 ): Promise<Chart> {
   const current = applyElapsedTime(encounter, context.now());
-  // Reading the chart needs the same right as deciding.
+  // Check the same right as for deciding: who may not decide may not read the chart.
   nextState(current.status, 'approve', actorOf(context, current, reviewer));
   return context.db.snapshot((db) => readChart({ ...context, db }, encounter));
 }
 
-/** Reads the chart in a snapshot, or under the lock of the patient. */
+/** Reads the chart of an encounter; call it in a snapshot, or while the patient is locked. */
 export async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
   const { db } = context;
   const { patientId, gfeItems } = encounter;

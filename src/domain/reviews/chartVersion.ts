@@ -5,19 +5,19 @@ import { showEncounter } from '../encounters/lookup.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { readChart, type Chart } from './chart.js';
 
-/** A part of a chart whose change makes another version. */
+/** A part of a chart that has its own digest in the version. */
 type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 
-/** The version of a chart: one digest for each part, so that a later comparison can name the parts that changed. */
+/** The version of a chart: a digest for each part, so that a comparison can name the parts that changed. */
 export const chartVersion = (chart: Chart): string => Object.values(partsOf(chart)).map(digest).join('.');
 
-/** The version of the chart of an encounter as it is now. Without the lock of the patient, it may change at once. */
+/** The present version of an encounter's chart. Unless the patient is locked, the chart may change right afterwards. */
 export async function presentChartVersion(context: ReadContext, encounterNo: bigint): Promise<string> {
   return chartVersion(await presentChart(context, encounterNo));
 }
 
 /**
- * @throws Problem chart_changed with the parts, if the chart has another version than the one that was read (R-211)
+ * Checks that the chart is still the one that was read. @throws Problem chart_changed with the changed parts (R-211)
  */
 export async function requireSameChart(context: ReadContext, encounterNo: bigint, version: string): Promise<void> {
   const chart = await presentChart(context, encounterNo);
@@ -34,14 +34,16 @@ const presentChart = async (context: ReadContext, encounterNo: bigint): Promise<
 const digest = (facts: unknown): string =>
   createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 
-/** What the parts consist of. Nothing in it changes by time alone: an approval that runs out, or an
- * encounter that expires, does not change the chart. */
+/**
+ * The content of each part. It does not depend on the present time: an approval or an encounter that expires does not
+ * change the chart.
+ */
 function partsOf(chart: Chart): Record<ChartPart, unknown> {
   const { encounter, patient, treatments, documents, earlierReviews, endedEncounters, possibleDuplicates } = chart;
   const cancelled = endedEncounters.filter(({ status }) => status === 'cancelled');
   const { firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian } = patient;
   const { medicalHistory, notes, insuranceInfo } = patient;
-  // Sorted: their order depends on denials, which are decisions.
+  // Sort by id: the original order depends on denials, whose decisions are another part.
   const others = possibleDuplicates.map(({ id }) => id).sort();
   return {
     patient: [firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian, insuranceInfo, ...others],
@@ -63,7 +65,7 @@ function partsOf(chart: Chart): Record<ChartPart, unknown> {
       cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
       ...possibleDuplicates.flatMap(({ denials }) => denials.map(({ id }) => id)),
     ],
-    // An update of the encounter takes their prescriptions from the catalog again (D-282).
+    // Include prescriptions: an update of the encounter takes them from the catalog again (D-282).
     treatments: treatments.map(({ productId, rx }) => [productId, rx]),
   };
 }

@@ -6,12 +6,12 @@ import { itemKey } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
-/** An item with its new decision; `denialReason` null = approved, without the declined treatments (R-200). */
+/** An item with its new decision. `denialReason` null = approved, except for the declined treatments (R-200). */
 export interface DecidedItem extends Pick<GfeItem, 'denialReason' | 'declinedTreatmentIds' | 'rationale'> {
   readonly item: GfeItem;
 }
 
-/** When the provider met the patient. */
+/** The times at which the provider met the patient. */
 export interface Visit {
   readonly startedAt: Date;
   readonly endedAt: Date;
@@ -19,8 +19,8 @@ export interface Visit {
 
 /**
  * Pairs each undecided item with its decision.
- * @throws Problem decisions_incomplete with every fault: an item without a decision, a decision for an unknown or decided
- * item, a second decision for one item, a denial without a reason, exceptions that leave nothing to approve
+ * @throws Problem decisions_incomplete with every fault: an item without a decision, a decision for an unknown or
+ * decided item, a second decision for one item, a denial without a reason, exceptions that leave nothing to approve
  */
 export function matchDecisions(
   { gfeItems, treatments }: Pick<EncounterRecord, 'gfeItems' | 'treatments'>,
@@ -49,7 +49,7 @@ export function matchDecisions(
   });
 }
 
-/** The faults of exceptions, as place and detail. @param ofItem the treatments of the item */
+/** The faults of a decision's exceptions, each as place and detail. @param ofItem the treatments of the item */
 function exceptionErrors(
   { decision, exceptTreatmentIds = [] }: Bodies['SubmitReviewRequest']['decisions'][number],
   ofItem: readonly string[],
@@ -65,7 +65,7 @@ function exceptionErrors(
   return isEmpty ? [['', 'leaves no treatment to approve: deny the item instead']] : errors;
 }
 
-/** The times of a visit as instants. @throws Problem validation_failed when the end is before the start */
+/** Reads the times of a visit as instants. @throws Problem validation_failed if the end is before the start */
 export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | null {
   if (!visit) return null;
   const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];
@@ -75,13 +75,13 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
   });
 }
 
-/** A visit may begin this long before the claim, because a claim is possible that early. */
+/** How long before the claim a visit may begin: as long as a live visit may be claimed before its time. */
 const BEFORE_CLAIM_MS = 15 * 60_000;
-/** How far a reviewing system's clock may be ahead. */
+/** Tolerance for the reviewing system's clock, which may be ahead of ours. */
 const AHEAD_MS = 60_000;
 
 /**
- * Requires the times of a live visit (R-41): between the claim and now, within the tolerance of clocks.
+ * Checks the times of a live visit (R-41): between the claim and now, with a tolerance for clocks.
  * @throws Problem visit_required, validation_failed
  */
 export function requireVisit(

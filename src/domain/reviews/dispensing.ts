@@ -7,26 +7,26 @@ import { findRows } from '../transactions/rows.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import { identityIn, isOtherIdentity, itemsWithDecisions, licence, type Identity } from './certificate.js';
 
-/** The decision that a line rests on, and its provider. */
+/** The decision under which a line was prescribed, and its provider. */
 interface Prescribed {
   readonly itemId: string;
   readonly reviewerRef: string;
-  /** Null if the provider is not registered. */
+  /** The provider's name; null if the provider is not registered. */
   readonly name: string | null;
   readonly npi: string | null;
-  /** In the state of the review, on its day. */
+  /** The provider's licence in the state of the review, on its day. */
   readonly licence: string | null;
   readonly approvedAt: Date;
   readonly validUntil: Date | null;
-  /** The patient at the review; null after an erasure. */
+  /** The patient's identity at the review; null after an erasure. */
   readonly reviewedIdentity: Identity | null;
 }
 
-/** The lines of an order that a pharmacy may dispense. */
+/** The lines of an order that a pharmacy may dispense now, and what it needs for that. */
 export interface Dispensing {
   readonly order: OrderRecord;
   readonly patient: PatientRecord;
-  /** Whether name or birth date differ from those at the review of a line. */
+  /** Whether the patient's name or birth date differ from those at the review of a line. */
   readonly isIdentityChanged: boolean;
   readonly shipTo: ShipTo;
   readonly lines: readonly {
@@ -37,9 +37,9 @@ export interface Dispensing {
 }
 
 /**
- * What a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
+ * Collects what a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
  * @param order with the lines of the caller's pharmacies
- * @throws Problem approval_ended if all of them are held; ship_to_required (R-203)
+ * @throws Problem approval_ended if all these lines are held; ship_to_required (R-203)
  */
 export async function dispense(context: LookupContext, order: OrderRecord): Promise<Dispensing> {
   const { db } = context;

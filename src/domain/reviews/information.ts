@@ -18,10 +18,10 @@ import { countFacts } from '../patients/facts.js';
 import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-/** Per encounter. */
+/** Maximum of entries per encounter. */
 const MAX_ROUNDS = 20;
 
-/** In place of the question of an entry without one (D-290). */
+/** The question's columns in an entry that the partner adds without being asked (D-290). */
 const noQuestion = { reviewerRef: '', message: '' };
 
 /**
@@ -52,7 +52,8 @@ export function requestInformation(
 }
 
 /**
- * Adds the partner's information to an open encounter; an answer returns it to its place in the queue (R-100, R-236).
+ * Adds the partner's information to an open encounter. An answer to a request returns the encounter to its place in the
+ * queue (R-100, R-236).
  * @throws Problem, in this order, validation_failed for an empty body or a repeated document; encounter_not_found,
  * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch, document_withdrawn,
  * too_many_records
@@ -97,7 +98,7 @@ export async function provideInformation(
   });
 }
 
-/** Adds documents behind those that the encounter has already. @returns all of them */
+/** Adds documents after those that the encounter already has. @returns all of its documents */
 async function addDocuments(
   { db }: TransactionContext,
   { tenantId, id: encounterId, documents }: EncounterRecord,

@@ -5,9 +5,9 @@ import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } 
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 
 /**
- * The head of the queue (R-47), most urgent first, for the caller's clinics and optionally for one clinic, state (R-107) or kind of review. It includes
- * encounters that cannot be claimed yet and leaves out expired ones. Indexes have its order, so the cost does not grow with
- * the queue.
+ * The head of the queue (R-47), most urgent first, for the caller's clinics and optionally for one clinic, state
+ * (R-107) or type of review. Includes encounters that cannot be claimed yet; excludes expired ones. Indexes have the
+ * queue's order, so the cost does not grow with the queue.
  */
 export async function listReviewQueue(
   context: Context,
@@ -20,8 +20,8 @@ export async function listReviewQueue(
     ...(state === undefined ? [] : [Prisma.sql`review_state = ${state.toUpperCase()}`]),
     ...(reviewType === undefined ? [] : [Prisma.sql`review_type = ${reviewType}::review_type`]),
   ];
-  // A generic plan overestimates a LIMIT parameter and underestimates a range of times, and would sort the whole queue. A
-  // literal LIMIT and IS NOT TRUE make it read the index.
+  // With parameters for LIMIT and the range of times, a generic plan would estimate both wrongly and sort the whole
+  // queue. A literal LIMIT and IS NOT TRUE make it read the index.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
   const head = Prisma.sql`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'

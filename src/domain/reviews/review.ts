@@ -25,7 +25,7 @@ import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit }
 import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-/** The default lease of a claim. */
+/** The default duration of a claim's lease, in seconds. */
 const LEASE_SECONDS = 3_600;
 
 /**
@@ -47,7 +47,7 @@ export function claimEncounter(
     await requireLicence(context, encounter, reviewerRef, now);
     if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
     const { claimableFrom, createdAt } = encounter;
-    // Do not compare with the creation time: the clocks of servers differ.
+    // If claimable since the creation, do not compare with the present time: the clocks of servers differ.
     if (claimableFrom > createdAt && now < claimableFrom) {
       throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
     }
@@ -73,8 +73,8 @@ export function releaseEncounter(
 }
 
 /**
- * Decides every undecided item. With at least one approved item, newly or by reuse, the encounter is completed and gets its
- * order; otherwise it is denied (R-42).
+ * Decides every undecided item. If at least one item is approved, now or by reuse, the encounter is completed and gets
+ * its order; otherwise it is denied (R-42).
  * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
  * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete; chart_changed
  */
@@ -87,7 +87,7 @@ export async function submitReview(
   const visit = readVisit(body.visit);
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     const actor = actorOf(context, encounter, body);
-    // Approval and denial are open to the same actors. Check the right to decide before the decisions.
+    // Check the right to decide first. `approve` stands for `deny`, too: both are open to the same actors.
     nextState(encounter.status, 'approve', actor);
     await requireLicence(context, encounter, body.reviewerRef, now);
     requireVisit(encounter, visit, now);
@@ -134,14 +134,14 @@ function outcome(
   };
 }
 
-/** @returns all items of the encounter after the decisions */
+/** Writes the decisions of items. @returns all items of the encounter afterwards */
 async function decideItems(
   context: TransactionContext,
   encounter: EncounterRecord,
   decided: readonly DecidedItem[],
 ): Promise<GfeItem[]> {
   const decidedAt = context.now();
-  // Its own refusals do not end an approval of the same review.
+  // Count refusals before the version is stored with the approvals: a review's own refusals must not end those.
   const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
   const factsVersion = await countFacts(context, encounter, refusals.length);
   const changes = new Map(decided.map((one) => [one.item.id, decision(one, decidedAt, factsVersion)]));

@@ -12,9 +12,9 @@ import { requireLicenceAfterReview } from '../providers/licences.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Revokes approvals of a completed encounter wherever they are reused. The encounter and its order stay (R-83).
- * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, including when an item is no longer approved;
- * provider_not_licensed (R-107); validation_failed when an item is not one of the encounter's, or is named twice
+ * Revokes approvals of a completed encounter, and all approvals that reuse them. Encounter and order stay (R-83).
+ * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also if an item is no longer approved;
+ * provider_not_licensed (R-107); validation_failed if an item is not one of the encounter's, or is named twice
  */
 export function revokeApprovals(
   context: CallerContext,
@@ -52,7 +52,7 @@ function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[
   return keys.flatMap((key) => known.get(key) ?? []);
 }
 
-/** Requires every item to be displayed as approved. */
+/** Checks that every item is approved and not expired. @throws Problem invalid_state */
 function requireApproved(items: readonly GfeItem[], now: Date): void {
   const statuses = items.map((item) => statusAt(item, now));
   const errors = statuses.flatMap((status, index): FieldError[] => {

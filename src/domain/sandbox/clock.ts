@@ -26,21 +26,22 @@ export async function clockOffset({ db }: Pick<DomainContext, 'db'>, tenantId: s
   return Number(tenant.clockOffsetMs);
 }
 
-/** @throws Problem sandbox_only */
+/** The time of a sandbox. @throws Problem sandbox_only */
 export async function readClock(context: Context): Promise<SandboxTime> {
   requireSandbox(context);
   return timeAt(context, await clockOffset(context, context.caller.tenantId));
 }
 
 /**
- * Advances the time of a sandbox to `offsetSeconds`, then starts what is due by then; jobs do the rest. Commits `row`.
+ * Advances the time of a sandbox to `offsetSeconds`, then starts the work that is due by then; jobs do the rest.
+ * Commits the audit row `row`.
  * @throws Problem sandbox_only; sandbox_busy; validation_failed if time would go back, even due to a concurrent change
  */
 export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {
   requireSandbox(context);
   const { tenantId } = context.caller;
   const clockOffsetMs = offsetSeconds * 1000;
-  // The jobs add the offset themselves.
+  // Give the jobs real time, because they add the sandbox's offset themselves.
   const { db, realNow: now, newId, randomBytes, log } = context;
   const world = { db, now, newId, randomBytes, log };
   await inTransaction(world, async (transaction) => {

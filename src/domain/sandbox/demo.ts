@@ -12,13 +12,13 @@ export interface DemoTenant {
   readonly clientSecret: string;
 }
 
-/** Two tenants: the first has the fixtures, the second another catalog until it is reset. */
+/** The two demo tenants. The first has the fixtures; the second has another catalog, until it is reset. */
 const demoTenants = [
   { id: 'demo', name: 'demo', catalog: null },
   { id: 'harbor', name: 'Harbor Wellness', catalog: 'prisma/demo/harbor.json' },
 ] as const;
 
-/** Creates the demo tenants, each with a partner client. Existing ones stay and give no credentials. */
+/** Creates the demo tenants, each with a partner's API client. Returns no credentials of existing ones, which stay. */
 export async function createDemo(context: DomainContext, store: FixtureStore): Promise<DemoTenant[]> {
   const existing = new Set((await listTenants(context)).map(({ id }) => id));
   const created: DemoTenant[] = [];

@@ -6,7 +6,7 @@ import { getTarget } from '../webhooks/endpoints.js';
 import { signedHeaders } from '../webhooks/signature.js';
 import { samples, type SampleType } from './webhookFixtures.js';
 
-/** How a receiver met one expectation. */
+/** The result of one check: whether the receiver did what the check expects. */
 export interface CheckResult extends Omit<Schemas['ExaminationCheck'], 'seen'> {
   readonly seen: readonly Attempt[];
 }
@@ -24,17 +24,17 @@ interface Envelope {
 
 type EndpointTarget = Awaited<ReturnType<typeof getTarget>>;
 
-/** Makes messages to the examined endpoint. */
+/** Creates messages to the examined endpoint. */
 interface Maker {
-  /** The first event. */
+  /** The first event that was sent, validly signed. */
   readonly valid: Message;
   readonly ping: (ageMs?: number) => Envelope;
   readonly sample: (type: SampleType, ageMs?: number) => Envelope;
   /** Whether the endpoint receives events of a type. */
   readonly isWanted: (type: SampleType) => boolean;
-  /** Signs as a delivery, except for the secrets and the age of the timestamp. */
+  /** Signs an event like a real delivery; other secrets and an older timestamp can be given. */
   readonly signed: (event: Envelope, secrets?: readonly Uint8Array[], ageMs?: number) => Message;
-  /** The secrets that sign now. */
+  /** The endpoint's secrets that are valid now. */
   readonly secrets: readonly Uint8Array[];
   readonly foreignSecret: () => Uint8Array;
 }
@@ -42,21 +42,21 @@ interface Maker {
 interface Check {
   readonly name: CheckResult['name'];
   readonly remedy: string;
-  /** Empty if the endpoint receives too few types. */
+  /** The messages of the check; none if the endpoint does not receive the types that the check needs. */
   readonly messages: (maker: Maker) => readonly Message[];
 }
 
-/** No request begins later: with the timeout of the last one the report is within the 30 s that our client waits. */
+/** Milliseconds after which no request begins: the report arrives within the 30 s for which our client waits. */
 const LAST_REQUEST_MS = 12_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The latest first. */
+/** Types of events in the order of sending, the latest event first. */
 const reordered = ['order.created', 'encounter.completed', 'encounter.created'] as const;
 const needs = (maker: Maker, type: SampleType): readonly Message[] =>
   maker.isWanted(type) ? [maker.signed(maker.sample(type))] : [];
 
-/** The checks after the first event. Forgeries are pings, which every endpoint receives and which name no record. */
+/** The checks after the first event. Forgeries are pings: every endpoint receives those, and they name no record. */
 const checks: readonly Check[] = [
   {
     name: 'accepts_duplicate',
@@ -152,7 +152,7 @@ const checks: readonly Check[] = [
   },
 ];
 
-/** Why checks are not judged. */
+/** The reasons why a check is not judged. */
 const reasons = {
   notAccepted: 'Not judged, because the receiver does not accept a valid event.',
   tooSlow: 'Not judged, because earlier responses took too long: respond before you process the event.',
@@ -161,7 +161,7 @@ const reasons = {
 };
 
 /**
- * Plays against the receiver of an endpoint, one request after the other, and judges its responses (R-143).
+ * Sends test messages to the receiver of an endpoint, one after the other, and judges its responses (R-143).
  * @throws Problem sandbox_only, webhook_endpoint_not_found
  */
 export async function examineEndpoint(context: Context, endpointId: string): Promise<readonly CheckResult[]> {
@@ -232,7 +232,7 @@ function judged(
   return { name, outcome: isPassed ? 'passed' : 'failed', seen, remedy: isPassed ? null : remedy };
 }
 
-/** Three expectations of the first request. */
+/** The results of the three checks of the first request. */
 function judgeFirst(first: Attempt): readonly CheckResult[] {
   const seen = [first];
   const unjudged = { outcome: 'not_judged', seen, remedy: reasons.noResponse } as const;
@@ -257,7 +257,7 @@ const withSignatures = ({ headers, body }: Message, change: (signature: string) 
   return { headers: { ...headers, 'webhook-signature': signatures.map(change).join(' ') }, body };
 };
 
-/** With another last letter before the padding; the very last letter has bits that some decoders ignore. */
+/** A message with another last letter in its signature, before the padding. Decoders may ignore the very last one. */
 const altered = (message: Message): Message =>
   withSignatures(message, (one) => `${one.slice(0, -3)}${one.at(-3) === 'A' ? 'B' : 'A'}${one.slice(-2)}`);
 

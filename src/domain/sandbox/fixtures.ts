@@ -22,13 +22,13 @@ import { findRows } from '../transactions/rows.js';
 
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 
-/** Ids of fixtures end in their kind and a number, so that the examples are readable: `…e123`. */
+/** The id of a fixture. It ends in the fixture's kind and a number, so that examples are readable: `…e123`. */
 const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padStart(12, '0')}`;
 
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
-/** Every review of the fixtures declines it. */
+/** The treatment that every review of the fixtures declines. */
 const tirzepatide = '01a05c32-5e80-7000-8000-00000000b207';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
 const noah = '01a10caf-a4c0-7000-8000-00000000d003';
@@ -84,7 +84,7 @@ const patientAt = new Date('2026-10-05T15:30:00.000Z');
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** An API client without permissions, as the uploader of the fixtures' document. */
+/** Name of the API client that uploads the fixtures' document; it has no permissions. */
 const CLIENT_NAME = 'Sandbox fixtures';
 
 /** Stores the file of the fixtures' document. @throws Problem dependency_unavailable if the store fails */
@@ -99,9 +99,10 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 }
 
 /**
- * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating
- * their history at its times. One encounter waits for a live visit, one for a chart review, one is under review, one
- * waits for information; three are completed: one unpaid, one paid, and one with a held line and a declined treatment.
+ * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating the
+ * records' history with its times. One encounter waits for a live visit, one for a chart review, one is under review,
+ * one waits for information; three are completed: one unpaid, one paid, and one with a held line and a declined
+ * treatment.
  * @param tenantId a tenant that owns only API clients and reuses no approvals
  * @param file the result of {@link storeFixtureFile}
  */
@@ -160,7 +161,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   });
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});
-  // Users of the sandbox may continue as this provider.
+  // A long lease, so that users of the sandbox can continue as this provider.
   const claim = { reviewerRef, leaseSeconds: 4 * 3_600 };
   await claimEncounter(at(now), encounterNo, claim, null);
   const asked = await create(now, 100_127, { treatmentIds: [semaglutide] });
@@ -178,13 +179,13 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const [, ...items] = held.gfeItems;
   const revocation = { reviewerRef, items, reason: 'The lab result arrived after the decision.' };
   await revokeApprovals(at(before(DAY_MS)), held.encounterNo, revocation);
-  // Consumers ignore events with known ids, so each reset creates new ids.
+  // Give events new ids at each reset: consumers ignore events whose ids they know.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);
   await restoreWebhooks(at(now), told);
 }
 
-/** Imports a catalog that is part of this build; a fault in it is a defect. */
+/** Imports a catalog that is part of this build; any fault in it is a defect of the build. */
 export async function importBundled(context: TransactionContext, tenantId: string, path: string): Promise<void> {
   const file = readCatalog(await readFile(new URL(path, packageRoot), 'utf8'));
   const result = 'faults' in file ? file : await writeCatalog(context, tenantId, file);

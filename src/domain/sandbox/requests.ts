@@ -17,12 +17,12 @@ export interface RequestRow {
 type Filter = Input<'listRequests'>['query'];
 
 const KEPT_MS = 7 * 86_400_000;
-/** Above all positions; a cursor has no more digits. */
+/** A position above all others; cursors cannot have more digits. */
 const NEWEST = 10n ** 18n - 1n;
 
 /**
- * The requests of the sandbox's API clients in the last week, newest first (R-142): all audit rows, even before their
- * checkpoint. A client that is limited to clinics sees only its own.
+ * Lists the requests of the sandbox's API clients in the last week, newest first (R-142): all audit rows, even those
+ * without a checkpoint. A client that is limited to clinics sees only its own requests.
  * @throws Problem sandbox_only, cursor_invalid
  */
 export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
@@ -40,7 +40,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
       FROM audit_event
       WHERE tenant_id = ${tenantId} AND position < ${start} AND operation_id = ANY(${[...routes.keys()]})`,
     isSelective: [operationId, status, code, onlyClient].some((wanted) => wanted !== null),
-    // Older rows are not counted, so that the page does not announce more.
+    // Do not count older rows, so that a page never announces further ones that are not shown.
     isCounted: Prisma.sql`at >= ${new Date(realNow().getTime() - KEPT_MS)}`,
     isShown: Prisma.sql`(${operationId}::text IS NULL OR "operationId" = ${operationId})
       AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})

@@ -10,7 +10,7 @@ import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** All tables of a tenant except API clients and webhook endpoints. Tables reference only those of later groups. */
+/** All tables of a tenant except API clients and webhook endpoints. Tables refer only to those of later groups. */
 const tableGroups = [
   [
     'sweep_failure',
@@ -38,7 +38,7 @@ const tableGroups = [
 
 export const resetTables = tableGroups.flat();
 
-/** The key of a row within its tenant, if it is not `id`. */
+/** Key columns of tables, within a tenant, that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sweep_failure: ['row_id'],
   webhook_inbox: ['tenant_id'],
@@ -47,11 +47,11 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
 };
 
 const BATCH = 1_000n;
-/** Objects removed while the caller waits; the clean-up of objects without a row removes the rest. */
+/** Maximum of objects removed while the caller waits; the clean-up of objects without a row removes the others. */
 const MAX_REMOVED = 100;
 
 /**
- * Restores fixtures and real time, after requests in progress; API clients stay (R-76). Commits `row` of the audit.
+ * Restores fixtures and real time, after requests in progress; API clients stay (R-76). Commits the audit row `row`.
  * @throws Problem sandbox_only, sandbox_busy
  */
 export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {
@@ -88,14 +88,14 @@ export function createSandbox(
   });
 }
 
-/** Fills a new sandbox tenant, which owns only API clients, in the transaction that creates it. */
+/** Fills a sandbox tenant in the transaction that creates it, when the tenant owns nothing but API clients. */
 export async function fillSandbox(context: TransactionContext, tenantId: string, store: FixtureStore): Promise<void> {
   await fill(context, tenantId, await storeFixtureFile(store, tenantId));
 }
 
 /**
- * Creates the fixtures while the tenant has neutral settings: its own could refuse the provider or the age of the fixtures,
- * or reuse an approval for one that waits for review.
+ * Creates the fixtures while the tenant temporarily has neutral settings: with its own, the provider or the fixtures'
+ * age could be refused, or an approval be reused for a fixture that waits for review.
  */
 async function fill(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
   const own = await findTenant(context, tenantId);
@@ -105,7 +105,7 @@ async function fill(context: TransactionContext, tenantId: string, file: StoredF
 }
 
 /**
- * Waits for the tenant's requests in progress and blocks new ones. Jobs lock the rows of encounters or orders first; the
+ * Waits for the tenant's requests in progress and blocks new ones. Jobs lock rows of encounters or orders first; the
  * reset does, too, because the reverse order deadlocks.
  */
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<void> {
@@ -116,7 +116,7 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   await db.of(tenantId).run`SELECT FROM "order" WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
-  // Deliveries are created under the cursor's lock.
+  // Deliveries are created while this cursor is locked, so none can appear during the reset.
   await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
   await db.of(tenantId).run(lockingEndpoints(tenantId));
 }
@@ -138,14 +138,14 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   } while (most === BATCH);
 }
 
-/** Endpoints stay, but the times of their deliveries may now be in the future. */
+/** Clears the times of webhook endpoints, which stay: after the reset, those times may be in the future. */
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };
   await updateRows(db, tenantId, 'WebhookEndpoint', data, Prisma.sql`true`);
 }
 
-/** The objects have no rows any longer: if the store fails, the clean-up removes them. */
+/** Removes objects whose rows are deleted. If the store fails, the clean-up of objects without a row removes them. */
 async function removeObjects({ objects }: Context, keys: readonly string[]): Promise<void> {
   try {
     for (const key of keys) await objects.remove(key);

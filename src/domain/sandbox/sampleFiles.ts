@@ -3,10 +3,10 @@ import type { Downloader } from '../../adapters/download/downloader.js';
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from '../documents/fileRules.js';
 
-/** The host of the contract's examples, reserved by RFC 2606. */
+/** The host of URLs in the contract's examples; RFC 2606 reserves its domain. */
 export const SAMPLE_HOST = 'files.northwind.example';
 
-/** One empty page. Scanners and viewers expect the marker at the very end. */
+/** A PDF with one empty page. Scanners and viewers expect the end marker at the very end. */
 const samplePdf = Buffer.from(
   [
     '%PDF-1.4',
@@ -18,7 +18,7 @@ const samplePdf = Buffer.from(
   ].join('\n'),
 );
 
-/** One pixel each. */
+/** A JPEG of one pixel. */
 const sampleJpeg = Buffer.from(
   `ffd8ffe000104a46494600010101004800480000ffdb004300${'ff'.repeat(64)}ffc9000b080001000101011100ffcc000600101005` +
     'ffda0008010100003f00d2cf20ffd9',
@@ -44,7 +44,7 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
 };
 
-/** The host of the examples delivers built-in samples, or document_fetch_failed (D-83); other URLs are fetched. */
+/** Answers fetches from the examples' host with built-in samples, or document_fetch_failed (D-83); fetches others. */
 export function withSampleFiles(download: Downloader): Downloader {
   return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);
 }

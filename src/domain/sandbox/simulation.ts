@@ -15,7 +15,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 
-/** The provider that the sandbox simulates, unless another one holds the encounter. */
+/** Name of the provider that the sandbox simulates, unless another provider holds the claim. */
 const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
 const VISITS = 'https://visits.northwind.example';
@@ -23,7 +23,7 @@ const QUESTION = 'Asked in the sandbox.';
 const REVOCATION = 'Revoked in the sandbox.';
 
 /**
- * Simulates the provider with the transitions of the provider network, all or nothing (R-75).
+ * Simulates a provider by the transitions of real reviews, all or nothing (R-75).
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */
 export async function simulateEncounter(
@@ -32,7 +32,7 @@ export async function simulateEncounter(
   { outcome, pay }: Bodies['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
-  // Without the lock another provider could claim the encounter after its holder is read, and the simulation would
+  // Lock first: otherwise another provider could claim the encounter after its holder is read, and the simulation would
   // fail.
   await lockEncounter(context, encounterNo);
   const encounter = await outcomes[outcome](context, encounterNo);
@@ -52,7 +52,7 @@ const outcomes: Readonly<Record<Bodies['SimulateEncounterRequest']['outcome'], P
   request_information: ask,
 };
 
-/** Claims as the current holder, if any. */
+/** Claims the encounter as the provider that holds its claim, or as the simulated one if none does. */
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const encounter = await getEncounter(context, encounterNo);
   const { reviewerRef, leaseExpiresAt } = encounter;
@@ -68,7 +68,7 @@ async function ask(context: CallerContext, encounterNo: bigint): Promise<Encount
   return requestInformation(asHolder(context, claimed), encounterNo, body);
 }
 
-/** The context of the API client that made the claim, because no other may continue it. */
+/** The context of the API client that made the claim: no other client may continue it. */
 function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
   const { caller } = context;
   return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };

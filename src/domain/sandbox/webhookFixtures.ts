@@ -11,7 +11,7 @@ const encounter = { encounter_id: 100126, gfe_no: 'GFE-100126' };
 const order_no = 'ORD-100045';
 const patientId = '01a10caf-a4c0-7000-8000-00000000d001';
 
-/** Events about the fixtures, so that an examined receiver can retrieve their records. */
+/** Events about records of the fixtures, so that an examined receiver can retrieve the records. */
 export const samples = {
   'encounter.created': {
     ...encounter,
@@ -49,8 +49,8 @@ export const samples = {
 export type SampleType = keyof typeof samples;
 
 /**
- * Restores the webhook endpoint of the examples and two deliveries: one succeeded, one failed. Its API client is
- * inactive, so it receives no events and its secret is unused.
+ * Restores the webhook endpoint of the examples and two deliveries: one succeeded, one failed. The endpoint's API
+ * client is inactive, so the endpoint receives no events and its secret is unused.
  * @param events of the fixtures, about to be written
  */
 export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
@@ -85,6 +85,6 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     delivery(deliveredId, 'encounter.completed', 'delivered', 204),
     delivery(failedId, 'order.created', 'failed', 500),
   ];
-  // The events are written by the same statement.
+  // The transaction's last statement writes these deliveries together with their events.
   context.changes.push(tenantInsertion(tenantId, 'webhook_delivery', deliveries));
 }

@@ -5,7 +5,9 @@ import { numbersOf } from '../events/subject.js';
 import { updateRows } from '../transactions/rows.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-/** Records gfe.expiring once per approval, 30 or 5 days ahead (R-53), for the encounter of the original decision. */
+/**
+ * Records gfe.expiring once per approval, 30 or 5 days before its end (R-53), for the original decision's encounter.
+ */
 export const announceExpiringApprovals = announcement('gfe.expiring');
 
 /** Records gfe.expired once per approval, even without an earlier gfe.expiring. */
@@ -41,7 +43,7 @@ function announcement(notice: Notice) {
   });
 }
 
-/** Bounds valid_until by constants, so that its index applies. */
+/** The condition for approvals whose notice is due. Compares valid_until with constants, so that its index applies. */
 function due(notice: Notice, now: Date): Prisma.Sql {
   if (notice === 'gfe.expired') return Prisma.sql`i.valid_until <= ${now}`;
   const windows = [...approvalRules].map(

@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { applyChange, expiry, lapse, type Change, type EncounterRow } from '../encounters/transitions.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-// The conditions are written out, so that each has its partial index.
+// Write each condition with its status: only then PostgreSQL uses the partial index for that status.
 
 /** Returns encounters with a lapsed claim to the queue (R-44). */
 export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`, lapse);
@@ -14,7 +14,7 @@ export const expireDueEncounters = sweepOf(
   expiry,
 );
 
-/** Processes the longest due first. The rows stay locked, so every change applies. */
+/** Creates a sweep that processes rows from the longest due on. The rows stay locked, so that every change applies. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
   return forEachTenantClock<EncounterRow>({
     find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`

@@ -3,7 +3,7 @@ import { recordElapsedHolds } from '../orders/holds.js';
 import { ordersWhere } from '../orders/orders.js';
 import { forEachTenantClock, type DueRow } from './tenantClocks.js';
 
-/** Holds the lines of prescriptions whose approval has run out before a pharmacy accepted them (R-190). */
+/** Holds prescription lines whose approval has expired before a pharmacy accepted them (R-190). */
 export const holdExpiredLines = forEachTenantClock<DueRow>({
   find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueRow>`
     SELECT tenant_id AS "tenantId", id FROM "order"

@@ -3,18 +3,19 @@ import type { DomainContext, Services } from '../../context.js';
 import { isHere } from '../access/cells.js';
 import { UUID } from '../transactions/uuid.js';
 
-/** Milliseconds: longer than any upload and any difference of clocks. */
+/** Milliseconds after which no upload can still be running, even with any difference between clocks. */
 const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
-/** Keys that are looked up by one statement. */
+/** Number of keys that one statement looks up. */
 const BATCH = 1000;
 
-/** Matches keys of `blobPath`, including the older form that ends in a file name. Other objects in the store are not ours. */
+/** Matches keys of `blobPath`, and older ones that end in a file name. Other objects in the store are not ours. */
 const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**
- * Removes remains of interrupted uploads: objects without a row, and parts. Keeps objects younger than the safe age, whose
- * upload may be running, and keys of unknown form or tenants. Safe to run concurrently. @returns how many of both
- * @throws Problem dependency_unavailable when the store fails; the signal's reason when it aborts
+ * Removes what interrupted uploads have left: objects without a row, and parts. Keeps objects younger than the safe
+ * age, whose upload may be running, and keys of unknown form or tenants. Safe to run concurrently. @returns the number
+ * of each
+ * @throws Problem dependency_unavailable if the store fails; the signal's reason if it aborts
  */
 export async function removeOrphanedObjects(
   context: DomainContext & Pick<Services, 'objects'>,
@@ -48,7 +49,7 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Searches all tenants: any row that names a key protects its object. */
+/** The keys without a row. Searches all tenants, because any row that names a key protects its object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
   const rows = await db.everyTenant.rows<{ key: string }>`
     SELECT key FROM unnest(${keys}::text[]) AS listed (key)

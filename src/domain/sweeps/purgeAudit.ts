@@ -2,13 +2,14 @@ import type { DomainContext } from '../../context.js';
 import { inTransaction } from '../transactions/transaction.js';
 import { addCheckpoint, latestRemoval, latestCheckpoint } from '../audit/checkpoints.js';
 
-/** Rows in one statement: few enough to be done well within its time. */
+/** Maximum of rows deleted by one statement, few enough for its timeout. */
 const BATCH = 10_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Deletes audit rows older than `days` (R-88). The chain records it before, so that the rest can be verified. Safe to
- * run concurrently, and again after a failure. @param context of a role that may delete from the audit
+ * Deletes audit rows older than `days` (R-88). The chain of checkpoints records the removal first, so that the
+ * remaining rows can still be verified. Safe to run concurrently, and again after a failure.
+ * @param context of a role that may delete from the audit
  */
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
   const { db, now } = context;
@@ -18,7 +19,7 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   const removed = await latestRemoval(db);
   const head = await latestCheckpoint(context);
   if (last && head && last.number > (removed ?? 0n)) {
-    // Another checkpoint was added meanwhile: leave the removal to the next run.
+    // If another checkpoint was added meanwhile, leave the removal to the next run.
     const removal = { through: head.through, removes: last.number, digests: new Uint8Array() };
     if (!(await addCheckpoint(context, head, removal))) return 0;
   }
@@ -30,7 +31,7 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   }
 }
 
-/** Deletes rows whose removal the chain records and, with the last of them, the checkpoints before it. */
+/** Deletes rows whose removal the chain records; with the last of those rows, also the checkpoints before it. */
 function removeBatch(context: DomainContext): Promise<number> {
   return inTransaction(context, async ({ db }) => {
     await db.everyTenant.run`SELECT set_config('audit.retention', 'on', true)`;

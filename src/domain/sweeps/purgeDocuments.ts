@@ -1,7 +1,7 @@
 import type { Services } from '../../context.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 
-/** Deletes old documents that no encounter names (R-91); the job for orphans deletes objects that fail here. */
+/** Deletes old documents that no encounter names (R-91). Leaves objects that cannot be removed to the orphans' job. */
 export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {
   return inTenants(context, async (tenantId) => {
     const removed = await context.db.of(tenantId).rows<{ blobPath: string }>`

@@ -4,7 +4,7 @@ import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { inTransaction } from '../transactions/transaction.js';
 
-/** Tables of an encounter and its order, in the order of deletion. */
+/** Tables with the parts of an order, in the order of deletion. */
 const ORDER_PARTS = ['refund', 'payment', 'order_line'];
 const ENCOUNTER_PARTS = [
   'order',
@@ -15,7 +15,9 @@ const ENCOUNTER_PARTS = [
   'encounter_treatment',
 ];
 
-/** Deletes old ended encounters (R-91), except with an unpaid order, or an approval in force or reused. */
+/**
+ * Deletes old encounters that have ended (R-91), unless their order is unpaid, or an approval is in force or reused.
+ */
 export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
@@ -34,7 +36,7 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
       const ids = old.map(({ id }) => id);
       const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
-      // Changes of an order lock it before its parts.
+      // Lock orders before their parts, as every change of an order does; the reverse order could deadlock.
       await tenant.run`SELECT FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters} ORDER BY id FOR UPDATE`;
       for (const table of ORDER_PARTS) {
         await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND order_id IN (

@@ -5,12 +5,12 @@ import { isHere } from '../access/cells.js';
 import { inTransaction, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 
-/** The context of a purge, which uses the database's time, with a signal to stop early. */
+/** The context of a purge. It uses the database's time, and has a signal to stop early. */
 export interface PurgeContext extends BackgroundContext {
   readonly signal?: AbortSignal;
 }
 
-/** Rows in one transaction: few enough for the statement timeout. */
+/** Maximum of rows in one transaction, few enough for the statement timeout. */
 export const RETENTION_BATCH = 1_000;
 
 /** Deletes idempotency keys after 24 hours (R-67), except locked ones. Safe to run concurrently. @returns how many */
@@ -29,11 +29,11 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
   );
 }
 
-/** Deletes events after 30 days (R-72), up to the first younger one: without gaps, a late reader notices the purge. */
+/** Deletes events after 30 days (R-72), but none after a younger one: without gaps, late readers notice the purge. */
 export function purgeEvents(context: PurgeContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
-      // The same lock order as a reset of the sandbox: the tenant before its events.
+      // Lock the tenant before its events, as a reset of the sandbox does; the reverse order could deadlock.
       await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
       await db.of(tenantId).run(lockingEndpoints(tenantId));
       return db.of(tenantId).run`
@@ -45,7 +45,7 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
   return inTenants(context, purgeSome);
 }
 
-/** Purges in batches of `purgeSome`. A tenant that fails is logged and left to the next run. */
+/** Calls `purgeSome` for each tenant until nothing is left. A tenant that fails is logged and left to the next run. */
 export async function inTenants(
   context: PurgeContext,
   purgeSome: (tenantId: string) => Promise<number>,

@@ -17,33 +17,33 @@ export interface DueRow {
 
 interface Sweep<Row extends DueRow> {
   /**
-   * Reads and locks due rows with SKIP LOCKED. `isTurnOf` is a condition on a table alias: rows of the tenants of this turn
-   * that do not wait for a retry.
+   * Reads and locks due rows with SKIP LOCKED. `isTurnOf` gives, for a table alias, the condition for rows of the
+   * tenants that are processed now and that do not wait for a retry.
    */
   find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
   workOff(context: TransactionContext, row: Row): Promise<void>;
 }
 
 /**
- * @param tenantId limits the sweep to the first batches of one tenant, whose caller waits; undefined = all tenants
- * @returns how many rows were processed. @throws the error of a row, if limited to one tenant
+ * Runs a sweep. @param tenantId only the first batches of this tenant, whose caller waits; undefined = all tenants
+ * @returns the number of processed rows. @throws the error of a row, if limited to one tenant
  */
 type TenantSweep = (context: BackgroundContext, tenantId?: string) => Promise<number>;
 
-/** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
+/** Rows in one batch. Each has a savepoint; PostgreSQL tracks 64 in a transaction without slowing down others. */
 const BATCH = 50;
-/** The batches of one sweep while a caller waits, which take seconds. */
+/** Maximum of batches while a caller waits; they take seconds. */
 const BATCHES_FOR_CALLER = 10;
 
 /**
- * Makes a sweep that processes rows when they are due by their tenant's clock, in batches of one transaction each. Tenants
- * with the same clock are processed together, because only sandboxes move theirs (R-74). In a sweep of all tenants a
- * failing row does not stop the others: it is logged and retried after a minute, later after up to four hours (D-92). Safe
- * to run concurrently with itself and with requests, because it skips locked rows.
+ * Creates a sweep that processes rows when they are due by their tenant's clock, in batches of one transaction each.
+ * Tenants with the same clock are processed together, because only sandboxes move theirs (R-74). In a sweep of all
+ * tenants, a failing row does not stop the others: it is logged, and retried after a minute, later after up to four
+ * hours (D-92). Safe to run concurrently with itself and with requests, because it skips locked rows.
  */
 export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
   return async (context, tenantId) => {
-    // Forget failures of rows that have not failed for a day: they were processed, or ended otherwise.
+    // Forget failures of rows that have not failed for a day: those rows have been processed, or are no longer due.
     await context.db.everyTenant.run`
       DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'
         AND ${isHere(Prisma.sql`sweep_failure.tenant_id`)}`;
@@ -80,7 +80,7 @@ function turns({ now }: BackgroundContext, clockOffsetMs: bigint, tenantId: stri
   };
 }
 
-/** @throws when recording the failure fails, too: the connection is lost, or the batch has timed out */
+/** Whether a row was processed; if not, records its failure. @throws if recording fails: connection lost, or timeout */
 async function succeeds<Row extends DueRow>(
   { log, now }: BackgroundContext,
   local: TransactionContext,

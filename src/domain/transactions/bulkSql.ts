@@ -1,30 +1,30 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/** Inserts rows with equal fields; omitted columns get their defaults. @param table never text of a caller */
+/** An INSERT of rows with equal fields; omitted columns get their defaults. @param table never text of a caller */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
   const columns = identifiers(columnsOf(rows));
   return Prisma.sql`INSERT INTO ${identifier(table)} (${columns})
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** Inserts rows of one tenant; the rows have no `tenantId`. */
+/** An INSERT of rows of one tenant; the rows themselves have no `tenantId`. */
 export function tenantInsertion(tenantId: string, table: string, rows: readonly object[]): Prisma.Sql {
   const columns = identifiers(columnsOf(rows));
   return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
     SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** The assignments of `ON CONFLICT … DO UPDATE SET` from the rejected row. */
+/** The assignments of `ON CONFLICT … DO UPDATE SET` that take the values of the row to be inserted. */
 export function fromExcluded(columns: readonly string[]): Prisma.Sql {
   return Prisma.join(columns.map(identifier).map((column) => Prisma.sql`${column} = excluded.${column}`));
 }
 
-/** Rows as one JSON parameter, which PostgreSQL converts to the table's row type. */
+/** Rows as one JSON parameter, which PostgreSQL converts to rows of the table's type. */
 export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) => {
     const record: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(row)) {
-      // A member that is missing is null in its row, too.
+      // Omit null members: PostgreSQL gives missing members the value null.
       if (value !== null) record[columnOf(field)] = jsonValue(value);
     }
     return record;
@@ -32,22 +32,22 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
 
-/** Converts a value that JSON lacks to text that its column reads. */
+/** Converts a value that JSON cannot represent to text that its column can read. */
 function jsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
-/** Combines statements into one. No part sees the rows that another writes; foreign keys are checked at the end. */
+/** Combines statements into one. None sees the rows that another one writes; foreign keys are checked at the end. */
 export function withParts(parts: readonly Prisma.Sql[], last: Prisma.Sql): Prisma.Sql {
   return parts.length > 0 ? Prisma.sql`WITH ${named(parts)} ${last}` : last;
 }
 
-/** The named parts of a combined statement. */
+/** Names the parts of a combined statement, so that SQL can contain them as common table expressions. */
 export const named = (parts: readonly Prisma.Sql[]): Prisma.Sql =>
   Prisma.join(parts.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
 
-/** Selects the columns of a model under the names of their fields, so that a query returns rows of the model's type. */
+/** Selects the columns of a model under the names of their fields, so that rows have the model's type. */
 export function fieldsOf(
   model: Prisma.ModelName,
   alias: string,
@@ -72,12 +72,12 @@ export function jsonOf(
 export type JsonOf<T> = { readonly [Key in keyof T]: JsonValueOf<T[Key]> };
 type JsonValueOf<Value> = Value extends Date ? string : Value extends Prisma.Decimal ? number : Value;
 
-/** The columns of rows with equal fields. */
+/** The columns of rows that all have equal fields. */
 export function columnsOf([first = {}]: readonly object[]): string[] {
   return Object.keys(first).map(columnOf);
 }
 
-/** Lists known columns as one text: to join a statement per column costs a write 4 µs. */
+/** Lists column names as one text: joining a fragment of SQL per column would cost each write 4 µs. */
 const identifiers = (names: readonly string[]): Prisma.Sql => Prisma.raw(names.map((name) => `"${name}"`).join(', '));
 
 /** Quotes a known table or column. @param name never text of a caller */
@@ -95,5 +95,5 @@ function columnOf(field: string): string {
   return column;
 }
 
-/** Bounded by the fields of the schema. */
+/** Cache of column names by field; the fields of the schema limit its size. */
 const columns = new Map<string, string>();

@@ -5,7 +5,7 @@ import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
 import type { UnitOfWork } from './unitOfWork.js';
 
-/** How long a request waits for a concurrent duplicate. Shorter than the statement timeout, so that the error names the key. */
+/** How long a request waits for a duplicate: less than the statement timeout, whose error would not name the key. */
 const LOCK_TIMEOUT = '4000ms';
 
 type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
@@ -19,7 +19,8 @@ export interface Start {
 }
 
 /**
- * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate. A key expires after 24 hours.
+ * Takes an idempotency key in the transaction that does the work (R-67). Waits for a concurrent duplicate. A key
+ * expires after 24 hours.
  * @param aheadMs evaluated first, because it may wait for a reset of the sandbox, which deletes keys
  * @throws Problem idempotency_in_progress
  */
@@ -42,7 +43,8 @@ export function takeKey(
 }
 
 /**
- * Reserves a key during work that is too long for a transaction, before {@link takeKey}. After a crash it is free in a minute.
+ * Reserves a key before work that is too long for a transaction; {@link takeKey} follows after the work. After a crash,
+ * the key is free again in a minute.
  * @throws Problem idempotency_in_progress
  */
 export async function reserveKey(
@@ -61,7 +63,7 @@ export async function reserveKey(
   if (reserved.length === 0) throw new Problem('idempotency_in_progress');
 }
 
-/** Ends a reservation without a result. */
+/** Deletes a reserved key that has no result. */
 export async function releaseKey({ db, caller }: KeyContext, { operationId, key }: IdempotencyRequest): Promise<void> {
   await db.of(caller.tenantId).run`
     DELETE FROM idempotency_key
@@ -69,7 +71,7 @@ export async function releaseKey({ db, caller }: KeyContext, { operationId, key 
       AND operation_id = ${operationId} AND key = ${key} AND answer IS NULL`;
 }
 
-/** Stores the result of the work under the key that {@link takeKey} took, at the end of the same transaction. */
+/** Stores the result of the work under its key, at the end of the transaction in which {@link takeKey} took the key. */
 export function storeResult(
   { changes, caller }: Pick<UnitOfWork, 'changes'> & Pick<Context, 'caller'>,
   { operationId, key }: IdempotencyRequest,
@@ -81,7 +83,7 @@ export function storeResult(
       AND operation_id = ${operationId} AND key = ${key}`);
 }
 
-/** The stored result of the key; undefined if it is new. @throws Problem idempotency_key_reused */
+/** The stored result for a key; undefined if there is none. @throws Problem idempotency_key_reused */
 export async function findResult(
   { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
@@ -95,7 +97,7 @@ export async function findResult(
 }
 
 function throwInProgress(error: unknown): never {
-  // SQLSTATE 55P03: lock timeout.
+  // SQLSTATE 55P03 means a lock timeout: the duplicate is still running.
   if (sqlState(error) === '55P03') throw new Problem('idempotency_in_progress', undefined, { cause: error });
   throw error;
 }

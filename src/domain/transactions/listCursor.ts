@@ -1,36 +1,36 @@
 import { pageOf } from './pageBytes.js';
 import { cursorInvalid } from './positionCursor.js';
 
-/** A page of a list that begins with the newest row. */
+/** A page of a list whose first row is the newest. */
 export interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** Null on the last page. */
   readonly nextCursor: string | null;
 }
 
-/** Makes a page of rows, of which there may be one more than the page holds. */
+/** Makes a page of the rows found; one row more than the page holds means that further pages follow. */
 export function listPage<Row>(found: readonly Row[], limit: number, cursorOf: (last: Row) => string): ListPage<Row> {
   const rows = pageOf(found, limit);
   const last = rows.at(-1);
   return { rows, nextCursor: last && found.length > rows.length ? cursorOf(last) : null };
 }
 
-/** The cursor of a row: its key or, in a list by time, its time and key. */
+/** The cursor after a row: the row's key or, in a list by time, its time and key. */
 export const listCursor = (key: string | bigint, createdAt?: Date): string =>
   Buffer.from(createdAt ? `${createdAt.toISOString()} ${key}` : String(key)).toString('base64url');
 
-/** @throws Problem cursor_invalid unless {@link listCursor} made exactly this cursor of such a key */
+/** The key in a cursor of {@link listCursor}. @throws Problem cursor_invalid unless the key has this form */
 export function keyOf(cursor: string, form: RegExp): string {
   const key = Buffer.from(cursor, 'base64url').toString();
   if (form.test(key) && listCursor(key) === cursor) return key;
   throw cursorInvalid('is not a cursor of this list', 'cursor');
 }
 
-/** The time and key of a cursor. @throws Problem cursor_invalid */
+/** The time and the key in a cursor. @throws Problem cursor_invalid */
 export function placeOf(cursor: string, form: RegExp): { readonly createdAt: Date; readonly key: string } {
   const [time = '', key = ''] = keyOf(cursor, /^[\dT:.-]{23}Z \S+$/).split(' ');
   const createdAt = new Date(time);
-  // PostgreSQL cannot read year 0, and no row is older than 1970.
+  // Refuse times before 1970: no row is so old, and PostgreSQL cannot read year 0.
   if (form.test(key) && createdAt.getTime() >= 0 && createdAt.toISOString() === time) return { createdAt, key };
   throw cursorInvalid('is not a cursor of this list', 'cursor');
 }

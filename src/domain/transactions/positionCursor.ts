@@ -2,24 +2,24 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Statements } from '../../adapters/database/statements.js';
 import { Problem } from '../../problem.js';
 
-/** The cursor of a position in a feed, bound to its owner. */
+/** The cursor of a position in a feed; it is valid only for the owner of the feed. */
 export const cursorOf = (owner: string, position: bigint | number): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
-/** @throws Problem cursor_invalid, naming the parameter, unless the cursor was issued for this owner's feed */
+/** The position in a cursor. @throws Problem cursor_invalid, naming the parameter, unless the cursor is this owner's */
 export function positionOf(cursor: string, owner: string, parameter = 'after'): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  // More digits would overflow bigint.
+  // Refuse more than 18 digits, which would overflow PostgreSQL's bigint.
   if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) {
     throw cursorInvalid('is not a cursor of this list', parameter);
   }
   return BigInt(position);
 }
 
-/** Rows that one request scans, so that its cost has a bound. */
+/** Maximum of rows that one request scans, which limits its cost. */
 export const MAX_SCANNED = 1_000;
 
-/** The number of scanned rows and the position of the last; null if there is none. */
+/** The number of scanned rows, and the position of the last one; null if there is none. */
 export interface Scanned {
   readonly scanned: number;
   readonly end: bigint | null;
@@ -32,7 +32,7 @@ export interface ScannedPage<Row> {
   readonly hasMore: boolean;
 }
 
-/** Makes a page of rows, which may be one more. @param start of the next page if no row was scanned */
+/** Makes a page of rows; one row too many means that more follow. @param start next position if none was scanned */
 export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
   { scanned, end }: Scanned,
@@ -46,13 +46,13 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
 }
 
-/** A page in SQL: the rows that it may scan, of which only the counted ones announce more, and those that it shows. */
+/** A page in SQL: of `rows`, those that match `isCounted` announce further pages, and those in `isShown` are listed. */
 interface Scan {
   readonly owner: string;
   readonly start: bigint;
   readonly limit: number;
   readonly direction: 'ASC' | 'DESC';
-  /** Without order and limit. */
+  /** Selects the rows to scan, without order and limit. */
   readonly rows: Prisma.Sql;
   /** Whether `isShown` may exclude rows. */
   readonly isSelective: boolean;
@@ -60,7 +60,7 @@ interface Scan {
   readonly isShown: Prisma.Sql;
 }
 
-/** Reads a page by one statement, of rows that have a `position`. */
+/** Reads a page of rows with a `position`, by one statement. */
 export async function readScan<Row extends { readonly position: bigint }>(
   db: Statements,
   { owner, start, limit, direction, rows, isSelective, isCounted = Prisma.sql`true`, isShown }: Scan,
@@ -79,6 +79,6 @@ export async function readScan<Row extends { readonly position: bigint }>(
   return scannedPage(owner, frame, found, limit, start);
 }
 
-/** @param detail says what is wrong with the cursor */
+/** The problem of an invalid cursor. @param detail says what is wrong with it */
 export const cursorInvalid = (detail: string, parameter = 'after'): Problem =>
   new Problem('cursor_invalid', undefined, { errors: [{ parameter, code: 'cursor_invalid', detail }] });

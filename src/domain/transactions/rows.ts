@@ -2,10 +2,10 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import { columnsOf, fieldsOf, identifier, recordset, tableOf, tenantInsertion } from './bulkSql.js';
 
-/** A row of a model with all its columns, under the names of their fields. */
+/** A row of a model with all columns, under the names of the model's fields. */
 export type RowOf<Model extends Prisma.ModelName> = Prisma.TypeMap['model'][Model]['payload']['scalars'];
 
-/** Reads rows of a tenant. @param where a condition, which ORDER BY and LIMIT may follow */
+/** Reads rows of a tenant. @param where a condition, which may continue with ORDER BY and LIMIT */
 export function findRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -27,12 +27,12 @@ export async function insertRows<Model extends Prisma.ModelName>(
   if (rows.length > 0) await db.of(tenantId).run(tenantInsertion(tenantId, tableOf(model), rows));
 }
 
-/** New values of a row; undefined leaves a column unchanged. */
+/** New values of columns; undefined leaves a column unchanged. */
 type NewValues<Model extends Prisma.ModelName> = {
   readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined;
 };
 
-/** Updates rows of a tenant. @param where a condition @returns how many */
+/** Updates rows of a tenant. @param where a condition @returns the number of updated rows */
 export function updateRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -43,7 +43,7 @@ export function updateRows<Model extends Prisma.ModelName>(
   return db.of(tenantId).run(update(tenantId, model, data, where));
 }
 
-/** Updates rows of a tenant and returns them. */
+/** Updates rows of a tenant. @returns the rows after the update */
 export function updatedRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -55,7 +55,7 @@ export function updatedRows<Model extends Prisma.ModelName>(
   return db.of(tenantId).rows<RowOf<Model>>`${update(tenantId, model, data, where)} RETURNING ${returned}`;
 }
 
-/** Values travel as JSON, so that each gets the type of its column. */
+/** An UPDATE whose values are sent as JSON, so that PostgreSQL converts each to its column's type. */
 function update<Model extends Prisma.ModelName>(
   tenantId: string,
   model: Model,

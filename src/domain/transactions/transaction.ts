@@ -5,15 +5,15 @@ import { Problem } from '../../problem.js';
 import { takeKey, type Start } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
-/** The context of one transaction; only {@link inTransaction} makes one. */
+/** The context of work in a transaction. Only {@link inTransaction} creates it, so such work needs a transaction. */
 export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWork {
   readonly db: Transaction;
 }
 
-/** The context of sweeps and deliveries, which log a failure and continue with the next row. */
+/** The context of sweeps and deliveries. They have a log, because they log a failure and continue with the next row. */
 export type BackgroundContext = DomainContext & Pick<Services, 'log'>;
 
-/** The context of a caller's transaction. */
+/** The context of a transaction for a caller's request. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
 
 /** The context of reads without a caller, inside or outside of a transaction. */
@@ -28,12 +28,12 @@ export type SnapshotContext = DomainContext & Pick<Context, 'caller'>;
 /** The part of a context that a statement for a caller needs. */
 export type LookupContext = Pick<ReadContext, 'caller' | 'db'>;
 
-/** The clock of a tenant, which is ahead of real time (R-74). */
+/** A clock that is ahead of another one: that of a tenant, compared with real time (R-74). */
 export function aheadOf(now: () => Date, aheadMs: number): () => Date {
   return () => new Date(now().getTime() + aheadMs);
 }
 
-/** Runs the work in a transaction: commits when it resolves, rolls back when it rejects. */
+/** Runs work in a transaction, which commits when the work resolves and rolls back when it rejects. */
 export function inTransaction<T>(
   { db, now, newId, randomBytes }: DomainContext,
   work: (context: TransactionContext) => Promise<T>,
@@ -44,8 +44,8 @@ export function inTransaction<T>(
 }
 
 /**
- * Runs the work of a caller's request in a transaction, and wakes the webhook deliveries if it records events.
- * @param work learns whether the request is the first with its Idempotency-Key
+ * Runs the work of a caller's request in a transaction. Wakes the webhook deliveries if the work records events.
+ * @param work receives `isFirst`: whether the request is the first with its Idempotency-Key
  * @throws Problem idempotency_in_progress
  */
 export async function inCallerTransaction<T>(
@@ -64,14 +64,17 @@ export async function inCallerTransaction<T>(
   return result;
 }
 
-/** Collects events, audit rows and deferred changes, and turns them into the last statement. */
+/** Collects the events, audit rows and deferred changes of some work into the last statement of its transaction. */
 async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
   const unit: UnitOfWork = { events: [], audited: [], changes: [] };
   const result = await work(unit);
   return { result, last: unitOfWorkStatement(unit) };
 }
 
-/** Takes the request's key, if any. In a sandbox it also excludes a reset and reads the clock (R-76). */
+/**
+ * Takes the request's Idempotency-Key, if any. In a sandbox, also prevents a reset meanwhile and reads the clock
+ * (R-76).
+ */
 async function begin({ caller, idempotency, now, realNow }: Context, db: Transaction) {
   const { tenantId, tenantMode } = caller;
   if (tenantMode === 'live' && !idempotency) return { now, isFirst: true };
@@ -87,8 +90,8 @@ async function begin({ caller, idempotency, now, realNow }: Context, db: Transac
 }
 
 /**
- * Serializes resets and clock changes of a sandbox until commit.
- * @throws Problem sandbox_busy if another one is running; waiting would hold a connection that other requests need
+ * Locks a sandbox until the commit, so that only one reset or change of the clock runs.
+ * @throws Problem sandbox_busy if another one is running: waiting would hold a connection that other requests need
  */
 export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
   const [reset] = await db.everyTenant.rows<{ isFirst: boolean }>`
@@ -96,12 +99,12 @@ export async function lockSandbox({ db }: TransactionContext, tenantId: string):
   if (!reset?.isFirst) throw new Problem('sandbox_busy');
 }
 
-/** Blocks all writers of this sandbox until commit. @throws Problem sandbox_busy */
+/** Blocks everything that writes in this sandbox until the commit. @throws Problem sandbox_busy */
 export async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
   await lockSandbox(context, tenantId);
   await context.db.everyTenant.run`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
-/** A hash collision makes two sandboxes wait for each other, or refuses one with sandbox_busy. */
+/** The number of an advisory lock. If two sandboxes have the same, one waits for the other or gets sandbox_busy. */
 const lockKey = (what: 'reset' | 'sandbox', tenantId: string) =>
   Prisma.sql`hashtextextended(${`${what} ${tenantId}`}, 0)`;

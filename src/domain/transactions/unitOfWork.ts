@@ -4,11 +4,11 @@ import type { AuditRow } from '../../context.js';
 import { metrics } from '../../telemetry.js';
 import { insertion, named, recordset, withParts } from './bulkSql.js';
 
-/** An event until its transaction ends. */
+/** An event that a transaction will write at its end. */
 export interface NewEvent {
   readonly id: string;
   readonly tenantId: string;
-  /** Null if the event belongs to a patient, who is `user_id` in `data`. */
+  /** Null if the event belongs to a patient, whose id is `user_id` in `data`. */
   readonly clinicId: string | null;
   readonly type: EventType;
   readonly data: EventDataOf<EventType>;
@@ -19,14 +19,15 @@ export interface NewEvent {
 export interface UnitOfWork {
   readonly events: NewEvent[];
   readonly audited: AuditRow[];
-  /** Statements that wait for no lock: they change rows that the transaction has locked, or insert rows that refer to those. */
+  /** Statements that never wait for a lock: they change locked rows, or insert rows that refer to locked ones. */
   readonly changes: Prisma.Sql[];
 }
 
 /**
- * Writes the events of a transaction with the next positions of their tenants (R-71), and its audit rows. It must be the last
- * statement: it locks the tenant's counter until commit, so that positions follow the order of commits, and a transaction
- * that waits for the counter holds all its other locks already. Counters of several tenants are locked in tenant order.
+ * The statement that writes a transaction's events, with the next positions of their tenants (R-71), and its audit
+ * rows. It must be the last: it locks the tenant's counter until the commit, so that positions follow the order of
+ * commits, and a transaction that waits for the counter already has all its other locks. Counters of several tenants
+ * are locked in tenant order.
  * @returns null if there is nothing to write
  */
 export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {

@@ -3,16 +3,16 @@ import type { Queries } from '../../adapters/database/statements.js';
 import { isHere } from '../access/cells.js';
 import { mayReceive } from './subscriptions.js';
 
-/** Deliveries that wait for active endpoints. */
+/** Numbers about deliveries that wait for active endpoints. */
 interface Backlog {
   readonly waiting: number;
-  /** Seconds since the oldest due delivery was due; 0 if none is due. */
+  /** For how many seconds the oldest due delivery has been due; 0 if none is due. */
   readonly oldestSeconds: number;
-  /** Events whose deliveries have not been made. */
+  /** The number of events for which deliveries have not been made yet. */
   readonly behind: number;
 }
 
-/** Over all tenants. */
+/** The backlog over all tenants. */
 export async function webhookBacklog(db: Queries): Promise<Backlog> {
   const [backlog] = await db.everyTenant.rows<Backlog>`
     SELECT count(*)::int AS waiting,

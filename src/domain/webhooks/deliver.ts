@@ -19,7 +19,7 @@ import { mayReceive } from './subscriptions.js';
 
 export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
-/** An endpoint that this process has leased. */
+/** An endpoint that this process has leased, so that no other process sends to it. */
 interface TakenEndpoint extends Target {
   /** Milliseconds that the tenant's clock is ahead of real time. */
   readonly aheadMs: bigint;
@@ -35,14 +35,14 @@ interface Due {
   readonly data: unknown;
 }
 
-/** The columns of a delivery after an attempt; `dueAt` is the scheduled time. */
+/** A delivery after an attempt. `dueAt` is the time for which the attempt was scheduled. */
 interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
   readonly status: 'waiting' | 'delivered' | 'failed';
   readonly nextAttemptAt: Date | null;
   readonly attempt: Attempt;
 }
 
-/** One request to a receiver, as `attempts` has it. */
+/** One request to a receiver, in the form in which the column `attempts` stores it. */
 export interface Attempt {
   readonly at: Date;
   readonly http_status: number | null;
@@ -50,18 +50,18 @@ export interface Attempt {
   readonly duration_ms: number;
 }
 
-/** Concurrent deliveries to one endpoint. */
+/** Maximum of concurrent deliveries to one endpoint. */
 const IN_FLIGHT = 8;
-/** The lease of an endpoint: longer than an attempt and its record. A dead process delays an endpoint for this long. */
+/** Seconds of a lease: longer than an attempt and its record. If its process dies, the endpoint waits for so long. */
 const LEASE_SECONDS = 30;
-/** Attempts of a delivery that are kept. */
+/** Maximum of attempts that are stored for a delivery; older ones are dropped. */
 const SHOWN_ATTEMPTS = 20;
-/** An endpoint without a success for this long is disabled (R-132). */
+/** Milliseconds: an endpoint that has failed for so long, without a success, is disabled (R-132). */
 const MAX_FAILING_MS = 5 * 24 * 3_600_000;
-/** Longer than the longest retry delay. */
+/** Milliseconds: longer than the longest delay between two attempts. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
-/** Leases endpoints with due deliveries, the least recently served first: no other process sends to them. */
+/** Leases endpoints with due deliveries, the least recently served first, so that no other process sends to them. */
 export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
   return db.everyTenant.rows<TakenEndpoint>`
     UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
@@ -80,7 +80,7 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
       previous_secret_until AS "previousSecretUntil", due.mode AS "tenantMode", clock_offset_ms AS "aheadMs"`;
 }
 
-/** Sends due deliveries to a leased endpoint, up to the limit in flight, and ends the lease. */
+/** Sends due deliveries to a leased endpoint, up to the maximum of concurrent ones, and then ends the lease. */
 export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
   const local = { ...context, now: aheadOf(context.now, Number(endpoint.aheadMs)) };
   const due = await dueDeliveries(local, endpoint);
@@ -138,7 +138,7 @@ export async function post(
 export const isSuccess = ({ http_status: status }: Attempt): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** The secrets that sign at this time of the tenant, including the previous one during a rotation (R-135). */
+/** The secrets that sign at this time of the tenant; during a rotation, the previous one is among them (R-135). */
 export function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
   return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
 }
@@ -154,18 +154,18 @@ async function record(
   >`
     UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
     RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
-  // The endpoint and its deliveries have been deleted.
+  // The endpoint and its deliveries were deleted meanwhile.
   if (!endpoint) return;
   if (outcomes.length > 0) await db.of(tenantId).run(recordOf(tenantId, outcomes));
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
-  // A failure long after the last one starts a new period of failure.
+  // Count the period of failure from now if the last failure was long ago.
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
-  // A response of a previous URL does not count.
+  // Ignore the outcome if the endpoint got another URL, or was disabled, during the attempt.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
   if (outcomes.length > 0) {
@@ -175,7 +175,7 @@ async function record(
   if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
 }
 
-/** Records attempts. A delivery that was retried or replayed meanwhile has another due time: it keeps waiting. */
+/** Stores attempts. If a delivery was retried or replayed meanwhile, its due time has changed, and it keeps waiting. */
 function recordOf(tenantId: string, outcomes: readonly Outcome[]): Prisma.Sql {
   const isSame = Prisma.sql`delivery.next_attempt_at = outcome."dueAt"`;
   return Prisma.sql`

@@ -8,7 +8,7 @@ import { onlyUuid } from '../transactions/uuid.js';
 import { getEndpoint, requireActive } from './endpoints.js';
 import { isWanted } from './subscriptions.js';
 
-/** One event on its way to one endpoint. */
+/** A delivery: one event on its way to one endpoint. */
 export interface Delivery {
   readonly id: string;
   readonly eventId: string;
@@ -16,11 +16,11 @@ export interface Delivery {
   readonly status: Schemas['WebhookDelivery']['status'];
   readonly createdAt: Date;
   readonly nextAttemptAt: Date | null;
-  /** The latest ones, the oldest first; as the contract has them. */
+  /** The latest attempts, oldest first, in the form of the contract. */
   readonly attempts: Schemas['WebhookAttempt'][];
 }
 
-/** The most events that one request may replay; more might exceed the statement timeout. */
+/** Maximum of events in one replay; more could exceed the statement timeout. */
 export const MAX_REPLAYED = 10_000;
 
 /** The columns of a {@link Delivery}. */
@@ -28,7 +28,7 @@ const shown = Prisma.sql`delivery.id, delivery.event_id AS "eventId", event.type
   delivery.status::text AS status, delivery.created_at AS "createdAt", delivery.next_attempt_at AS "nextAttemptAt",
   delivery.attempts`;
 
-/** Literals, so that PostgreSQL uses the partial indexes of waiting and failed deliveries. */
+/** Conditions with literals, so that PostgreSQL uses the partial indexes of waiting and failed deliveries. */
 const ofStatus = {
   waiting: Prisma.sql`delivery.status = 'waiting'`,
   delivered: Prisma.sql`delivery.status = 'delivered'`,
@@ -54,7 +54,9 @@ export async function listDeliveries(
   return listPage(found, limit, ({ id }) => listCursor(id));
 }
 
-/** Sends an event again, even after a success (R-133). @throws Problem as {@link requireActive}, delivery_not_found */
+/**
+ * Sends a delivery again, even a successful one (R-133). @throws Problem as {@link requireActive}, delivery_not_found
+ */
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
   const { tenantId } = context.caller;
   const { id } = await requireActive(context, endpointId);
@@ -68,7 +70,9 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
   return delivery;
 }
 
-/** Sends a period again (R-133). @throws Problem as {@link requireActive}; validation_failed for too many events */
+/**
+ * Sends the events of a period again (R-133). @throws Problem as {@link requireActive}; validation_failed for too many
+ */
 export async function replayEvents(
   context: CallerContext,
   endpointId: string,
@@ -88,7 +92,7 @@ export interface ReplayedTime {
   readonly before: Date | null;
 }
 
-/** Sends events again, even received ones. @returns how many; null, without effect, above {@link MAX_REPLAYED} */
+/** Sends events again, even delivered ones. @returns their number; null and no change if above {@link MAX_REPLAYED} */
 export async function replay(
   context: TransactionContext,
   { tenantId, id }: { readonly tenantId: string; readonly id: string },
@@ -116,6 +120,6 @@ export async function replay(
     ON CONFLICT (tenant_id, event_id, endpoint_id) DO UPDATE SET ${again(context)}`;
 }
 
-/** Restarts the retry schedule with an attempt now. */
+/** Column values that restart a delivery's retries, with an attempt now. */
 const again = ({ now }: Pick<TransactionContext, 'now'>): Prisma.Sql =>
   Prisma.sql`status = 'waiting', failures = 0, next_attempt_at = ${now()}`;

@@ -15,7 +15,7 @@ export interface Endpoint extends Pick<
   readonly disabledReason: Schemas['WebhookEndpoint']['disabledReason'];
 }
 
-/** The parts of an endpoint that sending needs. */
+/** The columns of an endpoint that sending to it needs. */
 export interface Target extends Pick<
   WebhookEndpoint,
   'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
@@ -23,11 +23,11 @@ export interface Target extends Pick<
   readonly tenantMode: 'live' | 'sandbox';
 }
 
-/** For each tenant (R-126). */
+/** Maximum of endpoints per tenant (R-126). */
 const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
 const DELETED_AT_ONCE = 5_000;
-/** How long the secret before a rotation signs as well. */
+/** Milliseconds after a rotation during which the previous secret signs, too. */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** The columns of an {@link Endpoint}. */
@@ -35,7 +35,7 @@ export const shown = Prisma.sql`webhook_endpoint.id, url, types::text[] AS types
   disabled_reason AS "disabledReason", last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
   webhook_endpoint.created_at AS "createdAt", webhook_endpoint.updated_at AS "updatedAt"`;
 
-/** The endpoints that a caller manages: all of the tenant, or its own if it is limited to clinics (R-126). */
+/** The condition for endpoints that a caller manages: all of the tenant or, if limited to clinics, its own (R-126). */
 const ownOf = ({ caller: { tenantId, apiClientId, allowedClinicIds } }: LookupContext): Prisma.Sql =>
   allowedClinicIds === null
     ? Prisma.sql`webhook_endpoint.tenant_id = ${tenantId}`
@@ -49,7 +49,7 @@ const latestPosition = (tenantId: string): Prisma.Sql =>
 
 const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
 
-/** Refuses a forbidden URL as far as possible without DNS (R-127). @throws Problem webhook_url_forbidden */
+/** Refuses a forbidden URL, as far as that is possible without DNS (R-127). @throws Problem webhook_url_forbidden */
 export function checkUrl(
   { caller, baseUrl, isWebhookTarget }: Pick<Context, 'caller' | 'baseUrl' | 'isWebhookTarget'>,
   url: string,
@@ -58,14 +58,14 @@ export function checkUrl(
   throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL');
 }
 
-/** Makes an endpoint, which gets the events from now on (R-126). @throws Problem webhook_limit_reached */
+/** Creates an endpoint, which receives events from now on (R-126). @throws Problem webhook_limit_reached */
 export async function createEndpoint(
   context: CallerContext,
   { url, types = [], description }: Bodies['CreateWebhookEndpointRequest'],
 ) {
   const { db, caller, newId, randomBytes } = context;
   const { tenantId, apiClientId } = caller;
-  // Otherwise two simultaneous requests could both create the fifth.
+  // Lock the tenant: otherwise two simultaneous requests could both create the last endpoint that is allowed.
   await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const secret = randomBytes(SECRET_BYTES);
   const now = context.now();
@@ -94,14 +94,14 @@ export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
     SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
 }
 
-/** @throws Problem webhook_endpoint_not_found */
+/** Reads an endpoint. @throws Problem webhook_endpoint_not_found */
 export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
   return found(
     context.db.of(context.caller.tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`,
   );
 }
 
-/** An endpoint with its secrets. @throws Problem webhook_endpoint_not_found */
+/** Reads an endpoint with its secrets. @throws Problem webhook_endpoint_not_found */
 export async function getTarget(context: LookupContext, id: string): Promise<Target & Pick<Endpoint, 'types'>> {
   const { tenantId, tenantMode } = context.caller;
   const endpoint = await found<Omit<Target, 'tenantMode'> & Pick<Endpoint, 'types'>>(
@@ -113,7 +113,10 @@ export async function getTarget(context: LookupContext, id: string): Promise<Tar
   return { ...endpoint, tenantMode };
 }
 
-/** A reactivated endpoint gets the events from now on (R-128). @throws Problem webhook_endpoint_not_found */
+/**
+ * Changes an endpoint; once reactivated, it receives only new events (R-128). @throws Problem
+ * webhook_endpoint_not_found
+ */
 export async function updateEndpoint(
   context: CallerContext,
   id: string,
@@ -133,7 +136,7 @@ export async function updateEndpoint(
     UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
 }
 
-/** Disables an active, locked endpoint; its partner learns it from the feed (R-128, R-132). */
+/** Disables an active endpoint that is locked. The partner learns this from the event feed (R-128, R-132). */
 export async function disable(
   context: TransactionContext,
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
@@ -145,16 +148,16 @@ export async function disable(
   recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason });
 }
 
-/** An endpoint that is disabled already keeps its reason. */
+/** Column values that disable an endpoint. One that is already disabled keeps its reason. */
 const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Prisma.Sql =>
   Prisma.sql`status = 'disabled', disabled_reason = coalesce(disabled_reason, ${reason})`;
 
-/** One that is active already misses nothing. */
+/** Column values that activate an endpoint from the latest event on; an active one keeps its place in the feed. */
 const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
   status = 'active', disabled_reason = NULL,
   from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
 
-/** Records a ping to this endpoint alone and returns its id. @throws Problem as {@link requireActive} */
+/** Records a ping to this endpoint alone. @returns the event's id. @throws Problem as {@link requireActive} */
 export async function pingEndpoint(context: CallerContext, id: string): Promise<string> {
   const { caller, events, now } = context;
   const endpoint = await requireActive(context, id);
@@ -164,11 +167,11 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   return eventId;
 }
 
-/** Locks endpoints until commit, before their deliveries: attempts do, too, and the reverse order deadlocks. */
+/** Locks endpoints until the commit. Lock them before their deliveries, as attempts do: the reverse order deadlocks. */
 export const lockingEndpoints = (tenantId: string): Prisma.Sql => Prisma.sql`
   SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} ORDER BY id FOR NO KEY UPDATE`;
 
-/** Locks an endpoint that is sent something. @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled */
+/** Locks an endpoint to send to. @throws Problem webhook_endpoint_not_found; invalid_state if it is disabled */
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
   const endpoint = await found<Endpoint>(
     context.db.of(context.caller.tenantId).rows`
@@ -182,7 +185,7 @@ export async function requireActive(context: LookupContext, id: string): Promise
 export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
   const { tenantId } = context.caller;
   await found(context.db.of(tenantId).rows`SELECT true FROM webhook_endpoint WHERE ${one(context, id)} FOR UPDATE`);
-  // In parts that are done well within the time of a statement, however many there are.
+  // Delete deliveries in parts, each small enough for the statement timeout.
   const some = Prisma.sql`
     DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
@@ -190,7 +193,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
   await context.db.of(tenantId).run`DELETE FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
 }
 
-/** Makes a new secret; the one before signs as well for a day (R-135). @throws Problem webhook_endpoint_not_found */
+/** Creates a new secret; the previous one signs, too, for a day (R-135). @throws Problem webhook_endpoint_not_found */
 export async function rotateSecret(context: CallerContext, id: string) {
   const secret = context.randomBytes(SECRET_BYTES);
   const now = context.now();

@@ -11,12 +11,12 @@ import {
 } from '../transactions/transaction.js';
 import { isWanted, mayReceive } from './subscriptions.js';
 
-/** Events of one tenant in one transaction. */
+/** Maximum of events of one tenant in one transaction. */
 const BATCH = 500;
 
 /**
- * Makes a delivery for each new event and endpoint (R-129), from a cursor, so that subscribers do not slow down changes.
- * Safe to run concurrently. @returns whether a tenant may have more events
+ * Makes a delivery for each new event and each endpoint that wants it (R-129). It follows the feed with a cursor, so
+ * that subscribers do not slow down changes. Safe to run concurrently. @returns whether a tenant may have more events
  */
 export async function makeDeliveries(context: BackgroundContext): Promise<boolean> {
   const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
@@ -30,7 +30,7 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
       const local = { ...context, now: aheadOf(context.now, Number(aheadMs)) };
       if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
-      // A lock or a timeout of one tenant must not delay the others.
+      // Continue with the next tenant: a lock or a timeout of one tenant must not delay the others.
       const causes = describeCauses(error);
       context.log.error({ tenantId, sqlstate: sqlState(error), causes }, 'no deliveries were made');
     }
@@ -38,16 +38,16 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
   return hasMore;
 }
 
-/** @returns whether more events wait */
+/** Makes deliveries for the next events of a tenant. @returns whether more events wait */
 async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
   const [cursor] = await db.of(tenantId).rows<{ position: bigint }>`
     SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
       WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
     FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
-  // Another process holds the cursor.
+  // The cursor is locked, so another process works on this tenant.
   if (!cursor) return false;
   const { position: after } = cursor;
-  // One statement: every event up to the counter's position is visible to it, or purged.
+  // Use one statement: every event up to the counter's position is then visible, unless purged.
   const [scanned] = await db.of(tenantId).rows<{ count: number; position: bigint }>`
     SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
       (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
@@ -65,7 +65,7 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   return scanned.count === BATCH;
 }
 
-/** Pairs events with the endpoints that subscribe to them. */
+/** The pairs of events and endpoints that subscribe to them. */
 function matching(db: TransactionContext['db'], tenantId: string, after: bigint, through: bigint) {
   return db.of(tenantId).rows<{ endpointId: string; eventId: string }>`
     SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"

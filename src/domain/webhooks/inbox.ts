@@ -7,15 +7,15 @@ import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { ATTEMPT_TIMEOUT } from './retries.js';
 
-/** The number of messages that an inbox keeps (R-134). */
+/** Maximum of messages that an inbox keeps (R-134). */
 const INBOX_MESSAGES = 100;
 
-/** Whether a URL is a sandbox's built-in receiver. Its messages never leave the service, so no address rule applies (R-134). */
+/** Whether a URL is a sandbox's built-in receiver. Messages to it stay here, so no address rule applies (R-134). */
 export function isInbox(url: string, baseUrl: string, tenantMode: Caller['tenantMode']): boolean {
   return tenantMode === 'sandbox' && url === `${baseUrl}/sandbox/webhook-inbox`;
 }
 
-/** The built-in receiver of a sandbox: stores the message and responds as the partner has set it. */
+/** Receives a message as a sandbox's built-in receiver: stores it, and responds as the partner has chosen. */
 export async function receive(
   { db, now, newId }: DomainContext,
   { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
@@ -34,7 +34,8 @@ export async function receive(
 }
 
 /**
- * The messages of a sandbox's receiver, newest first (R-134); of a limited client, those of its own endpoints (R-126).
+ * Lists the messages of a sandbox's receiver, newest first (R-134); a limited client sees those of its own endpoints
+ * (R-126).
  * @throws Problem sandbox_only
  */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
@@ -47,7 +48,7 @@ export async function listInbox(context: Context): Promise<WebhookInboxMessage[]
   return db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
 
-/** Sets the response of a sandbox's receiver and its delay. @throws Problem sandbox_only */
+/** Sets how a sandbox's receiver responds, and after which delay. @throws Problem sandbox_only */
 export async function setInboxBehavior(
   context: CallerContext,
   { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],

@@ -2,7 +2,7 @@ import type { QueryContext, TransactionContext } from '../transactions/transacti
 import { MAX_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './endpoints.js';
 
-/** An endpoint with its API client. */
+/** An endpoint with the id of the API client that owns it. */
 interface OwnedEndpoint extends Endpoint {
   /** OAuth `client_id`. */
   readonly clientId: string;
@@ -16,13 +16,16 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
     WHERE webhook_endpoint.tenant_id = ${tenantId} ORDER BY webhook_endpoint.id`;
 }
 
-/** Disables an endpoint, unless it is disabled, and records it (R-128). @throws Error when there is none */
+/** Disables an endpoint and records that, unless it is disabled already (R-128). @throws Error if there is none */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   const { disabledReason } = await endpointOf(context, tenantId, id);
   if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
 }
 
-/** Sends a period again (R-133). @returns how many. @throws Error for a missing or disabled endpoint, or too many */
+/**
+ * Sends a period's events again (R-133). @returns how many. @throws Error for a missing or disabled endpoint, or too
+ * many
+ */
 export async function replayOf(
   context: TransactionContext,
   tenantId: string,
@@ -37,7 +40,7 @@ export async function replayOf(
   throw new Error(`More than ${MAX_REPLAYED} events occurred in this period. Choose a shorter one.`);
 }
 
-/** Locks the endpoint, so that concurrent commands serialize. */
+/** Reads and locks an endpoint, so that concurrent commands run one after the other. */
 async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
   const [endpoint] = await db.of(tenantId).rows<Endpoint>`
     SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;

@@ -2,15 +2,16 @@ const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
 /** Timeout of an attempt in milliseconds. */
 export const ATTEMPT_TIMEOUT = 15 * SECOND;
-/** Milliseconds before each retry. */
+/** Milliseconds before each retry of a delivery. */
 const delays = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)];
-/** Jitter: each delay varies by up to this fraction, up or down, so that retries do not flood a receiver that has just recovered. */
+/** Delays vary by up to this fraction, so that retries do not flood a receiver that has just recovered. */
 const SPREAD = 0.2;
-/** The longest Retry-After that is honoured. */
+/** Maximum Retry-After that is followed, in milliseconds. */
 const LONGEST_WISH = 24 * HOUR;
 
 /**
- * The next attempt; null after the last (R-131). Retry-After only delays it: a receiver could use up all retries at once.
+ * The time of the next attempt; null after the last (R-131). Retry-After can only delay it: an earlier time would let a
+ * receiver use up all retries at once.
  * @param failures in a row. @param wish Retry-After in milliseconds. @param random from 0 to 1
  */
 export function nextAttempt(failures: number, now: Date, wish: number, random: number): Date | null {
@@ -20,7 +21,7 @@ export function nextAttempt(failures: number, now: Date, wish: number, random: n
   return new Date(now.getTime() + Math.max(spread, Math.min(wish, LONGEST_WISH)));
 }
 
-/** Retry-After, seconds or a date (RFC 9110 §10.2.3), in milliseconds from real time; 0 or less without. */
+/** Retry-After, in seconds or as a date (RFC 9110 §10.2.3), as milliseconds from real time; 0 or less if absent. */
 export function wishOf(retryAfter: string | null, realNow: Date): number {
   if (retryAfter === null) return 0;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * SECOND;

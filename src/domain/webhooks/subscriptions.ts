@@ -7,10 +7,10 @@ const owner = {
   allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
 };
 
-/** The condition on a row of `api_client` that its endpoints receive events (D-150). */
+/** An SQL condition: whether the endpoints of an `api_client` receive events (D-150). */
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
-/** Whether an endpoint subscribes to an event that its client may see (R-129). Pings go to their own endpoint only. */
+/** An SQL condition: whether an endpoint wants an event that its client may see (R-129). Pings go to one endpoint. */
 export const isWanted = Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text
   ELSE (cardinality(webhook_endpoint.types) = 0 OR event.type = ANY (webhook_endpoint.types))

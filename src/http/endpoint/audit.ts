@@ -4,7 +4,7 @@ import { emptyRow } from '../../domain/audit/recorder.js';
 import { UUID } from '../../domain/transactions/uuid.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
 
-/** The validated parts of a request: the audit records nothing else from it. */
+/** The validated parts of a request, the only ones from which the audit takes values. */
 export interface ValidatedRequest {
   path: object;
   query: object;
@@ -13,7 +13,7 @@ export interface ValidatedRequest {
 
 type FindId = (parts: Readonly<ValidatedRequest> & { readonly response: unknown }) => string | null;
 
-/** How the audit records the requests of an operation: the contract's `x-audit`, made ready. */
+/** How the audit records an operation's requests: the contract's `x-audit` as functions. */
 export interface AuditRule {
   readonly resource: string;
   readonly idOf: FindId;
@@ -24,7 +24,7 @@ export interface AuditRule {
 const uuidPattern = new RegExp(`^${UUID}$`, 'i');
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
-/** @throws Error when a secured operation of the contract has no valid `x-audit` */
+/** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid one */
 export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
@@ -91,7 +91,9 @@ export function requestAudit(
   };
 }
 
-/** The row of a request, and one for each other patient. Their operation is not the request's: lists show it only once. */
+/**
+ * A request's audit row, and one per other patient shown. Those have another operation: lists show the request once.
+ */
 export function rowsOf(audit: RequestAudit, response: Parameters<RequestAudit['rowOf']>[0]): AuditRow[] {
   const row = audit.rowOf(response);
   const others = { ...row, operationId: 'showPossibleDuplicate', resourceType: 'patient' };

@@ -20,15 +20,15 @@ import { sampled, type Answer } from './validation.js';
 
 export interface Backend {
   match(method: string, path: string): Match<Endpoint>;
-  /** The headers of every response. */
+  /** Headers that every response has. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sends the response, or rejects with an error for `http/endpoint/errors.ts`. */
+  /** Sends a successful response, or rejects with the error, which `http/endpoint/errors.ts` turns into a response. */
   answer(endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void>;
 }
 
 /**
- * Authenticates, counts, authorises, reads, validates, runs, checks and sends, with prepared endpoints.
- * @param protective headers of every response, besides those of the contract
+ * Answers requests: authenticates, counts, authorises, reads, validates, runs, checks and sends, in this order.
+ * @param protective headers of every response, in addition to those of the contract
  */
 export function createBackend(
   endpoints: readonly Endpoint[],
@@ -46,7 +46,7 @@ export function createBackend(
   );
   const sampleFiles = { download: withSampleFiles(services.download) };
 
-  /** A sandbox has its own time, and sample files. */
+  /** The context of a secured operation. In a sandbox, it has the sandbox's time and downloads sample files. */
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
@@ -57,7 +57,7 @@ export function createBackend(
     return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
   };
 
-  /** Fills `request`. @returns null when the caller hung up before the operation began, which then does not run */
+  /** Runs an operation and fills `request`. @returns null if the caller hung up first, so that nothing was run */
   const run = async (
     endpoint: Endpoint,
     head: Head,
@@ -75,7 +75,7 @@ export function createBackend(
     }
     const behavior = caller && behaviorOf(head.headers, caller, endpoint);
     Object.assign(request, endpoint.readParameters(head));
-    // 401, 429 and 403 precede 400 and 413: read no byte of a body that the caller may not send.
+    // Read the body only now: a caller that gets 401, 429 or 403 must not make the service read it.
     const body = endpoint.mediaTypes ? await readBody(req, res, endpoint.mediaTypes) : undefined;
     endpoint.checkBody(body);
     request.body = body;
@@ -97,7 +97,7 @@ export function createBackend(
       : begin(context);
     const result = await running
       .catch((error: unknown) => {
-        // The wait for a slot timed out, but the caller hung up before.
+        // Ignore a timeout while waiting for a slot if the caller had hung up before.
         if (hasBegun || !hasGone(req)) throw error;
         return null;
       })
@@ -108,7 +108,7 @@ export function createBackend(
     return result;
   };
 
-  /** Commits the audit rows of a request before the response is sent. */
+  /** Answers a request. Commits its audit rows before it sends the response. */
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     locals.route = endpoint;
@@ -125,10 +125,10 @@ export function createBackend(
     const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {
       const failure = failureOf(endpoint.operationId, error);
       const recording = record(failure);
-      // Do not wait for the database again: a 503 discloses no data, and the response would be late.
+      // For a 503, do not wait for the audit's commit, which may be slow as well: this response discloses no data.
       if (failure.status === 503) recording.catch(() => undefined);
       else await recording;
-      // Anyone can send failing token requests, so the delay bounds them per connection.
+      // Delay failing token requests, which anyone can send: so each connection sends only few.
       if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
       throw failure.problem;
     });
@@ -158,7 +158,7 @@ function publicContext(services: Services, req: Request, res: Response, audit: R
   return { ...services, ...ofRequest, audit, requestLimits };
 }
 
-/** @throws Problem rate_limited */
+/** Counts a request against the caller's limits. @throws Problem rate_limited */
 async function countCall(
   { requestLimits }: PublicContext,
   limit: LimitName,
@@ -168,7 +168,7 @@ async function countCall(
   await requestLimits.count(limit, apiClientId, requestsPerMinute);
 }
 
-/** @returns the length of the body in bytes */
+/** Sends the response. @returns the length of its body in bytes */
 function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): number {
   const { locals } = res;
   const all: Record<string, string | number> = { 'X-Request-Id': locals.requestId, ...common, ...limitHeaders(locals) };

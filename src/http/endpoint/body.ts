@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { Problem } from '../../problem.js';
 
-/** Bytes; far more than any request of the contract needs. */
+/** Maximum of bytes; far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
-/** Nested arrays and objects: more than the contract needs, few enough to recurse (D-180). */
+/** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion (D-180). */
 const MAX_LEVELS = 32;
-/** An escape that may be a lone surrogate, which PostgreSQL would silently store as another character. */
+/** An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
-/** @throws Problem content_type_not_json, malformed_json, body_too_large */
+/** Reads and parses the body. @throws Problem content_type_not_json, malformed_json, body_too_large */
 export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
   const bytes = await readBytes(req, res);
   if (bytes.length === 0) return undefined;
@@ -31,7 +31,7 @@ async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buf
   return 'body' in req && Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
-/** body-parser names its errors by `type`. */
+/** The problem for an error of body-parser, which names errors by `type`. */
 function readFailure(error: Error): Error {
   const type: unknown = 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') return new Problem('body_too_large', undefined, { cause: error });
@@ -62,7 +62,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Counts the nesting of JSON without recursion. */
+/** The depth of nested arrays and objects in a JSON text, counted without recursion. */
 function levelsOf(text: string): number {
   let [level, deepest, isString] = [0, 0, false];
   for (let index = 0; index < text.length; index += 1) {
@@ -82,7 +82,7 @@ function refuseLoneSurrogates(key: string, value: unknown): unknown {
   return value;
 }
 
-/** RFC 6749 §3.2: a parameter must not be repeated, and a parameter without a value counts as omitted. */
+/** Parses a form. RFC 6749 §3.2: a parameter must not be repeated, and one without value counts as omitted. */
 function parseForm(text: string): Record<string, string> {
   const fields = new URLSearchParams(text);
   const names = [...fields.keys()];

@@ -16,34 +16,34 @@ import {
   type DeclaredResponses,
 } from './validation.js';
 
-/** An operation of `src/operations` without its types. */
+/** The function of any operation in `src/operations`, without its specific types. */
 type Run = (input: object, context: PublicContext | Context) => Promise<Answer>;
 
-/** The problems of an operation by code, each with the specific members of its example. */
+/** The problems that an operation documents, by code, each with the additional members of its example. */
 export type DocumentedProblems = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The contract of one operation, prepared at the start, and the code that runs it. */
+/** One operation: its contract, prepared at the start, and the function that runs it. */
 export interface Endpoint {
   readonly operationId: OperationId;
-  /** Path template. */
+  /** The template of the path. */
   readonly path: string;
   readonly method: string;
   /** Null = public. */
   readonly permissions: Alternatives | null;
   readonly limit: LimitName;
-  /** The media types of the body; null = no body. */
+  /** The media types that the body may have; null = the operation has no body. */
   readonly mediaTypes: readonly string[] | null;
   readonly takesKey: boolean;
   /** Null = the audit does not record its requests. */
   readonly audit: AuditRule | null;
-  /** Whether it may change the time of a sandbox. */
+  /** Whether the operation can change the time of a sandbox. */
   readonly mayMoveClock: boolean;
-  /** Problems that a sandbox can request. */
+  /** Problems that a sandbox may ask for instead of the operation's result. */
   readonly problems: DocumentedProblems;
   readonly readParameters: ReadParameters;
-  /** Deletes optional null members, then validates. @throws Problem */
+  /** Deletes optional members that are null, then validates the body. @throws Problem */
   checkBody(body: unknown): void;
-  /** @throws Error */
+  /** Compares a response with the contract. @throws Error if it differs */
   checkResponse(answer: Answer): void;
   readonly run: Run;
 }
@@ -56,7 +56,7 @@ interface DeclaredOperation extends Pick<ContractOperation, 'operationId' | 'pat
   readonly 'x-rate-limit'?: string;
 }
 
-/** Binds the code to the contract. @throws Error if an operation is missing in either of them */
+/** Connects operations with the contract. @throws Error if an operation is missing in code or contract */
 export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
   // The only cast: `Operations` guarantees the input and output types of each operation.
   const handlers = operations as Readonly<Record<string, Run>>;
@@ -95,7 +95,7 @@ function endpointOf(operation: DeclaredOperation, run: Run): Endpoint {
 function bodyCheck(content: NonNullable<DeclaredOperation['requestBody']>['content']): Endpoint['checkBody'] {
   const json = content['application/json']?.schema ?? {};
   const schema = { type: 'object', properties: { body: json }, required: ['body'] };
-  // In a merge patch null clears a field (RFC 7396).
+  // Keep nulls in a merge patch, where null clears a field (RFC 7396).
   const keepsNulls = 'application/merge-patch+json' in content;
   return (body) => {
     if (!keepsNulls) deleteNulls(body, json);
@@ -105,7 +105,7 @@ function bodyCheck(content: NonNullable<DeclaredOperation['requestBody']>['conte
 
 const limitNames = ['default', 'uploads', 'bulk', 'token'] as const satisfies LimitName[];
 
-/** @throws Error for an unknown limit */
+/** The name of an operation's limit. @throws Error for an unknown one */
 function limitOf({ operationId, 'x-rate-limit': limitName = 'default' }: DeclaredOperation): LimitName {
   const limit = limitNames.find((name) => name === limitName);
   if (!limit) throw new Error(`${operationId} has the unknown x-rate-limit ${limitName}`);

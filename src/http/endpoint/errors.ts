@@ -8,12 +8,12 @@ import { limitHeaders } from './limits.js';
 import { addressOf, logIdsOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
-/** Seconds; the `Retry-After` of every 503. */
+/** Value of `Retry-After` for every 503, in seconds. */
 export const RETRY_AFTER = 5;
-/** Errors that a response lists, so that a hostile request does not get a long response. */
+/** Maximum of errors in a response, so that a hostile request does not get a long one. */
 export const MAX_FIELD_ERRORS = 50;
 
-/** The only code that translates errors into responses and logs them. */
+/** Turns errors into responses and logs them; no other code does so. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
@@ -33,7 +33,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   };
 }
 
-/** The problem that an error of an operation is answered with. For a token request, RFC 6749 §5.2 defines some. */
+/** The problem with which an error is answered; for token requests, some have the form of RFC 6749 §5.2. */
 function problemOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
   if (error instanceof OAuthProblem) return error;
   const code = isUnavailable(error) ? 'dependency_unavailable' : 'internal_error';
@@ -48,7 +48,7 @@ interface Failure {
   readonly isUnknown?: boolean;
 }
 
-/** The response to an error of an operation. `isUnknown`: its effect may have been committed. */
+/** The problem, status and code for an operation's error. `isUnknown`: its changes may have been committed. */
 export function failureOf(operationId: OperationId, error: unknown): Failure {
   const problem = problemOf(operationId, error);
   if (problem instanceof OAuthProblem) return { problem, status: oauthStatuses[problem.error], code: problem.error };
@@ -56,7 +56,7 @@ export function failureOf(operationId: OperationId, error: unknown): Failure {
   return { problem, status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
 }
 
-/** RFC 9457; the body of R-77. */
+/** The body of a problem (RFC 9457, R-77). */
 export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
   const { status, title } = problems[problem.code];
   const { errors, message } = problem;
@@ -87,7 +87,7 @@ function sendOAuthProblem(req: Request, res: Response, { error, message, basic }
   res.json({ error, error_description: message });
 }
 
-/** Whether a token request gets the problem in the form of RFC 6749: problems that the caller can avoid. */
+/** Whether a token request gets this problem in the form of RFC 6749: true for those that the caller can avoid. */
 const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
 
 function startResponse(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
@@ -107,13 +107,13 @@ function oauthProblemOf({ code, errors, message }: Problem): OAuthProblem {
   const [first] = errors;
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
-  // The operation has no parameters, so an error outside the body is about the query.
+  // The operation has only a body, so an error elsewhere is about a query parameter.
   const inQuery = `The query parameter ${first.parameter ?? ''}`.trim();
   const location = first.pointer === undefined ? inQuery : first.pointer.slice(2) || 'The body';
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${first.detail}.`);
 }
 
-/** RFC 6750 §3: no error attribute when no token was sent or the token is not the reason. */
+/** The challenge for a 401 or 403. RFC 6750 §3: no error attribute if no token was sent, or it is not the reason. */
 function challengeOf({ code, scope }: Problem, status: number): string | undefined {
   if (status === 403) return `Bearer ${REALM}, error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`;
   if (status !== 401) return undefined;
@@ -121,15 +121,15 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
   return plain ? `Bearer ${REALM}` : `Bearer ${REALM}, error="invalid_token"`;
 }
 
-/** problem+json unless the caller admits only application/json (R-77). */
+/** The media type of a problem: problem+json, unless the caller accepts only application/json (R-77). */
 function mediaType(req: Request): string {
-  // Responses have a charset, so Accept may name it, too.
+  // Responses state a charset, so the Accept header may name one, too.
   const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;
   const onlyJson = !admits('application/problem+json') && admits('application/json');
   return onlyJson ? 'application/json' : 'application/problem+json';
 }
 
-/** Closes the connection after a refused, unread body, which would keep it busy. */
+/** Closes the connection if the request's body was not read: the rest of the body would keep it busy. */
 function closeUnlessRead(req: Request, res: Response): void {
   if (!req.readableEnded && (req.get('Transfer-Encoding') ?? Number(req.get('Content-Length') ?? 0) > 0)) {
     res.set('Connection', 'close');

@@ -6,10 +6,10 @@ import { metrics } from '../../telemetry.js';
 import { networkOf } from '../listener/callerAddress.js';
 import type { Locals } from './route.js';
 
-/** Delays a refusal, because a caller that retries at once would keep the process busy. */
+/** Milliseconds before a refusal is sent: a caller that retries at once would otherwise keep the process busy. */
 export const REFUSAL_DELAY_MS = 100;
 
-/** The limits of one request; notes the usage in `locals` for the response headers. */
+/** The limits of one request. Stores the last usage in `locals`, for the response headers. */
 export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () => string | null): RequestLimits {
   const refuseIfExceeded = async (usage: Usage): Promise<void> => {
     locals.usage = usage;
@@ -18,7 +18,7 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
     await delay(REFUSAL_DELAY_MS);
     throw new Problem('rate_limited');
   };
-  // Failures count by client and address, so that others cannot exhaust the client's quota.
+  // Count failed token requests by client and address, so that others cannot exhaust the client's quota.
   const keyFor = (name: LimitName, key: string): string =>
     name === 'token-failures' ? `${key} ${networkOf(addressOf())}` : key;
   return {
@@ -31,7 +31,7 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
   };
 }
 
-/** The response headers for the limit that the request last counted against, if any (R-84). */
+/** The response headers about the limit against which the request was counted last; empty if there is none (R-84). */
 export function limitHeaders({ usage }: Locals): Readonly<Record<string, string>> {
   if (!usage) return {};
   const { name, quota, windowSeconds, remaining, resetSeconds } = usage;

@@ -1,12 +1,12 @@
 import findMyWay from 'find-my-way';
 
-/** The operation of a request with its path parameters, or the reason why none matches. */
+/** The operation of a request and its path parameters; or the methods that the path allows; or that it is unknown. */
 export type Match<Operation> =
   | { readonly operation: Operation; readonly params: Record<string, string | undefined> }
   | { readonly allow: string }
   | 'unknown_path';
 
-/** Matches concrete paths before templates (OpenAPI 3.1 §4.8.8). openapi-backend's matcher scans all operations. */
+/** Matches paths without parameters before templates (OpenAPI 3.1 §4.8.8); openapi-backend scans all operations. */
 export function buildMatcher<Operation extends { readonly path: string; readonly method: string }>(
   operations: readonly Operation[],
 ): (method: string, path: string) => Match<Operation> {
@@ -15,14 +15,14 @@ export function buildMatcher<Operation extends { readonly path: string; readonly
     const byMethod = paths.get(operation.path) ?? new Map<string, Operation>();
     paths.set(operation.path, byMethod.set(operation.method.toUpperCase(), operation));
   }
-  // The router only finds the path, all paths under GET; `store` holds the operations of each path by method.
-  // The schema of a parameter limits its length, and Node limits the length of a path.
+  // The router finds only the path, so all paths are registered for GET; `store` has each path's operations by method.
+  // The router need not limit lengths: schemas limit those of parameters, and Node that of paths.
   const router = findMyWay({ maxParamLength: Infinity });
   for (const [path, byMethod] of paths) {
     router.on('GET', path.replaceAll(/\{([^}]+)\}/g, ':$1'), () => undefined, byMethod);
   }
   return (method, path) => {
-    // A parameter is never empty: /clients/ is not /clients/{id}.
+    // Reject empty parameters: /clients/ is not /clients/{id}.
     const route = /\/\/|.\/$/.test(path) ? null : router.find('GET', decodable(path));
     if (!route) return 'unknown_path';
     const byMethod = route.store as ReadonlyMap<string, Operation>;
@@ -31,7 +31,7 @@ export function buildMatcher<Operation extends { readonly path: string; readonly
   };
 }
 
-/** Escapes malformed percent-encoding, which the router cannot decode: as text it fails its parameter's schema. */
+/** Escapes malformed percent-encoding, which the router could not decode; the result fails the parameter's schema. */
 function decodable(path: string): string {
   if (!path.includes('%')) return path;
   try {

@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import type { IdempotencyRequest } from '../../context.js';
 import { validateRequest } from './validation.js';
 
-/** The header's name in the contract. */
+/** The name of this header in the contract. */
 export const KEY_HEADER = 'Idempotency-Key';
 
 type Part = 'path' | 'query' | 'header';
@@ -14,14 +14,14 @@ export interface Parameter {
   readonly name: string;
   readonly in: Part;
   readonly required?: boolean;
-  /** Whether a list repeats the parameter; otherwise commas separate its elements. */
+  /** Whether a list is sent by repeating the parameter; if not, commas separate its elements. */
   readonly explode?: boolean;
   readonly schema: { readonly type?: unknown; readonly enum?: unknown[]; readonly items?: Parameter['schema'] };
 }
 
 /** A request without its body. */
 export interface Head {
-  /** As sent, without the query string. */
+  /** The path as sent, without the query string. */
   readonly path: string;
   /** Path parameters by name. */
   readonly params: Record<string, string | undefined>;
@@ -29,11 +29,11 @@ export interface Head {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Path, query and headers with the types and defaults of the contract. @throws Problem */
+/** Reads path, query and headers into the contract's types, with defaults. @throws Problem */
 export type ReadParameters = (head: Head) => Readonly<Record<Part, object>>;
 
 export function parameterReader(declared: readonly Parameter[]): ReadParameters {
-  // Node gives the names of headers in lower case.
+  // Node gives header names in lower case.
   const parameters = declared.map((parameter) =>
     parameter.in === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
   );
@@ -62,7 +62,7 @@ export function parameterReader(declared: readonly Parameter[]): ReadParameters 
   };
 }
 
-/** Turns text into a value; unreadable text stays and fails the schema. Undefined if the text is the value. */
+/** Converts a parameter's text; undefined if it stays text. Unreadable text is kept and later fails the schema. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
   if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));
@@ -72,23 +72,23 @@ function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unkn
     const split = ofText((text) => ((parameter.explode ?? true) ? [text] : text.split(',')));
     return (given) => [split(given)].flat().map(read);
   }
-  // Libraries write `True` and `PENDING_REVIEW`, so ignore letter case.
+  // Ignore letter case, because libraries write `True` and `PENDING_REVIEW`.
   const spellings = new Map(
     (type === 'boolean' ? [true, false] : values).map((value) => [String(value).toLowerCase(), value]),
   );
   return spellings.size > 0 ? ofText((text) => spellings.get(text.toLowerCase()) ?? text) : undefined;
 }
 
-/** Hundreds of digits parse as Infinity, which the schema would reject as not an integer instead of too large. */
+/** Limits a number: hundreds of digits would parse as Infinity, reported as "not an integer" instead of too large. */
 const finite = (number: number): number => Math.max(-Number.MAX_VALUE, Math.min(number, Number.MAX_VALUE));
 
-/** Passes on a repeated parameter, which is an array: the schema decides. */
+/** Converts text. A repeated parameter is an array, which is passed on so that the schema rejects it. */
 const ofText =
   (read: (text: string) => unknown) =>
   (given: unknown): unknown =>
     typeof given === 'string' ? read(given) : given;
 
-/** The key without quotation marks, and the fingerprint of path and canonical JSON (RFC 8785). */
+/** The key without quotation marks, and the fingerprint: a hash of the path and the canonical JSON body (RFC 8785). */
 export function idempotencyOf(operationId: string, { headers, path }: Head, body: unknown): IdempotencyRequest | null {
   const given = headers[KEY_HEADER.toLowerCase()];
   if (typeof given !== 'string') return null;

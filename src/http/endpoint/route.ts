@@ -5,49 +5,49 @@ import type { OperationId } from '../../contract.js';
 import type { Problem } from '../../problem.js';
 import { callerAddress } from '../listener/callerAddress.js';
 
-/** The operation that a request matched, with its path template: the path could hold health data. */
+/** The operation of a request. `path` is the template, because the actual path could contain health data. */
 export interface Route {
   readonly operationId: OperationId;
   readonly path: string;
 }
 
-/** The delay and problem that a sandbox tenant requests for one of its requests (R-141). */
+/** The delay and the problem that a sandbox's request asks for itself (R-141). */
 export interface Behavior {
   readonly delayMs: number;
-  /** Replaces the operation; null = runs it. */
+  /** The problem to answer instead of running the operation; null = run it. */
   readonly problem: Problem | null;
 }
 
-/** The state of a request, for its log line and its error response. Express keeps the object. */
+/** The state of a request for its log line and error response, in the object that Express passes on. */
 export interface Locals {
   readonly requestId: string;
-  /** From the caller's `traceparent` (W3C) or the request's span. */
+  /** The trace's id, from the caller's `traceparent` (W3C) or the request's span. */
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
-  /** The caller's address, which a cell has stated that passed the request on (D-336). */
+  /** The caller's address as stated by the cell that passed the request on (D-336). */
   statedAddress?: string | null;
-  /** The use of the limit that the request counted against last. */
+  /** The usage of the limit against which the request was counted last. */
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** Requested in a sandbox: its problem is not logged as an error, and the metrics exclude its delay. */
+  /** What a sandbox's request asks for. Its problem is not logged as an error, and metrics exclude its delay. */
   behavior?: Behavior;
-  /** The error that Express translates into the response. */
+  /** The error for Express to turn into a response. */
   failure?: unknown;
 }
 
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
-/** The address of the caller, even of a request that another cell passed on. */
+/** The caller's address. If another cell passed the request on, the address that the cell stated. */
 export const addressOf = (
   req: Request,
   { statedAddress }: Locals,
   { trustedProxies }: Services['config'],
 ): string | null => statedAddress ?? callerAddress(req, trustedProxies);
 
-/** Whether the caller has hung up. A FIN counts, because Node then ends the connection, too. */
+/** Whether the caller has hung up. A half-closed connection counts, because Node then ends it, too. */
 export const hasGone = ({ socket }: Request): boolean => !socket.writable;
 
 /** The fields that every log line about a request has. */

@@ -8,14 +8,14 @@ import type { Behavior, Locals } from './route.js';
 import type { Alternatives } from './security.js';
 import { countByTenant } from './tenantLimiter.js';
 
-/** In lower case, as Node gives the names of headers. */
+/** The header's name in lower case, as Node gives it. */
 const HEADER = 'sandbox-behavior';
 const MAX_DELAY_MS = 30_000;
-/** Concurrent delays of one tenant: each keeps a connection and a body. */
+/** Maximum of concurrent delays for one tenant: each occupies a connection, and memory for its body. */
 const MAX_DELAYED = 100;
 
 /**
- * The behavior that the header requests; undefined without the header.
+ * The behavior that a request's header asks for; undefined without the header.
  * @throws Problem validation_failed if the tenant is live, the header is malformed, or the operation lacks that problem
  */
 export function behaviorOf(
@@ -34,7 +34,7 @@ export function behaviorOf(
   return { delayMs: Number(delay), problem };
 }
 
-/** @throws Problem validation_failed */
+/** Parses the header. @throws Problem validation_failed if it is malformed */
 function directivesOf(text: string): Readonly<Record<string, string>> {
   const directives: Record<string, string> = {};
   for (const directive of text.split(',')) {
@@ -50,7 +50,7 @@ function directivesOf(text: string): Readonly<Record<string, string>> {
   return directives;
 }
 
-/** Makes the problem as the operation would. @throws Problem validation_failed */
+/** Creates the problem with the members that the operation would send. @throws Problem validation_failed */
 function problemOf(code: string, documented: DocumentedProblems, permissions: Alternatives): Problem {
   if (!Object.hasOwn(documented, code)) {
     throw headerProblem('enum', `error must be one that this operation has: ${Object.keys(documented).join(', ')}`);
@@ -60,7 +60,7 @@ function problemOf(code: string, documented: DocumentedProblems, permissions: Al
   return new Problem(code as ProblemCode, undefined, { errors, extra, ...scope });
 }
 
-/** Waits, then throws the requested problem, before the request takes a slot or a connection (R-85). */
+/** Delays a request, then throws the problem that it asks for; the request has no slot or connection yet (R-85). */
 export function sandboxBehavior() {
   const delayed = countByTenant();
   return async (behavior: Behavior, { tenantId }: Caller, locals: Locals): Promise<void> => {

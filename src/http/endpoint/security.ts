@@ -7,15 +7,15 @@ import type { Permission } from '../../contract.js';
 import { isRevoked } from '../../domain/access/issueTokens.js';
 import { Problem } from '../../problem.js';
 
-/** Entries of each cache: one token serves thousands of calls. */
+/** Maximum of entries in each cache; one token serves thousands of calls. */
 const CACHE_MAX = 10_000;
-/** Cache lifetime; bounds how long a deactivated client or dropped key still works. */
+/** Milliseconds that entries are cached; for as long, a deactivated client or a dropped key still works. */
 const CACHE_TTL_MS = 30_000;
-/** Cache lifetime for a sandbox, whose clock another server may have moved. */
+/** Milliseconds that a sandbox's clients are cached: few, because another server may have moved its clock. */
 const SANDBOX_TTL_MS = 1_000;
 const LEEWAY_MS = 30_000;
 
-/** The permissions of an operation: the caller needs all permissions of any alternative. */
+/** The permissions for an operation: the caller must have all permissions of one alternative. */
 export type Alternatives = readonly (readonly string[])[];
 
 /** The caller, its tenant's clock offset (R-74) and its own limit (R-84). */
@@ -23,17 +23,17 @@ export interface Authenticated extends Pick<ClientState, 'clockOffsetMs' | 'requ
   readonly caller: Caller;
 }
 
-/** A verified token. `authenticated` is derived from `state` and replaced when the client's state is reread. */
+/** A verified token. `authenticated` is derived from `state`; both are replaced when the client is read again. */
 interface Verified {
   readonly claims: TokenClaims;
   state?: ClientState;
   authenticated?: Authenticated;
 }
 
-/** Bearer authentication (RFC 6750). */
+/** Creates the Bearer authentication (RFC 6750) with its caches. */
 export function bearerAuthentication() {
   const tokens = ttlCache<Verified>();
-  // Promises, so that `forget` also discards a state whose read is still under way.
+  // Caches promises, so that `forget` also discards a state that is still being read.
   const states = ttlCache<Promise<ClientState>>();
 
   const verify = async (context: PublicContext, token: string, now: Date): Promise<Verified> => {
@@ -58,7 +58,7 @@ export function bearerAuthentication() {
   };
 
   return {
-    /** @throws Problem token_missing, token_invalid, token_expired, client_inactive */
+    /** Authenticates a request. @throws Problem token_missing, token_invalid, token_expired, client_inactive */
     async authenticate(context: PublicContext): Promise<Authenticated> {
       const now = context.now();
       const verified = await verify(context, bearerToken(context.authorization), now);
@@ -79,12 +79,12 @@ export function bearerAuthentication() {
       Object.assign(verified, { state, authenticated: current });
       return current;
     },
-    /** Makes the next request reread the state of a tenant's clients, because its clock may have moved. */
+    /** Discards the cached clients of a tenant, whose clock may have moved: the next request reads them again. */
     forget: (tenantId: string) => states.deleteFrom(`${tenantId} `),
   };
 }
 
-/** A bounded map whose entries expire by the service's clock. */
+/** A map of limited size. Entries expire by the service's clock. */
 function ttlCache<T extends object>() {
   const entries = new LRUCache<string, { value: T; since: number }>({ max: CACHE_MAX });
   return {
@@ -109,7 +109,7 @@ function bearerToken(authorization: string | undefined): string {
   throw new Problem(/^bearer\b/i.test(authorization ?? '') ? 'token_invalid' : 'token_missing');
 }
 
-/** @throws Problem insufficient_permission */
+/** Checks that the caller has the permissions of one alternative. @throws Problem insufficient_permission */
 export function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
   const held: ReadonlySet<string> = permissions satisfies ReadonlySet<Permission>;
   if (alternatives.some((required) => required.every((permission) => held.has(permission)))) return;

@@ -2,17 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { Caller, Context } from '../../context.js';
 import { Problem } from '../../problem.js';
 
-/** Queued requests of one tenant: longer queues outlast the callers' timeouts. */
+/** Maximum of one tenant's queued requests: in longer queues, the callers' timeouts would pass. */
 const MAX_WAITING = 200;
-/** Milliseconds; as long as a request waits for a connection (`openDatabase`). */
+/** Maximum wait in milliseconds; as long as a request waits for a connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
-/** Larger responses keep a slot. */
+/** Responses with more bytes occupy a slot after they were sent. */
 const FREE_BYTES = 64 * 1024;
-/** Large responses of one tenant take a slot each for a millisecond per so many bytes: 10 MB a second for five slots. */
+/** A large response occupies a slot for one millisecond per so many bytes, so five slots allow 10 MB a second. */
 const BYTES_PER_MS = 2_000;
 
-/** The functions that admit the waiting requests of one tenant. */
+/** The queue of one tenant: a function per request that admits it. */
 interface Queue {
   readonly maxRunning: number;
   readonly waiting: Set<() => void>;
@@ -20,14 +20,14 @@ interface Queue {
 
 /**
  * Limits how many requests of one tenant use the database at the same time (R-85). A live tenant may hold half of the
- * slots and a sandbox an eighth, so that other tenants soon find a free one. Further requests wait in a queue of their
- * tenant; the queues take turns.
- * @param slots requests of all tenants, as many as there are connections
+ * slots and a sandbox an eighth, so that other tenants soon find a free one. Further requests wait in their tenant's
+ * queue; the queues take turns.
+ * @param slots maximum of requests of all tenants: the number of connections
  */
 export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   const limits = { live: Math.max(1, Math.floor(slots / 2)), sandbox: Math.max(1, Math.floor(slots / 8)) };
   const running = countByTenant();
-  /** By tenant, in the order of their turns. */
+  /** The queue of each waiting tenant, in the order of their turns. */
   const queues = new Map<string, Queue>();
   let free = slots;
 
@@ -50,7 +50,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
     count(tenantId, -1);
     admitNext();
   };
-  /** @param limit milliseconds; undefined for a request that has begun and must finish */
+  /** Waits for a slot. @param limit milliseconds; undefined for a request that has begun and must finish */
   const wait = (tenantId: string, maxRunning: number, limit?: number): Promise<void> => {
     const queue = queues.get(tenantId) ?? { maxRunning, waiting: new Set() };
     const { waiting } = queue;
@@ -77,7 +77,9 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 
   return {
-    /** @throws Problem dependency_unavailable when the tenant's queue is full or the wait takes too long */
+    /**
+     * Runs work in a slot. @throws Problem dependency_unavailable if the tenant's queue is full or the wait too long
+     */
     async run<T>(
       { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
       work: (withoutSlot: Context['withoutSlot']) => Promise<T>,
@@ -97,7 +99,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
         leave(tenantId);
       }
     },
-    /** Charges a response: making a large one keeps the event loop from other tenants, so the slot rests afterwards. */
+    /** Occupies a slot of the tenant after a large response, because creating it kept others from the event loop. */
     charge(tenantId: string, bytes: number): void {
       if (bytes <= FREE_BYTES) return;
       running.add(tenantId, 1);
@@ -113,16 +115,16 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
 const tooMany = (): Problem =>
   new Problem('dependency_unavailable', 'Too many requests of your tenant are waiting. Retry after the given delay.');
 
-/** Bytes of one tenant's unread responses; the largest response has about 3 MB. */
+/** Maximum bytes of one tenant's unread responses; the largest response has about 3 MB. */
 const MAX_UNREAD = 32 * 1024 ** 2;
-/** Bytes; the system's buffers take smaller responses at once. */
+/** Responses of fewer bytes are not counted: the operating system buffers them at once. */
 const MIN_COUNTED = 16 * 1024;
 
-/** Bounds the memory that slow readers of one tenant take, without affecting fast readers or other tenants (R-85). */
+/** Limits the memory for responses that a tenant reads slowly, without affecting other readers (R-85). */
 export function unreadResponses() {
   const unread = countByTenant();
   return {
-    /** @throws Problem dependency_unavailable */
+    /** Refuses a request while the tenant has too many unread bytes. @throws Problem dependency_unavailable */
     requireRoom(tenantId: string): void {
       if (unread.of(tenantId) <= MAX_UNREAD) return;
       throw new Problem(

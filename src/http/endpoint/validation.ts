@@ -9,26 +9,26 @@ import { MAX_FIELD_ERRORS } from './errors.js';
 
 const { validate: isDateTime } = addFormats.default.get('date-time') as { validate: (text: string) => boolean };
 
-/** `validate(schema, value)` compiles a schema on first use and caches it by identity, so a start stays quick. */
+/** Creates an Ajv whose `validate(schema, value)` compiles a schema object at its first use: so the start is quick. */
 function validator(useDefaults: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults,
-    // `make lint` checks the contract; compiling the meta-schema would take longer than compiling the schemas in use.
+    // `make lint` checks the contract; compiling the meta-schema would take longer than all schemas in use.
     validateSchema: false,
-    // Adds the schema to each error: it may name a problem code.
+    // Adds its schema to each error: the schema may name a problem code.
     verbose: true,
     strictTypes: false,
     strictRequired: false,
     allowUnionTypes: true,
-    // Checks an event against the schema of its type only.
+    // Checks an event only against the schema of its own type.
     discriminator: true,
   });
   ajv.addVocabulary(['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-hint', 'x-problem-codes']);
   addFormats.default(ajv);
-  // ajv-formats parses the seconds as a float, so that enough decimals round up to the next second.
+  // Remove fractions: ajv-formats parses seconds as a float, and enough decimals would round up to the next second.
   ajv.addFormat('date-time', (text: string) => isDateTime(text.replace(/\.\d+/, '')));
-  // Hints for code generators. `minimum` and `maximum` are the limits; the format would report the same error again.
+  // Ignore these formats, which are hints for code generators: `minimum` and `maximum` check the same limits.
   for (const format of ['int32', 'int64']) ajv.addFormat(format, true);
   for (const keyword of ['pattern', 'format']) skipAbove(ajv, 'maxLength', keyword);
   for (const keyword of ['items', 'uniqueItems']) skipAbove(ajv, 'maxItems', keyword);
@@ -36,7 +36,7 @@ function validator(useDefaults: boolean): Ajv2020 {
   return ajv;
 }
 
-/** `x-accepts-midnight`: cuts the time from a date that a response shows as midnight UTC, before `format` sees it (D-295). */
+/** Adds the keyword `x-accepts-midnight`: it cuts "T00:00:00Z" from a date, before `format` checks it (D-295). */
 function acceptMidnight(ajv: Ajv2020): void {
   const validate = (_: boolean, text: string, __: unknown, place?: DataValidationCxt): boolean => {
     if (place) Reflect.set(place.parentData, place.parentDataProperty, text.replace(/T00:00:00(\.0+)?Z$/, ''));
@@ -45,13 +45,13 @@ function acceptMidnight(ajv: Ajv2020): void {
   ajv.addKeyword({ keyword: 'x-accepts-midnight', type: 'string', before: 'format', modifying: true, validate });
 }
 
-/** Skips the content of over-long values, which `allErrors` checks, too: bad requests would cost too much CPU time. */
+/** Skips this check of values above a limit: with `allErrors`, large bad requests would cost too much CPU time. */
 function skipAbove(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
   const definition = ajv.getKeyword(keyword);
   if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
   const code = (cxt: KeywordCxt, ruleType?: string): void => {
     const max: unknown = cxt.parentSchema[limit];
-    // `length` counts UTF-16 units; maxLength counts characters of one or two units.
+    // Double the limit, because `length` counts UTF-16 units and maxLength counts characters of one or two units.
     const isWithin = typeof max === 'number' ? _`${cxt.data}.length <= ${2 * max}` : true;
     cxt.gen.if(isWithin, () => definition.code(cxt, ruleType));
   };
@@ -59,7 +59,7 @@ function skipAbove(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: strin
 }
 
 const requestValidator = validator(true);
-/** Fills in no defaults: they would hide a missing property. */
+/** Validates responses without filling in defaults, which would hide a missing property. */
 const responseValidator = validator(false);
 
 /** Validates `{ path, query, header }` or `{ body }` of a request and fills in defaults. @throws Problem */
@@ -67,14 +67,14 @@ export function validateRequest(schema: object, parts: object): void {
   if (!requestValidator.validate(schema, parts)) throw validationProblem(requestValidator.errors ?? []);
 }
 
-/** The parts of a JSON Schema that say which members of a body are optional. */
+/** The parts of a JSON Schema that show which members of a body are optional. */
 export interface BodySchema {
   readonly properties?: Readonly<Record<string, BodySchema>>;
   readonly required?: readonly string[];
   readonly items?: BodySchema;
 }
 
-/** Deletes optional members that are null (D-49), before validation: `minProperties` counts the remaining members. */
+/** Deletes optional members that are null (D-49). Runs before validation, since `minProperties` counts what remains. */
 export function deleteNulls(body: unknown, { properties = {}, required = [], items }: BodySchema): void {
   if (typeof body !== 'object' || body === null) return;
   if (items && Array.isArray(body)) return body.forEach((element) => deleteNulls(element, items));
@@ -87,18 +87,18 @@ export function deleteNulls(body: unknown, { properties = {}, required = [], ite
   }
 }
 
-/** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
+/** The form of a property's name. Only such a name is repeated to the caller; any other text may be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Reports locations and rules, never values. Schemas may name another code than `validation_failed`. */
+/** The problem for validation errors: locations and rules, never values. A schema may name another problem code. */
 function validationProblem(all: readonly ErrorObject[]): Problem {
-  // One more than a response lists, so that the response mentions further errors.
+  // One more error than a response lists, so that the response can say that there are more.
   const errors = all.slice(0, MAX_FIELD_ERRORS + 1);
   const [code, ...others] = new Set(errors.map(namedCode));
   const malformed = new Set(
     errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
   );
-  // A pattern beside a format repeats it: the format is easier to read.
+  // Omit the error of a pattern if the format of the same value failed, because the format is easier to read.
   const listed = errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
   return new Problem((others.length === 0 && code) || 'validation_failed', undefined, {
     errors: listed.map(fieldError),
@@ -106,7 +106,7 @@ function validationProblem(all: readonly ErrorObject[]): Problem {
 }
 
 function namedCode({ keyword, params, parentSchema }: ErrorObject): ProblemCode | undefined {
-  // A missing header is an error of the object of all headers, which has no schema in the contract.
+  // This header is recognized here: Ajv reports it for the object of all headers, which has no schema in the contract.
   if (keyword === 'required' && params['missingProperty'] === 'idempotency-key') return 'idempotency_key_required';
   const codes = parentSchema?.['x-problem-codes'] as Readonly<Record<string, ProblemCode>> | undefined;
   return codes?.[keyword];
@@ -114,7 +114,7 @@ function namedCode({ keyword, params, parentSchema }: ErrorObject): ProblemCode 
 
 function fieldError(error: ErrorObject): FieldError {
   const { instancePath, keyword: code, params } = error;
-  // Ajv locates the parent of a missing or unknown property.
+  // For a missing or unknown property, Ajv reports the location of the parent object and the name.
   const name: unknown = params['missingProperty'] ?? params['additionalProperty'];
   const location = typeof name === 'string' && PROPERTY_NAME.test(name) ? `${instancePath}/${name}` : instancePath;
   const [, part, ...path] = location.split('/');
@@ -124,7 +124,7 @@ function fieldError(error: ErrorObject): FieldError {
   return parameter === undefined ? { code, detail } : { parameter, code, detail };
 }
 
-/** What people read about a format that has no `x-hint` of its own. */
+/** The texts for formats whose schema has no `x-hint`. */
 const formatHints: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID, for example 01a05c32-5e80-7000-8000-00000000c001',
   date: 'must be a date, for example 2026-11-20',
@@ -161,37 +161,37 @@ function detailOf({ keyword, params, parentSchema = {}, message = 'is not valid'
   }
 }
 
-/** The hint of a string is about its characters. */
+/** What type a value must have. The hint of a string is not used, because it is about the characters. */
 function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchema']>): string | undefined {
   const [name = ''] = [type as string | readonly string[]].flat();
   return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);
 }
 
-/** The name that the caller probably meant. */
+/** A hint at the property that the caller probably meant; empty if none is similar. */
 function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
   const properties = (schema['properties'] ?? {}) as object;
-  // Comparing a long name would cost more time than a valid request.
+  // Skip long names: comparing them would take longer than a valid request.
   if (name.length > 40) return '';
-  // Short names resemble too many others, so they may differ less.
+  // Allow fewer differences in short names, which resemble too many others.
   const known = closestMatch(name, Object.keys(properties), { maxDistance: Math.floor(name.length / 4) });
   return known === undefined ? '' : `; perhaps ${known} is meant`;
 }
 
-/** The return value of an operation, which is sent as the response. */
+/** What an operation returns: the response to send. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The responses of an operation by status. */
+/** The responses that the contract declares for an operation, by status. */
 export type DeclaredResponses = Readonly<
   Record<string, { readonly content?: Readonly<Partial<Record<string, { readonly schema?: object }>>> }>
 >;
 
 const NO_CONTENT = { 'application/json': { schema: { type: 'null' } } };
 
-/** @throws Error that names locations and rules, not values */
+/** Checks a response. @throws Error that names locations and rules, not values */
 export function validateResponse(operationId: string, declared: DeclaredResponses, { status, body }: Answer): void {
   const response = declared[status];
   if (!response) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);
@@ -201,10 +201,10 @@ export function validateResponse(operationId: string, declared: DeclaredResponse
   throw new Error(`${operationId} ${status} breaks the contract: ${errors}`);
 }
 
-/** Elements of a list that are checked in a sandbox: more would take CPU time from other tenants (R-92). */
+/** Number of a list's elements to check in a sandbox: checking all would take CPU time from other tenants (R-92). */
 const SAMPLE = 4;
 
-/** The response with a sample from all over its list, if the list is longer. */
+/** A response whose list is reduced to a sample from all its parts, for checking. */
 export function sampled(answer: Answer): Answer {
   const { data, ...rest } = Object(answer.body) as { readonly data?: unknown };
   if (!Array.isArray(data) || data.length <= SAMPLE) return answer;

@@ -3,13 +3,13 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { errorCode } from '../../failures.js';
 
-/** Resolves with the port, which the system chooses when `port` is 0. */
+/** Starts listening. Resolves with the port, which the system chooses if `port` is 0. */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await once(server.listen(port, host), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** @throws Error that names HOST and PORT, with advice when the port is taken */
+/** Starts listening. @throws Error that names HOST and PORT, with advice if the port is taken */
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
     const advice = errorCode(cause) === 'EADDRINUSE' ? '. Stop what listens there, or choose another PORT.' : '';
@@ -17,7 +17,7 @@ export function listenAt(server: Server, { host, port }: { host: string; port: n
   });
 }
 
-/** Accepts no new connections and resolves when all have ended; cuts the remaining ones after `limit` milliseconds. */
+/** Accepts no new connections. Resolves when all have ended; cuts those that remain after `limit` milliseconds. */
 export function drain(server: Server, limit: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), limit);

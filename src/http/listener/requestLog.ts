@@ -36,7 +36,7 @@ export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   });
 }
 
-/** Version 00 has exactly four parts; later versions may append more. Version `ff` and all-zero ids are invalid. */
+/** Matches a valid `traceparent`. Version 00 has exactly four parts; later ones may have more. `ff` is invalid. */
 const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:$|-)/;
 
 /** The trace that the caller's `traceparent` names (W3C Trace Context); a malformed one is ignored. */

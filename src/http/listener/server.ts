@@ -12,17 +12,17 @@ const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 2_000,
-  /** While no byte of a response leaves, the response occupies memory. */
+  /** Limits the time in which no byte of a response leaves, because the response occupies memory meanwhile. */
   stallTimeout: 30_000,
 };
 
 /** Milliseconds that a caller has to read the last response and close before the connection is cut. */
 const LINGER_TIMEOUT_MS = 1_000;
 
-/** Observes a request that never reached the application; returns the headers of every response. */
+/** Called with a request that was refused before it reached the application. Returns headers for the refusal. */
 export type RefusalObserver = (requestId: string, code: ProblemCode) => Readonly<Record<string, string>>;
 
-/** An HTTP server that withstands slow, malformed and stalled requests, and answers all with a documented problem. */
+/** Creates an HTTP server that withstands slow and malformed requests, and refuses them with a documented problem. */
 export function createHttpServer(
   listener: RequestListener,
   newId: () => string,
@@ -53,14 +53,14 @@ export function createHttpServer(
   server.setTimeout(stallTimeout, (socket) => {
     if (socket.writableLength > 0 || !isBusy(socket)) socket.destroy();
   });
-  // The contract does not declare Node's 417; a server may ignore an unknown expectation (RFC 9110 §10.1.1).
+  // Serve requests with an unknown expectation (RFC 9110 §10.1.1): Node's 417 is not in the contract.
   server.on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !awaitsResponse(socket, latest(socket))) socket.destroy();
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuseConnection(socket, new Problem('request_timeout'));
     else refuseConnection(socket, malformed());
   });
-  // Node hands over the connection: its errors are ours to handle, and a pending response would never be sent.
+  // For CONNECT, Node hands over the connection: handle its errors here, and cut it if a response is pending.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy()).resume();
     if (isBusy(socket)) socket.destroy();
@@ -72,15 +72,15 @@ export function createHttpServer(
 const malformed = (): Problem => new Problem('validation_failed', 'The HTTP request is malformed or too large.');
 
 /**
- * Whether a refusal may be written. Before a request, and after the response to it, a browser would take it for the
- * response to its next request.
+ * Whether the caller awaits a response, so that a refusal may be written. Otherwise, before a request and after its
+ * response, a browser would take the refusal for the response to its next request.
  */
 function awaitsResponse(socket: Duplex, last: ServerResponse | undefined): boolean {
   if (socket instanceof Socket && socket.bytesRead === 0) return false;
   return !(last?.writableFinished && !last.req.complete);
 }
 
-/** Without a route the refusal is a problem in the common shape, at the token endpoint too. */
+/** The response to a refused request: always a problem, even at the token endpoint, because its route is not known. */
 function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<string, string>>) {
   const { status } = problems[problem.code];
   const body = JSON.stringify(problemBody(problem, requestId));
@@ -91,7 +91,7 @@ function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<
     'X-Request-Id': requestId,
     'Cache-Control': 'no-store',
     Connection: 'close',
-    // RFC 9110 §15.5.6 requires it, empty when the target supports no method.
+    // RFC 9110 §15.5.6 requires this header; it is empty if the target supports no method.
     ...(status === 405 ? { Allow: '' } : {}),
   };
   return { status, headers, body };

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Requests that a connection may pipeline; no client needs more, and each takes memory until its turn. */
+/** Maximum of pipelined requests on a connection; clients need fewer, and each takes memory until its turn. */
 const MAX_AHEAD = 100;
 
 /** The current response of a connection, and the work that waits for it. */

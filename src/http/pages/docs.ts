@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
 import { sendPage } from './sendFile.js';
 
-/** Redoc's inline script sets the color scheme before the page is painted. `make docs` verifies its hash. */
+/** Hash of Redoc's inline script, which sets the color scheme before the page is painted. `make docs` verifies it. */
 export const INLINE_SCRIPT = "'sha256-jwomWTwW+cbYvvb/uqmFRuOGL0FhXkaW0iynbO3M6Oc='";
 
-/** Its scripts are files of this service, and it connects only to this service. Redoc adds styles as it renders. */
+/** Security policy of the reference: scripts and connections only of this service; inline styles, which Redoc adds. */
 const DOCS_POLICY =
   `default-src 'none'; script-src 'self' ${INLINE_SCRIPT}; style-src 'unsafe-inline'; img-src data:; font-src data:; ` +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** The page and its scripts, which `make docs` also writes compressed, by their paths. */
+/** The reference's page and its scripts, by path. `make docs` also writes them compressed. */
 const PAGE = {
   '/docs': 'index.html',
   '/docs/contract.js': 'contract.js',
@@ -43,7 +43,7 @@ const COMPRESSED = { br: '.br', gzip: '.gz' } as const;
 
 /** The members of the bundled contract that depend on where the service runs. */
 interface Addressed {
-  /** The service itself, then others. */
+  /** At least one server; the first is this service. */
   servers: [{ url: string }];
   components: {
     securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
@@ -84,7 +84,7 @@ const sendCompressed =
 function sender(type: string, make: () => string): RequestHandler {
   let served: Buffer | undefined;
   return (_req, res) => {
-    // Made on the first request, because the address is known only once the server listens.
+    // Create it at the first request, because the address is known only once the server listens.
     served ??= Buffer.from(make());
     res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type(type).send(served);
   };

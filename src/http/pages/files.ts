@@ -5,12 +5,12 @@ import { callerAddress } from '../listener/callerAddress.js';
 import type { Locals } from '../endpoint/route.js';
 import { sendFile } from './sendFile.js';
 
-/** The same text for a changed, invented or expired link: do not reveal which. */
+/** The same text for changed, invented and expired links, so that it does not reveal the reason. */
 const INVALID_LINK = 'This link is not valid or has expired.\n';
 
 type OpenLink = (link: string, request: Request, response: Response) => Promise<LinkedDocument | undefined>;
 
-/** Opens links to documents for every holder of a link, and records each access in the audit. */
+/** Opens documents by their links, for everyone who has a link, and records each access in the audit. */
 export const documentLinks =
   (services: Services): OpenLink =>
   (link, request, { locals }) =>
@@ -22,7 +22,7 @@ export const documentLinks =
 /** Serves the signed links of the file store; mount at `/files`. A browser offers to save the document. */
 export function fileRoutes(open: OpenLink): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  // Not a parameter: Express would decode it and fail on malformed encoding, and links contain no encoding.
+  // Match by pattern: Express would decode a path parameter, and fail on malformed encoding, which no link contains.
   router.all(/^\/[^/]+$/, async (request, response) => {
     response.set(PROTECTION);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -51,7 +51,7 @@ function refuse(response: Response, status: number, text: string): void {
   response.status(status).type('text/plain').send(text);
 }
 
-/** 404, 412 and 416 answer the request; any other error comes from the disk. */
+/** The status for an error: 404, 412 and 416 are about the request; others come from the disk and give 503. */
 function statusOf({ status = 500 }: { readonly status?: number }): number {
   return [404, 412, 416].includes(status) ? status : 503;
 }

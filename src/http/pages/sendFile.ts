@@ -5,8 +5,8 @@ import { hasGone } from '../endpoint/route.js';
 type SendError = Error & { readonly status?: number };
 
 /**
- * Express's `sendFile` as a promise: an exception in its callback would end the process.
- * @returns the error that can still be answered. @throws SendError once the headers are sent
+ * Express's `sendFile` as a promise, because an exception in its callback would end the process.
+ * @returns an error that can still be answered. @throws SendError once the headers are sent
  */
 export function sendFile(res: Response, path: string): Promise<SendError | undefined> {
   return new Promise((resolve, reject) => {
@@ -19,7 +19,7 @@ export function sendFile(res: Response, path: string): Promise<SendError | undef
   });
 }
 
-/** Sends a page of the service. An unmet condition or range is no error of the service. @throws SendError */
+/** Sends a page of the service. A condition or range of the request that is not met is no error. @throws SendError */
 export async function sendPage(res: Response, path: string): Promise<void> {
   const error = await sendFile(res, path);
   if (!error) return;

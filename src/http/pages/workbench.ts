@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
 import { sendPage } from './sendFile.js';
 
-/** Its script and style are files of this service, and it connects only to this service. */
+/** Security policy of the workbench: scripts, styles and connections only from this service. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";

@@ -187,7 +187,7 @@ describe('issueToken', () => {
     return { versions, counts };
   }
 
-  it('writes no row if the use was recorded within the hour', async () => {
+  it('writes no row if the use of the secret was recorded within the last hour', async () => {
     const { body } = await login(harness, partner);
     const before = await state();
     harness.clock.advance(HOUR - 1);

@@ -57,13 +57,13 @@ describe('a refresh token', () => {
     expect((await refresh(harness, partner, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('is accepted in a form with HTTP Basic', async () => {
+  it('is accepted in a form body with client credentials in HTTP Basic', async () => {
     const form = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
     const options = { ...form, headers: { ...form.headers, Authorization: basicAuth(partner) } };
     expect((await call(harness, 'POST /oauth/token', options)).status).toBe(200);
   });
 
-  it.each(['client_id', 'client_secret'])('is refused as invalid_request without %s', async (name) => {
+  it.each(['client_id', 'client_secret'])('is refused with invalid_request when the request lacks %s', async (name) => {
     const answer = await refresh(harness, partner, await refreshTokenOf(partner), { [name]: undefined });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
   });
@@ -137,13 +137,13 @@ describe('invalid_grant', () => {
     return alterToken(token, ourKey, header, payload);
   }
 
-  it.each(forgeries)('answers %s', async (_name, forge) => {
+  it.each(forgeries)('is the error for a refresh token that is %s', async (_name, forge) => {
     const token = await refreshTokenOf(partner);
     expectInvalidGrant(await refresh(harness, partner, forge(token)));
     expect((await refresh(harness, partner, forged(token, {}))).status).toBe(200);
   });
 
-  it('answers the token of another client, in the same tenant and in another one', async () => {
+  it('is the error for the refresh token of another client, in the same tenant and in another one', async () => {
     const token = await refreshTokenOf(partner);
     for (const thief of [await newClientOfPartner(), await newPartner(harness)]) {
       expectInvalidGrant(await refresh(harness, thief, token));
@@ -155,20 +155,23 @@ describe('the validity of a refresh token', () => {
   it.each<[string, (clientId: string) => Promise<unknown>]>([
     ['expires', async () => harness.clock.advance(DAY)],
     ['is retired', (clientId) => retireSecret(harness.domain, clientId, { force: true })],
-  ])('ends when the secret that it was issued under %s; a successor under the new secret lives', async (_end, end) => {
-    const client = await newClientOfPartner();
-    const oldToken = await refreshTokenOf(client);
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, DAY);
-    const renewed = { ...client, clientSecret };
-    const newToken = await refreshTokenOf(renewed);
-    const moved = await refresh(harness, renewed, oldToken);
-    await end(client.clientId);
-    expectInvalidGrant(await refresh(harness, renewed, oldToken));
-    expectInvalidClient(await refresh(harness, client, oldToken));
-    for (const token of [newToken, moved.body.refresh_token]) {
-      expect((await refresh(harness, renewed, token)).status).toBe(200);
-    }
-  });
+  ])(
+    'ends when the secret that it was issued under %s, while a token issued under the new secret stays valid',
+    async (_end, end) => {
+      const client = await newClientOfPartner();
+      const oldToken = await refreshTokenOf(client);
+      const { clientSecret } = await rotateSecret(harness.domain, client.clientId, DAY);
+      const renewed = { ...client, clientSecret };
+      const newToken = await refreshTokenOf(renewed);
+      const moved = await refresh(harness, renewed, oldToken);
+      await end(client.clientId);
+      expectInvalidGrant(await refresh(harness, renewed, oldToken));
+      expectInvalidClient(await refresh(harness, client, oldToken));
+      for (const token of [newToken, moved.body.refresh_token]) {
+        expect((await refresh(harness, renewed, token)).status).toBe(200);
+      }
+    },
+  );
 
   it('ends when its client or its tenant is deactivated', async () => {
     const [client, other] = [await newClientOfPartner(), await newPartner(harness)];
@@ -179,7 +182,7 @@ describe('the validity of a refresh token', () => {
     expectInvalidClient(await refresh(harness, other, tokens[1] ?? ''));
   });
 
-  it('ends when the tokens of its client are revoked, even by a wrong clock; later tokens stay valid', async () => {
+  it('ends when an operator revokes the tokens of its client, even with a wrong clock, while later tokens stay valid', async () => {
     const client = await newClientOfPartner();
     for (const seconds of [0, 3_600, -3_600, 0]) {
       const token = await refreshTokenOf(client);

@@ -69,7 +69,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  it('is the only place for a token: the URL and a form are ignored', async () => {
+  it('is the only place for a token, and a token in the URL or a form is ignored', async () => {
     expectRefusal(await call(harness, `GET /clinics?access_token=${partner.token}`), 'token_missing', CHALLENGE);
     const form = asForm({ access_token: partner.token });
     expectRefusal(await call(harness, 'POST /encounters/status', form), 'token_missing', CHALLENGE);
@@ -137,7 +137,7 @@ describe('an access token', () => {
     for (let count = 0; count < 2; count += 1) expectRefusal(await listClinics(token), 'token_invalid');
   });
 
-  it('is accepted with a new signature and no change, so the changes cause the refusals above', async () => {
+  it('is accepted with a new signature and unchanged claims, so the changed claims cause the refusals of these tests', async () => {
     expect((await listClinics(altered({}))).status).toBe(200);
   });
 
@@ -153,7 +153,7 @@ describe('an access token', () => {
     expectRefusal(await listClinics(altered({}, payload)), 'client_inactive');
   });
 
-  it('expires 30 s after its end, whether it was used before or not', async () => {
+  it('is accepted until 30 s after its exp claim, whether it was used before or not', async () => {
     const [seen, unseen] = [await newToken(harness, partner), await newToken(harness, partner)];
     harness.clock.advance(LIFETIME + 29);
     expect((await listClinics(seen)).status).toBe(200);
@@ -164,7 +164,7 @@ describe('an access token', () => {
     expectRefusal(await listClinics(seen), 'token_expired');
   });
 
-  it('has its signature checked once in 30 s', async () => {
+  it('has its signature verified once in 30 s', async () => {
     const token = await newToken(harness, partner);
     const checks = () => checked.filter((other) => other === token).length;
     for (let count = 0; count < 3; count += 1) expect((await listClinics(token)).status).toBe(200);
@@ -206,16 +206,19 @@ describe('a token in use', () => {
     ['that is right', 0],
     ['that is an hour fast', 3_600],
     ['that is an hour slow', -3_600],
-  ])('is refused within 30 s after a revocation by a clock %s; later tokens are accepted', async (_clock, seconds) => {
-    const client = await inUse(await newClient(harness, partner.tenantId));
-    const now = () => new Date(harness.clock.now.getTime() + seconds * 1000);
-    await revokeTokens({ ...harness.domain, now }, client.clientId);
-    // The server does not know of the revocation yet.
-    const later = await inUse({ ...client, token: await newToken(harness, client) });
-    harness.clock.advance(30);
-    expectRefusal(await listClinics(client.token), 'token_invalid');
-    await inUse(later);
-  });
+  ])(
+    'is refused within 30 s after a revocation by an operator with a clock %s, while later tokens are accepted',
+    async (_clock, seconds) => {
+      const client = await inUse(await newClient(harness, partner.tenantId));
+      const now = () => new Date(harness.clock.now.getTime() + seconds * 1000);
+      await revokeTokens({ ...harness.domain, now }, client.clientId);
+      // The server does not know of the revocation yet.
+      const later = await inUse({ ...client, token: await newToken(harness, client) });
+      harness.clock.advance(30);
+      expectRefusal(await listClinics(client.token), 'token_invalid');
+      await inUse(later);
+    },
+  );
 });
 
 describe('permissions', () => {
@@ -231,7 +234,7 @@ describe('permissions', () => {
     await refused((await newClient(harness, partner.tenantId, [granted])).token);
   });
 
-  it('do not extend admin:clinic to other operations', async () => {
+  it('grant with admin:clinic no other operation than listClinics', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
     expect((await listClinics(token)).status).toBe(200);
     for (const target of ['GET /tenants/products', 'GET /clients?email=a@example.com', 'GET /encounters/1']) {

@@ -63,7 +63,7 @@ describe('a rotation while the service runs', () => {
     expect(isSignedBy(before.access_token, keys[1])).toBe(true);
   });
 
-  it('drops the key before the last and refuses its tokens within 30 s, even if they are in use', async () => {
+  it('drops the key before the previous one and refuses its tokens within 30 s, even if they are in use', async () => {
     const { access_token: token, refresh_token: refreshToken } = (await login(harness, partner)).body;
     const seen = await newToken(harness, partner);
     await rotateOurs();
@@ -132,7 +132,7 @@ describe('keys rotate', () => {
     expect(await stat(file)).toMatchObject({ uid: 65_534, gid: 65_534 });
   });
 
-  it('never shows a partial file to a reader and leaves no draft after ten concurrent rotations', async () => {
+  it('never shows a reader a partially written file, and leaves no temporary file after ten concurrent rotations', async () => {
     await rotate(file);
     let rotating = true as boolean;
     const rotations = Promise.all(Array.from({ length: 10 }, () => rotate(file, true))).finally(() => {

@@ -56,7 +56,7 @@ async function pass(days: number): Promise<void> {
 }
 
 describe('an approval in force', () => {
-  it('completes a new encounter for its treatment at once, with an order and an unchanged end', async () => {
+  it('completes a new encounter for its treatment at once, with an order, and keeps its own end date', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(30);
@@ -76,7 +76,7 @@ describe('an approval in force', () => {
     expect(completed?.data).toMatchObject({ approved: 1, denied: 0, order_no: again.order_no });
   });
 
-  it('keeps its end when it is reused, and names the encounter that decided it', async () => {
+  it('keeps its end date in every encounter that reuses it, which names the encounter of the original decision', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(200);
@@ -88,7 +88,7 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ status: 'pending_review', gfe_data: [{ status: 'pending_review' }] });
   });
 
-  it('is chosen among several by the latest end, even if the review rule changes', async () => {
+  it('is reused before other approvals in force if it ends last, even if the review rule has changed', async () => {
     const yearly = [await create(), await create()];
     await setRule('MONTHLY', true);
     const monthly = await create();
@@ -104,7 +104,7 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ status: 'completed', gfe_data });
   });
 
-  it('clears only its own item; the provider decides the others, and the order has all approved items', async () => {
+  it('is reused for its own item only: a provider decides the other items, and the order has all approved ones', async () => {
     await review(await create());
     const other = await newProduct(harness, partner);
     const [known = ''] = body.treatmentIds;
@@ -117,7 +117,7 @@ describe('an approval in force', () => {
     expect(order.lines.map(({ treatmentId }: { treatmentId: string }) => treatmentId)).toEqual([other, known]);
   });
 
-  it('is reused for less than 12 months if it has no end, or for the fewer months that the tenant sets', async () => {
+  it('is reused for less than 12 months if it has no end date, or for the fewer months that the tenant configures', async () => {
     await setRule('YEARLY', false);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();
@@ -161,14 +161,14 @@ async function sibling(): Promise<typeof group> {
 }
 
 describe('pending_review', () => {
-  it.each(changes)('is the status of a request with %s', async (_change, apply) => {
+  it.each(changes)('is the status of a new encounter with %s, which reuses no approval', async (_change, apply) => {
     await review(await create());
     const { status, order_no, gfe_data } = await create(await apply());
     expect({ status, order_no }).toEqual({ status: 'pending_review', order_no: null });
     expect(gfe_data).toMatchObject([{ status: 'pending_review', decidedAt: null, reusedFromEncounterId: null }]);
   });
 
-  it('is the status in a tenant that has not enabled reuse', async () => {
+  it('is the status of a new encounter in a tenant that has not enabled reuse', async () => {
     const other = await newPartner(harness);
     const first = await newEncounter(harness, other);
     await reviewed(harness, other, first);
@@ -177,13 +177,13 @@ describe('pending_review', () => {
     expect(again).toMatchObject({ status: 'pending_review' });
   });
 
-  it('is the status after a denial and while an earlier request is undecided', async () => {
+  it('is the status of a new encounter after a denial, and while an earlier encounter is undecided', async () => {
     await create();
     await reviewed(harness, partner, await create(), deny);
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
-  it('is the status when the review rule of the approval is unknown (D-03)', async () => {
+  it('is the status of a new encounter when the review rule of the approval is unknown (D-03)', async () => {
     await setRule('WEEKLY', true);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();

@@ -15,7 +15,7 @@ const items = Object.values(GfeItemStatus).flatMap((status) =>
 );
 
 it.each(sets.map((ids) => [ids.length, ids] as const))(
-  'inForce finds exactly the items for which isInForce holds, asked for %i treatments (%s)',
+  'the query inForce finds exactly the approvals that isInForce accepts, for %i treatments (%s)',
   async (_count, ids) => {
     const found = await Promise.all(
       items.map(async ({ status, validUntil, declinedTreatmentIds }) => {

@@ -40,16 +40,19 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['without a filter', () => ({})],
   ['filtered by clinic', () => ({ clinicId })],
   ['for a client that is limited to a clinic', () => ({}), () => limited],
-])('listRenewals %s reads little more than the page, in one statement', async (_filter, query, as = () => partner) => {
-  const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
-  const ask = async (): Promise<string> => {
-    const { status, body } = await call(harness, `GET /clearances?${parameters.toString()}`, as());
-    expect([status, body.data.length]).toEqual([200, 10]);
-    return body.next_cursor;
-  };
-  parameters.set('cursor', await ask());
-  const statements = await ownStatementsOf(ask);
-  expect(statements).toHaveLength(1);
-  // Eleven approvals (the last tells whether more follow), and as many possible successors, each with its encounter.
-  for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(60);
-});
+])(
+  'listRenewals %s sends one statement, which reads few rows beyond the page',
+  async (_filter, query, as = () => partner) => {
+    const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
+    const ask = async (): Promise<string> => {
+      const { status, body } = await call(harness, `GET /clearances?${parameters.toString()}`, as());
+      expect([status, body.data.length]).toEqual([200, 10]);
+      return body.next_cursor;
+    };
+    parameters.set('cursor', await ask());
+    const statements = await ownStatementsOf(ask);
+    expect(statements).toHaveLength(1);
+    // Eleven approvals (the last tells whether more follow), and as many possible successors, each with its encounter.
+    for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(60);
+  },
+);

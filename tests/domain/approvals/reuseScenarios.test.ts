@@ -186,17 +186,17 @@ const expectAfter = (cases: readonly Case[], expected: object): Promise<void> =>
     },
   );
 
-it('requires a new review after each contradiction', async () => {
+it('createEncounter requires a new review after each event that contradicts the approval', async () => {
   const gfe_data = [{ status: 'pending_review', reusedFromEncounterId: null }];
   await expectAfter(contradictions, { status: 'pending_review', gfe_data });
 }, 120_000);
 
-it('reuses an approval after events that do not contradict it', async () => {
+it('createEncounter reuses an approval after events that do not contradict it', async () => {
   await expectAfter(reuses, { status: 'completed', gfe_data: [{ status: 'approved' }] });
 }, 120_000);
 
 describe('a denial', () => {
-  it('supersedes approvals in force at every clinic, given or reused, and announces each with its order', async () => {
+  it('supersedes approvals in force at every clinic, original or reused, and records an event for each with its order', async () => {
     const given = await approve();
     const other = await approve(elsewhere);
     const reused = await create();
@@ -224,7 +224,7 @@ describe('a denial', () => {
     expect(await eventsAbout(harness, partner, about, 'gfe.expiring', 'gfe.expired')).toEqual([]);
   });
 
-  it('keeps approvals of other items and other patients, and approvals that have expired', async () => {
+  it('leaves unchanged the approvals of other items, other patients and those that have expired', async () => {
     const both = [...body.treatmentIds, await newProduct(harness, partner)];
     const first = await approve({ treatmentIds: both });
     const stranger = await approve({ patientId: (await encounterBody(harness, partner)).patientId });
@@ -239,7 +239,7 @@ describe('a denial', () => {
     expect((await read(old)).gfe_data).toMatchObject([{ status: 'expired' }]);
   });
 
-  it('removes a reused item from a pending encounter, whose order omits it', async () => {
+  it('ends the reuse in a pending encounter, so that its order omits the item', async () => {
     await approve();
     const other = await newProduct(harness, partner);
     const waiting = await create({ treatmentIds: [...body.treatmentIds, other] });
@@ -264,7 +264,7 @@ describe('a reused approval that ends before the review of the other items', () 
     return { encounter, other };
   }
 
-  it('is not ordered', async () => {
+  it('is left out of the order', async () => {
     const { encounter, other } = await waiting();
     const { order_no, encounter_id, gfe_data } = await reviewed(harness, partner, encounter);
     expect(gfe_data).toMatchObject([{ status: 'expired' }, { status: 'approved' }]);
@@ -273,7 +273,7 @@ describe('a reused approval that ends before the review of the other items', () 
     expect(event?.data).toMatchObject({ approved: 1, denied: 0 });
   });
 
-  it('does not complete an encounter whose other items are denied', async () => {
+  it('leads to a denied encounter if the other items are denied', async () => {
     const denied = await reviewed(harness, partner, (await waiting()).encounter, deny);
     const gfe_data = [{ status: 'expired' }, { status: 'denied' }];
     expect(denied).toMatchObject({ status: 'denied', order_no: null, gfe_data });

@@ -68,7 +68,7 @@ const swap = (first: number, second: number): string[] => {
   return [move(first, 0), move(second, first), move(0, second)];
 };
 
-it('verifies the chain over unchanged rows and returns the latest checkpoint', async () => {
+it('verification of the audit chain accepts unchanged rows and returns the latest checkpoint', async () => {
   const head = { number: 3, hash: expect.stringMatching(/^\w{64}$/) };
   expect(await verdict()).toEqual({ checkpoints: 3, rows: 9, fault: null, head });
   await addCheckpoints(context);
@@ -103,12 +103,15 @@ const tampering: [string, string[], string][] = [
   ['the first checkpoint removed', ['DELETE FROM audit_seal WHERE number = 1'], 'Checkpoint 1 is missing.'],
 ];
 
-it.each(tampering)('detects tampering and names the first row or checkpoint: %s', async (_name, statements, fault) => {
-  await asSuperuser(...statements);
-  await expectFault(fault);
-});
+it.each(tampering)(
+  'verification of the audit chain detects tampering and names the first affected row or checkpoint: %s',
+  async (_name, statements, fault) => {
+    await asSuperuser(...statements);
+    await expectFault(fault);
+  },
+);
 
-it('detects a change to any column of a row', async () => {
+it('verification of the audit chain detects a change to any column of a row', async () => {
   const { rows } = await superuser.query<{ name: string; type: string }>(`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`);
@@ -127,7 +130,7 @@ it('detects a change to any column of a row', async () => {
   });
 }, 30_000);
 
-it('names a row that stays unsealed for longer than MAX_UNSEALED_MS', async () => {
+it('verification of the audit chain names a row without checkpoint that is older than MAX_UNSEALED_MS', async () => {
   now = new Date(now.getTime() + MAX_UNSEALED_MS);
   await expectFault(null);
   now = new Date(now.getTime() + 1);
@@ -136,7 +139,7 @@ it('names a row that stays unsealed for longer than MAX_UNSEALED_MS', async () =
   await expectFault(null);
 });
 
-it('finds the expected checkpoint, or reports it as missing or changed', async () => {
+it('verification of the audit chain confirms the checkpoint that the operator expects, or reports it as missing or changed', async () => {
   const { head } = await verifyAudit(context);
   const noted = { number: 3n, hash: String(head?.hash) };
   await addCheckpoints(context);
@@ -148,7 +151,7 @@ it('finds the expected checkpoint, or reports it as missing or changed', async (
   expect((await verifyAudit(context, noted)).fault).toMatch(/^Checkpoint 3 .* is missing/);
 });
 
-it('waits for a row that commits late, and seals it', async () => {
+it('a checkpoint waits for a row that commits late, and includes it', async () => {
   await superuser.query('BEGIN');
   await superuser.query(`INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`);
   await record(row());
@@ -159,7 +162,7 @@ it('waits for a row that commits late, and seals it', async () => {
   expect(await verdict()).toMatchObject({ rows: 12, fault: null });
 });
 
-it('refuses to change or remove a row or a checkpoint outside of retention', async () => {
+it('the database refuses to change or delete an audit row or checkpoint, except by retention', async () => {
   const { db } = context;
   const updates = ['UPDATE audit_event SET code = code', 'UPDATE audit_seal SET through = through'];
   const removals = ['audit_event', 'audit_seal'].flatMap((table) => [`DELETE FROM ${table}`, `TRUNCATE ${table}`]);
@@ -169,7 +172,7 @@ it('refuses to change or remove a row or a checkpoint outside of retention', asy
   expect(await verdict()).toMatchObject({ rows: 9, fault: null });
 });
 
-it('removes whole checkpoints past their retention, and verifies the remaining ones', async () => {
+it('audit retention removes whole checkpoints past their period, and verification accepts the remaining ones', async () => {
   const kept = async () =>
     (await superuser.query('SELECT count(*)::int AS rows, min(position)::int AS first FROM audit_event')).rows[0];
   // Checkpoint 1 is three days old, checkpoint 2 two days.
@@ -191,7 +194,7 @@ it('removes whole checkpoints past their retention, and verifies the remaining o
   await expectFault('Checkpoint 1 is missing.');
 });
 
-it('commits concurrent rows together, each before its call returns', async () => {
+it('concurrent audit rows are committed together, each before its call returns', async () => {
   const recordOne = async (): Promise<void> => {
     const concurrent = row();
     await record(concurrent);

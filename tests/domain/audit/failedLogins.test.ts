@@ -34,7 +34,7 @@ async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tena
 }
 const ownRows = Array<null>(20).fill(null);
 
-it('records 20 failed logins of a client in a minute, and the others in one row, even when the process stops', async () => {
+it('the audit records 20 failed logins of a client per minute in rows of their own and the others in one common row, even when the process stops', async () => {
   const client = await newClient(harness, partner.tenantId);
   const other = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 200);
@@ -49,7 +49,7 @@ it('records 20 failed logins of a client in a minute, and the others in one row,
   expect(body.data.at(-2)).not.toHaveProperty('count');
 });
 
-it('writes the common row when the minute ends, and then single rows again', async () => {
+it('the audit writes the common row of failed logins when the minute ends, and then rows for single logins again', async () => {
   const client = await newClient(harness, partner.tenantId);
   const auditLog = openAuditLog(harness.services, 20);
   const { tenantId, clientId } = client;
@@ -68,7 +68,7 @@ it('writes the common row when the minute ends, and then single rows again', asy
   await auditLog.close();
 });
 
-it('keeps the count of failed logins while the audit table is missing', async () => {
+it('the count of failed logins survives while the audit table is missing', async () => {
   const client = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 22);
   await withoutTable(harness, 'audit_event', () => harness.services.auditLog.close());

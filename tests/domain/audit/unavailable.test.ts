@@ -45,7 +45,7 @@ async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
   expect(await harness.domain.db.prisma.patient.count({ where })).toBe(0);
 }
 
-it('answers 503 without data or effect while the audit table is missing or locked, and recovers', async () => {
+it('every operation answers 503 without data or effect while the audit table is missing or locked, and recovers', async () => {
   await expectNothingSent(await withoutTable(harness, 'audit_event', requests));
 
   const other = new Client({ connectionString: database.url });

@@ -93,7 +93,7 @@ describe('a new catalog', () => {
     expect([...elements, ...parts].map((element) => element?.id)).toEqual(ids);
   });
 
-  it('is stored completely in several batches, with growing progress', async () => {
+  it('is stored completely in several batches, and reports its growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
       product({ sku: `SKU-${index}`, productOffer: offer({ price: `${index}.5` }) }),
@@ -117,7 +117,7 @@ describe('a repeated import', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('changes no value for another spelling of equal values', async () => {
+  it('changes no value when the file spells equal values differently', async () => {
     await imported(sample());
     const before = await stored();
     const catalog = sample();

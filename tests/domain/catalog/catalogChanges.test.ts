@@ -28,7 +28,7 @@ describe('a changed catalog', () => {
     expect({ ...changed, updatedAt: null, offer: null }).toEqual({ ...old, updatedAt: null, offer: null });
   });
 
-  it('removes parts that an element of the file does not have', async () => {
+  it('removes stored parts of an element that the file omits', async () => {
     await imported(sample());
     const third = { name: 'Third', sku: 'BTX-33', price: '90', qty: 1 };
     const weight = { sku: 'SEMA-25', category: 'Weight', subcategory: 'GLP-1' };
@@ -61,7 +61,7 @@ describe('a changed catalog', () => {
     }
   });
 
-  it('renames elements that it identifies by id', async () => {
+  it('renames elements that the file identifies by id', async () => {
     await imported(sample());
     const before = await stored();
     const [austin, injectables, botox] = [before.clinics[0], before.categories[0], before.products[0]];

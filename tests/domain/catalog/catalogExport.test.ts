@@ -14,7 +14,7 @@ async function importEverything(): Promise<void> {
   await imported({ products: [{ sku: 'GONE', isDeleted: true }] });
 }
 
-it('writes every element except deleted products to a file whose import changes no row', async () => {
+it('catalog export writes every element except deleted products, and importing the file changes no row', async () => {
   await importEverything();
   const before = await stored();
   const file = await exported();
@@ -27,7 +27,7 @@ it('writes every element except deleted products to a file whose import changes 
   expect(await exported()).toEqual(file);
 });
 
-it('gives another tenant an equal catalog by export and import', async () => {
+it('catalog export and import give another tenant an equal catalog', async () => {
   await importEverything();
   const other = await harness.newTenant();
   await imported(await exported(), other);
@@ -37,7 +37,7 @@ it('gives another tenant an equal catalog by export and import', async () => {
   expect(contentOf(await stored(other))).toEqual(contentOf(await stored()));
 });
 
-it('reports the change of each element in a preview and writes no row', async () => {
+it('the preview of a catalog import reports the change of each element and writes no row', async () => {
   await imported(sample());
   const before = await stored();
   const products = [product({ name: 'Botulinum toxin' }), product({ sku: 'NEW' })];
@@ -57,7 +57,7 @@ it('reports the change of each element in a preview and writes no row', async ()
   expect(await previewed({ products: [{ sku: 'BTX-100', isDeleted: true }] })).toMatchObject(deleted);
 });
 
-it('reports the faults of a file in a preview', async () => {
+it('the preview of a catalog import reports the faults of the file', async () => {
   const faults = [{ pointer: '/products/0/pharmacy' }, { pointer: '/products/0/category' }];
   expect(await previewed({ products: [product()] })).toMatchObject({ faults });
 });

@@ -122,11 +122,14 @@ const cases: Case[] = [
   ]),
 ];
 
-it.each(cases)('refuses %s at its position and writes no row', async (_name, catalog, pointer, message, text) => {
-  const file = write(catalog);
-  const faults = await faultsOf(file);
-  const fault = faults.find((other) => other.pointer === pointer && message.test(other.message));
-  expect({ faults, isNamed: fault !== undefined }).toEqual({ faults, isNamed: true });
-  expect(fault && textAt(file, fault).startsWith(text)).toBe(true);
-  expect(await stored()).toEqual(emptyCatalog);
-});
+it.each(cases)(
+  'catalog import refuses %s, names its position and writes no row',
+  async (_name, catalog, pointer, message, text) => {
+    const file = write(catalog);
+    const faults = await faultsOf(file);
+    const fault = faults.find((other) => other.pointer === pointer && message.test(other.message));
+    expect({ faults, isNamed: fault !== undefined }).toEqual({ faults, isNamed: true });
+    expect(fault && textAt(file, fault).startsWith(text)).toBe(true);
+    expect(await stored()).toEqual(emptyCatalog);
+  },
+);

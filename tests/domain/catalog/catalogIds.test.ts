@@ -48,7 +48,7 @@ describe('an id in the file', () => {
     ],
   ];
 
-  it.each(placed)('may be used by another tenant, whose %s does not change', async (kind, _pointer, catalog) => {
+  it.each(placed)('may be an id of another tenant, whose %s does not change', async (kind, _pointer, catalog) => {
     const other = await harness.newTenant();
     await imported(sample(), other);
     const before = await stored(other);
@@ -93,7 +93,7 @@ describe('an id in the file', () => {
     expect(await faultsOf(write(catalog))).toMatchObject([fault]);
   });
 
-  it('is refused if its element takes the name of another stored row', async () => {
+  it('is refused if its element has the name of another stored element', async () => {
     await imported(sample());
     const { product: id } = await idsOf();
     const fault = { pointer: '/products/0/id', message: expect.stringContaining('differs from the id') };

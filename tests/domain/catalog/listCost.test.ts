@@ -42,13 +42,13 @@ describe('the number of SQL statements', () => {
     ['GET /clinics?state=tx&search=c&isActive=true&sort_by=updatedAt', 1],
     ['GET /tenants/products', 1],
     ['GET /tenants/products?clinicId=CLINIC&search=p&isActive=true&sort_by=sku', 1],
-  ])('of %s is %i for 1 element and for 100', async (target, statements) => {
+  ])('for %s is %i, with 1 element and with 100', async (target, statements) => {
     const list = target.replace('CLINIC', clinic);
     const page = (limit: number) => `${list}${list.includes('?') ? '&' : '?'}limit=${limit}`;
     expect([await costOf(page(1), 1), await costOf(page(100), 100)]).toEqual([statements, statements]);
   });
 
-  it('of findPatients is 1, and of getPatient 1 whether or not the patient has a state', async () => {
+  it('is 1 for findPatients, and 1 for getPatient whether or not the patient has a state', async () => {
     await newPatient(harness, partner, { email: 'cheap@example.com' });
     expect(await costOf('GET /clients?email=cheap@example.com', 1)).toBe(1);
     expect(await costOf(`GET /clients/${await newPatient(harness, partner)}`, 1)).toBe(1);

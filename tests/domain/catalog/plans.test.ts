@@ -93,7 +93,7 @@ it.each([
   ['/tenants/products', 'name', 'product', 'product_search_idx'],
   ['/tenants/products', 'sku', 'product', 'product_search_idx'],
 ])(
-  'searches %s by part of %s in the index of search keys, for elements and total at once',
+  'a search of %s by part of %s uses the search index, in one statement for elements and total',
   async (path, member, table, index) => {
     const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
     const needle = body.data[0][member].slice(10, 22).toUpperCase();
@@ -125,17 +125,20 @@ it.each([
   ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
   ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
   ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
-])('reads %s from %s in the order of an index, and the last page from its end', async (path, table, index) => {
-  const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
-  // From the start and from the end: only one of them runs.
-  const read = [{ table, index }, { table, index }, ...(elementScans[table] ?? [])];
-  expect(pages.map((statement) => statement.read)).toEqual([read]);
-  expect(await boundedIndexes()).toContain(index);
-  const { body } = await call(crowded, `GET ${path}`, { token: large.token });
-  const { total } = body.pagination ?? body.meta;
-  const last = `${path}${path.includes('?') ? '&' : '?'}limit=10&page=${total / 10}`;
-  expect(await mostRead(last, large, table)).toBeLessThan(150);
-});
+])(
+  'GET %s reads the table %s in the order of an index, and the last page from the end of the index',
+  async (path, table, index) => {
+    const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
+    // From the start and from the end: only one of them runs.
+    const read = [{ table, index }, { table, index }, ...(elementScans[table] ?? [])];
+    expect(pages.map((statement) => statement.read)).toEqual([read]);
+    expect(await boundedIndexes()).toContain(index);
+    const { body } = await call(crowded, `GET ${path}`, { token: large.token });
+    const { total } = body.pagination ?? body.meta;
+    const last = `${path}${path.includes('?') ? '&' : '?'}limit=10&page=${total / 10}`;
+    expect(await mostRead(last, large, table)).toBeLessThan(150);
+  },
+);
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
@@ -157,7 +160,7 @@ async function mostRead(path: string, caller: Partner, table: string): Promise<n
   );
 }
 
-it('runs generic plans, as these tests do', async () => {
+it('the service runs its statements with generic plans, as these tests do', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });
@@ -165,7 +168,7 @@ it('runs generic plans, as these tests do', async () => {
 it.each([
   ['without a search', ''],
   ['with a word of every name', '&search=clinic'],
-])('reads only the matching clinics for /clinics?state=, %s', async (_how, search) => {
+])('GET /clinics?state=, %s, reads only the matching clinics', async (_how, search) => {
   const statements = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) =>
     text.includes('ref_state'),
   );
@@ -181,7 +184,7 @@ it.each(
     /clinics?sort_by=updatedAt&sort_order=desc /clinics?page=3 /tenants/products /tenants/products?search=product
     /tenants/products?search=q /tenants/products?isActive=false /tenants/products?sort_by=sku /tenants/products?page=3
     /tenants/products?sort_by=updatedAt /tenants/products?categoryId=CATEGORY /tenants/products?clinicId=CLINIC`),
-)('reads only rows of the tenant for %s', async (path) => {
+)('GET %s reads only rows of the tenant', async (path) => {
   const { db } = crowded.domain;
   const where = { tenantId: small.tenantId };
   const clinic = await db.prisma.clinic.findFirstOrThrow({ where });

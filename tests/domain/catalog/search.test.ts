@@ -46,15 +46,18 @@ describe.each([
     [['😀 Smile'], ['😀', 'smile']],
     [['  spaced  out  '], ['out spaced']],
     [[], ['care slash', '\\%', '\\\\', 'elan', "' OR 1=1 --", 'nothing like it']],
-  ])('finds %j by every word of each of %j, in any order and case', async (expected, texts) => {
-    for (const text of texts) expect([text, await search(text)]).toEqual([text, expected]);
-  });
+  ])(
+    'finds %j by each of %j, because all words of the query occur in it, in any order and case',
+    async (expected, texts) => {
+      for (const text of texts) expect([text, await search(text)]).toEqual([text, expected]);
+    },
+  );
 
   it('separates words at an underscore', async () => {
     expect(await search('a_b')).toEqual(expect.arrayContaining(['a_b', 'axb', 'back\\slash']));
   });
 
-  it('searches the second column, too, and takes punctuation alone literally', async () => {
+  it('searches the second column, too, and takes a query of punctuation alone literally', async () => {
     expect(await search(`${code}_3`)).toEqual(['axb']);
     expect(await search(`xb ${code}`)).toEqual(['axb']);
     expect(await search('%_')).toEqual([]);

@@ -28,7 +28,7 @@ const stats = async ({ token }: Partner): Promise<number[]> => {
   return [body.pagination.total, body.stats.total, body.stats.active, body.stats.inactive];
 };
 
-it('keeps exact totals during concurrent changes of every kind, including rollbacks', async () => {
+it('the totals of listClinics and listProducts stay exact during concurrent changes of every kind, including rollbacks', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const group = await newCategory(harness, partner);
@@ -59,7 +59,7 @@ it('keeps exact totals during concurrent changes of every kind, including rollba
   expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
 });
 
-it('keeps exact totals when a sandbox is created, and reset during requests', async () => {
+it('the totals of listClinics and listProducts stay exact when a sandbox is created and reset during requests', async () => {
   const sandbox = await newSandbox(harness);
   await expectExact();
   const before = await stats(sandbox);

@@ -72,7 +72,7 @@ describe('the link to a document', () => {
     expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
   });
 
-  it('works if it contains a name, as links of earlier versions do', async () => {
+  it('works if it contains a file name, as links of earlier versions do', async () => {
     const { fileUrl, blobPath } = await uploaded('blood test.pdf');
     const content = JSON.stringify([blobPath, 'other.pdf', 'text/html', harness.clock.now.getTime() + 900_000]);
     const payload = Buffer.from(content).toString('base64url');
@@ -90,7 +90,7 @@ describe('the link to a document', () => {
       orderBy: { position: 'asc' },
     });
 
-  it('records each read in the audit of the patient, but no refusal', async () => {
+  it('records each download in the audit of the patient, but no refused request', async () => {
     const document = await uploaded();
     const { headers } = await load(document.fileUrl);
     await load(document.fileUrl, { headers: { Range: 'bytes=0-3' } });
@@ -108,14 +108,14 @@ describe('the link to a document', () => {
     expect(row).toEqual({ ...operation, ...caller, ...resource, ...result });
   });
 
-  it('records all reads beyond 20 in a minute in one row', async () => {
+  it('records the downloads beyond 20 in a minute in one common audit row', async () => {
     const document = await uploaded();
     for (let read = 0; read < 23; read += 1) expect((await load(document.fileUrl)).status).toBe(200);
     await harness.services.auditLog.close();
     expect((await rowsOf(document)).map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
   });
 
-  it('answers 503 without the file while the read cannot be recorded', async () => {
+  it('answers 503 without the file while the audit row cannot be written', async () => {
     const { fileUrl } = await uploaded();
     const refused = await withoutTable(harness, 'audit_event', () => load(fileUrl));
     expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '5']);
@@ -131,7 +131,7 @@ describe('the link to a document', () => {
 });
 
 describe('a connection that breaks while the row is written', () => {
-  it('makes the upload remove its object, because no COMMIT was sent', async () => {
+  it('makes the upload answer 503 and remove its object, because no COMMIT was sent', async () => {
     const { db } = harness.domain;
     await db.prisma.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-it('passes documents unchanged without a scanner', async () => {
+it('documents pass unchanged when no scanner is configured', async () => {
   const none = createDocumentScanner({ kind: 'none' });
   expect(await buffer(none.scanned(bodyOf(infected)))).toEqual(infected);
   await expect(none.check()).resolves.toBeUndefined();
@@ -62,7 +62,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     expect(clamd().scanned.at(-1)?.equals(whole)).toBe(true);
   });
 
-  it('scans the bytes after an empty chunk, which would be the end in its protocol', async () => {
+  it('scans the bytes after an empty chunk, which clamd would take for the end of the file', async () => {
     expect(await codeFor(scanner, bodyOf('%PDF-', '', eicar, ''))).toBe('document_rejected');
     expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
@@ -82,7 +82,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
   });
 
-  it('passes a check', async () => {
+  it('succeeds in the health check', async () => {
     await expect(scanner.check()).resolves.toBeUndefined();
   });
 });
@@ -123,13 +123,13 @@ describe('clamd', () => {
     ['never reads', (socket) => socket.pause()],
   ];
 
-  it.each(noVerdicts)('makes the file fail: it %s', async (_fault, behaviour) => {
+  it.each(noVerdicts)('makes the scan fail with dependency_unavailable when it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
     const chunks = Array.from({ length: 8 }, () => randomBytes(1_000_000));
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
 
-  it('has a time limit for the whole file, not for each chunk, so slow reading fails', async () => {
+  it('has a time limit for the whole file, not for each chunk, so reading too slowly fails the scan', async () => {
     // The buffers of a Unix socket are small, so every chunk takes about 80 ms, and never 400.
     const slow = await startFakeClamd({ path: join(folder, 'slow.ctl') });
     slow.behave((socket) => {
@@ -148,7 +148,7 @@ describe('clamd', () => {
     await slow.close();
   });
 
-  it('cannot send an endless answer', async () => {
+  it('makes the scan fail when it sends an endless answer', async () => {
     const scanner = scannerWith(
       afterTheFile((socket) => {
         const talk = () => {
@@ -162,7 +162,7 @@ describe('clamd', () => {
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf))).toBe('dependency_unavailable');
   });
 
-  it('limits the pace: the file is read only as fast as it takes it', async () => {
+  it('slows the upload down: the file is fetched only as fast as clamd reads it', async () => {
     let produced = 0;
     const chunk = Buffer.alloc(65_536);
     async function* large() {
@@ -174,7 +174,7 @@ describe('clamd', () => {
     expect(produced).toBeLessThan(64 * mebibyte);
   });
 
-  it('makes scan and check fail with the cause for the log when it is down', async () => {
+  it('makes scan and health check fail, with the cause in the log, when it is down', async () => {
     const gone = await startFakeClamd();
     await gone.close();
     for (const address of [gone.address, { path: join(folder, 'absent.ctl') }]) {
@@ -191,11 +191,11 @@ describe('clamd', () => {
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
     ['hangs up', (socket) => socket.destroy()],
     ['is silent', () => undefined],
-  ])('fails a check: it %s', async (_fault, behaviour) => {
+  ])('fails the health check when it %s', async (_fault, behaviour) => {
     expect(await codeOf(scannerWith(behaviour).check())).toBe('dependency_unavailable');
   });
 
-  it('is disconnected when the file fails or its reader stops, and the reason is passed on', async () => {
+  it('is disconnected when fetching the file fails or its reader stops, and that error is reported', async () => {
     const scanner = scannerWith(undefined, 10_000);
     const reason = new Error('the host hung up');
     async function* failing() {
@@ -210,14 +210,14 @@ describe('clamd', () => {
     expect(clamd().scanned).toEqual([]);
   });
 
-  it('is not connected for a file that is not read', async () => {
+  it('gets no connection for a file that is never read', async () => {
     const before = clamd().connections();
     scannerWith(undefined).scanned(bodyOf(sampleFiles.pdf));
     await setImmediate();
     expect(clamd().connections()).toBe(before);
   });
 
-  it('has a time limit that excludes waiting for the file', async () => {
+  it('has a time limit that excludes the time spent waiting for the file', async () => {
     // Time passes only here: 3 s until the file has arrived, and 1 s until clamd answers.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {

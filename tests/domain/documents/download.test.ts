@@ -14,7 +14,7 @@ import { ipv4, redirect, useFileHost } from './downloadHarness.js';
 const mebibyte = 1024 * 1024;
 const files = useFileHost();
 
-it('allows 5 s to connect, 10 s of silence, 30 s in total and 3 redirects (R-62)', () => {
+it('the download of a document allows 5 s to connect, 10 s of silence, 30 s in total and 3 redirects (R-62)', () => {
   const limits = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000, maxRedirects: 3 };
   expect(fetchDefaults).toEqual(limits);
 });
@@ -68,14 +68,14 @@ describe('a fetched document', () => {
     expect(await files.codeFor(`http://${host}/hop4`)).toBe('document_fetch_failed');
   });
 
-  it('closes the connection and passes the reason when the reader fails', async () => {
+  it('closes its connection and reports the error when its reader fails', async () => {
     const fetchFor = (read: () => Promise<unknown>) =>
       files.downloaderFor()(files.host.serve('/unwanted', endless), { maxBytes: mebibyte }, read);
     await expect(fetchFor(() => Promise.reject(new Error('disk full')))).rejects.toThrow('disk full');
     await expect(fetchFor(async () => 'not read')).rejects.toThrow('must read the file to its end');
   });
 
-  it('can be read slowly: only silence of the server is a stall', async () => {
+  it('may be read slowly, because only a silent server counts as stalled', async () => {
     const url = files.host.serve('/patience', { content: Buffer.alloc(mebibyte) });
     const download = files.downloaderFor({ stallTimeout: 100 });
     const { sizeBytes } = await download(url, { maxBytes: mebibyte }, async (file) => {
@@ -117,7 +117,7 @@ describe('a document of the wrong size', () => {
     expect(sent).toBeLessThan(1000);
   });
 
-  it('is accepted at the limit and refused one byte above it without a Content-Length', async () => {
+  it('is accepted at the size limit and refused one byte above it, without a Content-Length', async () => {
     const limit = 20 * mebibyte;
     const fetchOf = (size: number) => {
       const url = files.host.serve(`/${size}`, (_request: unknown, response: ServerResponse) => {
@@ -145,7 +145,7 @@ describe('https', () => {
   });
   afterAll(() => secure.close());
 
-  it('checks the certificate against the name while it connects to the checked address', async () => {
+  it('verifies the certificate for the host name, and connects to the address that was checked', async () => {
     const url = secure.serve('/a.png', { content: sampleFiles.png });
     await expect(fetchWith(secureDownloader(), url)).resolves.toMatchObject({ sizeBytes: sampleFiles.png.length });
     const otherName = secure.host.replace(tlsHostName, 'other.example.com');
@@ -158,7 +158,7 @@ describe('https', () => {
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('asks DNS once for each hop, so a later answer has no effect', async () => {
+  it('asks DNS once for each request or redirect, so a changed answer has no effect', async () => {
     let lookups = 0;
     const lookup = async () => [lookups++ === 0 ? loopback : ipv4('127.0.0.2')];
     await fetchWith(secureDownloader({ lookup }), secure.serve('/once.png', { content: sampleFiles.png }));

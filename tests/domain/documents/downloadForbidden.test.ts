@@ -82,7 +82,7 @@ describe('a local server that must never be reached', () => {
     expect(await attempt()).toEqual({ error: 'url_forbidden' });
   });
 
-  it('is refused before any connection, at once and equally for open, silent and closed ports', async () => {
+  it('is refused without a connection, immediately and with the same answer for open, silent and closed ports', async () => {
     const [deaf, closed] = [await startDeafServer(), await startRawServer('', false)];
     closed.close();
     // A connection attempt would wait a minute for the silent port, and be refused by the closed one.
@@ -100,7 +100,7 @@ describe('a local server that must never be reached', () => {
 
   it.each(
     words('file:///etc/passwd ftp://127.0.0.1/ gopher://127.0.0.1:70/ https://u:p@files.example.com/ javascript:1'),
-  )('answers %s as invalid in a request and as forbidden in a redirect', async (url) => {
+  )('is refused at %s: document_url_invalid in a request, document_url_forbidden in a redirect', async (url) => {
     expect(await files.codeFor(url)).toBe('document_url_invalid');
     expect(await files.codeFor(files.host.serve('/odd', redirect(url, 307)))).toBe('document_url_forbidden');
   });

@@ -35,7 +35,7 @@ describe('a server that does not deliver the file', () => {
     [302, { location: '/landing' }],
     [302, {}],
     [500, {}],
-  ])('cannot make us read the endless body of a %i', async (status, headers) => {
+  ])('is not read to the end when it answers %i with an endless body', async (status, headers) => {
     let sent = Infinity;
     files.host.serve('/landing', { content: sampleFiles.png });
     const url = files.host.serve(`/flood-${status}`, (request, response) => {
@@ -53,7 +53,7 @@ describe('a server that does not deliver the file', () => {
     ['sends no headers', () => undefined],
     ['stops after the headers', (response) => response.writeHead(200).flushHeaders()],
     ['stops in the middle', (response) => response.write(Buffer.alloc(50_000))],
-  ])('is aborted after the stall timeout: it %s', async (name, answer) => {
+  ])('is aborted after the stall timeout when it %s', async (name, answer) => {
     const url = files.host.serve(`/${encodeURIComponent(name)}`, (_request, response) => answer(response));
     expect(await files.codeFor(url, { stallTimeout: 100 })).toBe(failed);
   });
@@ -83,7 +83,7 @@ describe('a server that does not deliver the file', () => {
     ['sends 10 000 headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(10_000)}\r\n%PDF-`],
     ['sends an endless header', `HTTP/1.1 200 OK\r\nx-a: ${'b'.repeat(100_000)}`],
     ['redirects without a location', 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'],
-  ])('is refused: it %s', async (_name, answer) => {
+  ])('is reported as document_fetch_failed when it %s', async (_name, answer) => {
     for (const split of [false, true]) {
       const { host, openConnections } = await opened(startRawServer(answer, split));
       expect(await files.codeFor(`http://${host}/a.pdf`, { allowedHosts: [host], stallTimeout: 300 })).toBe(failed);
@@ -91,19 +91,19 @@ describe('a server that does not deliver the file', () => {
     }
   });
 
-  it('is aborted after the connect timeout without a TLS handshake', async () => {
+  it('is aborted after the connect timeout when it does not complete the TLS handshake', async () => {
     const { host } = await opened(startRawServer(undefined, false));
     expect(await files.codeFor(`https://${host}/`, { allowedHosts: [host], connectTimeout: 100 })).toBe(failed);
   });
 
-  it('is aborted after the connect timeout without a connection', async () => {
+  it('is aborted after the connect timeout when it does not accept the connection', async () => {
     const { host } = await opened(startDeafServer());
     // Only the connect timeout can end the attempt within the time of the test.
     const limits = { connectTimeout: 100, stallTimeout: 60_000, totalTimeout: 60_000 };
     expect(await files.codeFor(`http://${host}/`, { allowedHosts: [host], ...limits })).toBe(failed);
   });
 
-  it('is aborted after the connect timeout without an answer of DNS', async () => {
+  it('is aborted after the connect timeout when DNS does not answer', async () => {
     const lookup: HostLookup = async (_name, signal) => {
       await once(signal, 'abort');
       throw signal.reason;
@@ -111,11 +111,11 @@ describe('a server that does not deliver the file', () => {
     expect(await files.codeFor('https://files.example.com/', { lookup, connectTimeout: 100 })).toBe(failed);
   });
 
-  it('is refused when its name has no address', async () => {
+  it('is refused when its host name has no address', async () => {
     expect(await files.codeFor('https://no-such-host.invalid/a.pdf', { connectTimeout: 1000 })).toBe(failed);
   });
 
-  it('gets one answer for all failures without a response, so that callers cannot probe the network', async () => {
+  it('leads to the same error for all failures without a response, so that callers cannot probe the network', async () => {
     const closed = await opened(startRawServer('', false));
     closed.close();
     const servers = [closed, await opened(startDeafServer()), await opened(startRawServer(undefined, false))];

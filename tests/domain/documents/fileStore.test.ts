@@ -66,7 +66,7 @@ describe('the file store', () => {
     }
   });
 
-  it('gives one answer to changed, expired and made-up links, and prevents scripts and caching', async () => {
+  it('gives the same answer to changed, expired and invented links, with headers that prevent scripts and caching', async () => {
     const key = keyOf('scan.pdf');
     const link = await linkTo(key);
     const madeUp = ['x', '..%2f..%2fetc%2fpasswd'].map((text) => `${subject.origin}/files/${text}`);
@@ -103,7 +103,7 @@ describe('the file store', () => {
     'a\\..\\b',
     'a/b\u0000.pdf',
     `a/${'x'.repeat(256)}`,
-  ])('refuses a key that could leave its folder: %j', async (key) => {
+  ])('refuses an object key that could lead outside of its folder: %j', async (key) => {
     const before = await filesBelow(dataDir);
     await expect(subject.store.put(key, bodyOf('x'), 'application/pdf')).rejects.toThrow('not valid');
     await expect(subject.store.remove(key)).rejects.toThrow('not valid');
@@ -116,7 +116,7 @@ describe('the file store', () => {
     expect(await readdir(join(dataDir, 'documents', dirname(key)))).toEqual([]);
   });
 
-  it('hides files and its secret from other users, and keeps links valid over a restart', async () => {
+  it('makes files and its secret readable only by the owner, and keeps links valid over a restart', async () => {
     const link = (await linkTo(await put())).split('/').at(-1) ?? '';
     const file = subject.store.openLink?.(link, new Date());
     for (const path of [file?.path ?? '', join(dataDir, 'file-link.key')]) {
@@ -127,7 +127,7 @@ describe('the file store', () => {
     await again.close();
   });
 
-  it('creates one secret when several processes start at once, and refuses a broken one', async () => {
+  it('creates one secret when several processes start at once, and refuses to start with a damaged secret', async () => {
     const fresh = await mkdtemp(join(tmpdir(), 'objects-'));
     const open = () => openObjectStore({ dataDir: fresh, baseUrl: () => '', store: { kind: 'file' } });
     const stores = await Promise.all(Array.from({ length: 8 }, open));
@@ -140,7 +140,7 @@ describe('the file store', () => {
     await rm(fresh, { recursive: true });
   });
 
-  it('is unavailable while its folder is missing', async () => {
+  it('answers dependency_unavailable while its folder is missing', async () => {
     await rename(join(dataDir, 'documents'), join(dataDir, 'moved'));
     expect(await outcomeOf(subject.store.check())).toBe('dependency_unavailable');
     const attempt = subject.store.put(keyOf('a.pdf'), bodyOf('x'), 'application/pdf');

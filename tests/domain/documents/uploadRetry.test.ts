@@ -54,7 +54,7 @@ describe('an upload', () => {
     expect((await eventsUpTo(harness, partner, 'document.created')).at(-1)).toEqual(event);
   });
 
-  it('replays the response to a repeated key without a fetch', async () => {
+  it('replays the response to a repeated Idempotency-Key without fetching the file again', async () => {
     const first = await upload(url, 'again');
     const before = [host.connections(), await left()];
     const again = await upload(url, 'again');
@@ -63,7 +63,7 @@ describe('an upload', () => {
     expect([host.connections(), await left()]).toEqual(before);
   });
 
-  it('answers idempotency_key_reused without a fetch for the key of another upload', async () => {
+  it('answers idempotency_key_reused to the Idempotency-Key of another upload, without fetching the file', async () => {
     await upload(url, 'other');
     const before = host.connections();
     expectProblem(await upload(`${url}?v=2`, 'other'), 400, 'idempotency_key_reused');
@@ -85,7 +85,7 @@ describe('an upload', () => {
   });
 
   it.each(['document', 'event', 'idempotency_key'])(
-    'leaves no row, event or object when it fails at the table %s',
+    'leaves no row, event or object when writing to the table %s fails',
     async (table) => {
       const before = await left();
       expectProblem(await withoutTable(harness, table, () => upload(url, table)), 500, 'internal_error');
@@ -94,7 +94,7 @@ describe('an upload', () => {
     },
   );
 
-  it('has a link that works for 900 s of real time in a sandbox whose clock is ahead', async () => {
+  it('returns a link that works for 900 s of real time in a sandbox whose clock is ahead', async () => {
     const ahead = 30 * 24 * 3600_000;
     await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
     const { body } = await upload(url, 'ahead');

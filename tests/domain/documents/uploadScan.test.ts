@@ -61,7 +61,7 @@ function describeUploads(
     await objects(harness),
   ];
 
-  it('stores the scanned bytes unchanged', async () => {
+  it('uploadPatientDocument stores the scanned bytes unchanged', async () => {
     const { status, body } = await upload(large);
     expect([status, body.userDocument.sizeBytes]).toEqual([200, large.length]);
     expect(clamd.scanned.at(-1)?.equals(large)).toBe(true);
@@ -70,7 +70,7 @@ function describeUploads(
     expect(Buffer.from(await served.arrayBuffer()).equals(large)).toBe(true);
   });
 
-  it('refuses an infected file, stores none of it and does not disclose the signature', async () => {
+  it('uploadPatientDocument refuses an infected file, stores none of it and does not disclose the virus signature', async () => {
     const before = await stored();
     const answer = await upload(infected);
     expectProblem(answer, 400, 'document_rejected');
@@ -82,14 +82,17 @@ function describeUploads(
     ['hangs up at once', (socket) => socket.destroy()],
     ['hangs up in the middle', (socket) => socket.once('data', () => socket.destroy())],
     ['could not scan', afterTheFile((socket) => socket.end('stream: read failed ERROR\0'))],
-  ])('answers 503 with Retry-After when clamd %s, and stores no document', async (_fault, behaviour) => {
-    const before = await stored();
-    clamd.behave(behaviour);
-    const answer = await upload(large);
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect(await stored()).toEqual(before);
-  });
+  ])(
+    'uploadPatientDocument answers 503 with Retry-After when clamd %s, and stores no document',
+    async (_fault, behaviour) => {
+      const before = await stored();
+      clamd.behave(behaviour);
+      const answer = await upload(large);
+      expectProblem(answer, 503, 'dependency_unavailable');
+      expect(answer.headers.get('Retry-After')).toBe('5');
+      expect(await stored()).toEqual(before);
+    },
+  );
 }
 
 describe('an upload to the file store', () => {

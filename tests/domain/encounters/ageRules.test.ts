@@ -42,7 +42,7 @@ describe('the minimum age of a treatment in createEncounter', () => {
     ['the product, before its category', 1, { minAge: 30 }, { minAge: 1 }],
     ['the category, if the product has none', 30, { minAge: 30 }, {}],
     ['the tenant, if neither has one', 18, {}, {}],
-  ])('is that of %s: %i years', async (_source, minAge, ofCategory, ofProduct) => {
+  ])('is the age that %s sets: %i years', async (_source, minAge, ofCategory, ofProduct) => {
     const treatmentIds = [await inCategory(ofCategory, ofProduct)];
     expect((await create({ treatmentIds, patientId: await aged(minAge) })).status).toBe(201);
     const refused = await create({ treatmentIds, patientId: await aged(minAge - 1) });
@@ -71,13 +71,13 @@ describe('a treatment that needs a synchronous review in createEncounter', () =>
   it.each<[string, object, ProductChanges]>([
     ['its product', {}, { synchronousOnly: true }],
     ['its category', { synchronousOnly: true }, {}],
-  ])('is refused for an asynchronous one if %s says so', async (_source, ofCategory, ofProduct) => {
+  ])('is refused for an asynchronous encounter if %s has synchronousOnly', async (_source, ofCategory, ofProduct) => {
     const treatmentIds = [...valid.treatmentIds, await inCategory(ofCategory, ofProduct)];
     expectProblem(await create({ treatmentIds }), 409, 'treatment_not_permitted', [fault(1, 'synchronous_only')]);
     expect((await create({ treatmentIds, reviewType: 'synchronous' })).status).toBe(201);
   });
 
-  it('is one error beside that of the age, in the preview, too', async () => {
+  it('is reported beside the age error, in previewEncounter, too', async () => {
     const treatmentIds = [await inCategory({ minAge: 30 }, { synchronousOnly: true })];
     const body = { treatmentIds, patientId: await aged(20) };
     const both = [fault(0, 'minimum_age'), fault(0, 'synchronous_only')];
@@ -87,7 +87,7 @@ describe('a treatment that needs a synchronous review in createEncounter', () =>
 });
 
 describe('a patient under 18 in createEncounter', () => {
-  it('needs a guardian, whom updatePatient adds and removes', async () => {
+  it('is refused without a guardian, whom updatePatient adds and removes', async () => {
     const owner = await newPartner(harness, 'sandbox');
     const json = { ...(await encounterBody(harness, owner)), patientId: await newPatient(harness, owner) };
     const { token } = owner;

@@ -33,7 +33,7 @@ const read = async (encounterNo: number, { token } = partner) =>
 const statusOf = async (encounterNo: number, { token } = partner) =>
   (await call(harness, 'POST /encounters/status', { token, json: { encounter_id: encounterNo } })).body;
 
-it('createEncounter returns exactly the record that getEncounter reads back', async () => {
+it('createEncounter returns exactly the record that getEncounter then returns', async () => {
   const body = await encounterBody(harness, partner);
   const documentIds = [await newDocument(harness, partner, body.patientId)];
   const treatmentIds = [...body.treatmentIds, await newProduct(harness, partner)];
@@ -68,7 +68,7 @@ it('createEncounter groups the treatments into items by category and subcategory
 });
 
 describe('the estimate of createEncounter', () => {
-  it('sums the offers’ prices, one unit each, adds flat-rate shipping only, and takes nothing from the stock (D-36, D-37)', async () => {
+  it('sums the prices of the offers for one unit each, adds flat-rate shipping, and leaves the stock unchanged (D-36, D-37)', async () => {
     const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
     const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
     const semaglutide = await newProduct(harness, partner, { price: '299.00', ...free, isRx: true });
@@ -145,14 +145,14 @@ describe('the schedule of createEncounter', () => {
     expect(await read(body.encounter_id)).toEqual(body);
   });
 
-  it('lets a claim of a synchronous encounter wait for its day at the clinic, but not of an asynchronous one', async () => {
+  it('allows claims of a synchronous encounter from its day at the clinic on, and of an asynchronous one at once', async () => {
     await claim(harness, partner, await newEncounter(harness, partner, noon));
     const { encounter_id } = await newEncounter(harness, partner, { reviewType: 'synchronous', ...day });
     const request = { token: partner.token, json: { reviewerRef: 'NPI-1' } };
     expectProblem(await call(harness, `POST /encounters/${encounter_id}/claim`, request), 409, 'not_due');
   });
 
-  it('takes the day in UTC and allows claims at once if neither schedule nor clinic has a zone', async () => {
+  it('interprets the day in UTC and allows claims at once if neither schedule nor clinic has a time zone', async () => {
     const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
     const body = await newEncounter(harness, partner, { clinicId, reviewType: 'synchronous', ...day });
     expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });
@@ -194,7 +194,7 @@ describe('an open encounter', () => {
     expect(await readAll()).toEqual(before);
   });
 
-  it('keeps a copy of each treatment for the later order', async () => {
+  it('keeps a copy of each treatment, from which the order is made', async () => {
     const { db } = harness.domain;
     const productId = await newProduct(harness, partner, { price: '19.99', shippingAmount: '4.50' });
     const { id } = await newEncounter(harness, partner, { treatmentIds: [productId] });

@@ -88,7 +88,7 @@ describe('the order of the checks in createEncounter', () => {
   ];
 
   it.each(steps)(
-    'answers %s (%i, %s) even if the request breaks every later rule as well',
+    'answers %s (%i, check of %s) even if the request violates every later rule as well',
     async (code, status, _rule, spoil) => {
       const before = await stored();
       const mine = steps.findIndex(([, , , other]) => other === spoil);
@@ -175,7 +175,7 @@ describe('the availability of a treatment', () => {
     [409, 'an inactive entry here', { here: false }],
     [409, 'an inactive entry here and an active one elsewhere', { here: false, elsewhere: true }],
     [409, 'an inactive entry elsewhere', { elsewhere: false }],
-  ] as const)('lets createEncounter answer %i for %s (D-38)', async (status, _entries, entries) => {
+  ] as const)('makes createEncounter answer %i for %s (D-38)', async (status, _entries, entries) => {
     const clinics = { here: valid.clinicId, elsewhere: await newClinic(harness, partner) };
     const availability = Object.entries(entries).map(([name, isActive]) => ({
       clinicId: clinics[name as keyof typeof clinics],
@@ -222,7 +222,7 @@ describe('references to records that the caller cannot see', () => {
     expect(await stored()).toBe(before);
   });
 
-  it('answers 404 to a clinic outside the client’s clinics, exactly as to an unknown id', async () => {
+  it('answers 404 to a clinic that the client is not limited to, exactly as to an unknown id', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, token });
     const ask = (clinicId: string) => create({ ...valid, patientId, clinicId }, token, { 'X-Request-Id': requestId });

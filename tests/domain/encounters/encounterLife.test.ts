@@ -213,7 +213,7 @@ async function liveOnce(tenantId: string, template: Template, actions: readonly 
   }
 }
 
-it(`leaves every encounter in the state that the model predicts, over ${runs} random lives`, async () => {
+it(`every encounter has the state that the model predicts, over ${runs} random lives`, async () => {
   // In parallel: each life mostly waits for the database.
   await Promise.all(Array.from({ length: lanes }, (_, lane) => live(lane, runs / lanes)));
   // The lives reached every state and the rarer problems.

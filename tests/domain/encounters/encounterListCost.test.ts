@@ -103,7 +103,7 @@ it.each<[filter: string, query: () => object, as?: (() => Partner) | undefined, 
   },
 );
 
-it('listReviewQueue reads little more than the head of the queue, in one statement for every short page', async () => {
+it('listReviewQueue sends one statement, which reads few rows beyond the head of the queue', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;
   // Every page of up to twenty reads twenty-one encounters, so that they share one prepared statement.
   await expectCheap(head(10), large, 90);

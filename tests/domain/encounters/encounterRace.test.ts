@@ -30,7 +30,7 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
 describe('the number of an encounter', () => {
-  it('starts at 101000 like that of an order, after the numbers of the sandbox fixtures', async () => {
+  it('starts at 101000, as an order number does, above the numbers of the sandbox fixtures', async () => {
     expect(firstEncounter.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
     expect(await reviewed(harness, partner, firstEncounter.body)).toMatchObject({ order_no: 'ORD-101000' });
   });
@@ -71,7 +71,7 @@ describe('the number of an encounter', () => {
 });
 
 describe('createEncounter while the catalog changes', () => {
-  it('freezes the prices of one moment', async () => {
+  it('freezes prices that were all valid at one moment', async () => {
     const offer = { price: '1.00', shippingType: 'FREE_SHIPPING' } as const;
     const treatmentIds = await times(2, () => newProduct(harness, partner, offer));
     const json = { ...(await encounterBody(harness, partner)), treatmentIds };
@@ -94,7 +94,7 @@ describe('createEncounter while the catalog changes', () => {
     }
   });
 
-  it('creates a whole encounter or answers 409 while its clinic is deactivated', async () => {
+  it('creates a complete encounter or answers 409 while its clinic is being deactivated', async () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const json = await encounterBody(harness, partner);
@@ -130,7 +130,7 @@ describe('the rows that a new encounter references', () => {
     product: ({ treatmentIds }) => treatmentIds[0],
   };
 
-  it('are in the tables that these tests cover', async () => {
+  it('are all in tables that these tests cover', async () => {
     const names = await harness.domain.db.prisma.$queryRaw<{ name: string }[]>`
       SELECT DISTINCT relname::text AS name FROM pg_constraint JOIN pg_class ON pg_class.oid = confrelid
       WHERE contype = 'f' AND conrelid = ANY (

@@ -32,14 +32,14 @@ const types = [
   ...['gfe.revoked', 'order.held', 'encounter.created', 'encounter.cancelled'],
 ];
 
-it('every event of an encounter, its approvals and its order has the reference, and none has the metadata', async () => {
+it('every event of an encounter, its approvals and its order contains the reference, and none contains the metadata', async () => {
   const events = await eventsOfLives(own);
   expect(events.map(([type]) => type).sort()).toEqual([...types].sort());
   for (const [, data] of events) expect(data).toMatchObject({ reference: own.reference });
   expect(JSON.stringify(events)).not.toContain('first visit');
 });
 
-it('events of an encounter without a reference have no such member', async () => {
+it('events of an encounter without a reference have no member "reference"', async () => {
   const events = await eventsOfLives({ reference: null, metadata: null });
   expect(events).toHaveLength(types.length);
   for (const [, data] of events) expect(data).not.toHaveProperty('reference');

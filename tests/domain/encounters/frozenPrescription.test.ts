@@ -29,7 +29,7 @@ async function prescribed() {
   };
 }
 
-it('getChart shows the prescription of the creation after the catalog has changed', async () => {
+it('getChart shows the prescription as of the creation of the encounter after the catalog has changed', async () => {
   const { productId, change } = await prescribed();
   const encounter = await newEncounter(harness, partner, { treatmentIds: [productId] });
   await change();
@@ -40,7 +40,7 @@ it('getChart shows the prescription of the creation after the catalog has change
   expect(body.treatments[0].rx.deaScheduleId).toEqual(expect.any(String));
 });
 
-it('recordFulfilment still requires the payment of a prescription that has left the catalog', async () => {
+it('recordFulfilment still requires payment for a prescription that was removed from the catalog', async () => {
   const { productId, remove } = await prescribed();
   const encounter = await newEncounter(harness, partner, { treatmentIds: [productId] });
   const { order_no } = await reviewed(harness, partner, encounter);
@@ -54,7 +54,7 @@ it('recordFulfilment still requires the payment of a prescription that has left 
   expect((await accept()).status).toBe(200);
 });
 
-it('orders in the currency of the estimate after the tenant has changed its currency', async () => {
+it('an order has the currency of the estimate even after the tenant has changed its currency', async () => {
   const before = await newEncounter(harness, partner);
   expect(before.estimate.currency).toBe('USD');
   await configureTenant(harness.domain, partner.tenantId, { currency: 'JPY' });

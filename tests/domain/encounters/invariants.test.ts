@@ -122,7 +122,7 @@ describe('a constraint on one row', () => {
     expect(await refusal(`UPDATE tenant SET ${set} WHERE id = 'a'`)).toBe(constraint);
   });
 
-  it('idempotency_key_sha256 and _pkey reject a fingerprint that has not 32 bytes and a second use of a key', async () => {
+  it('idempotency_key_sha256 rejects a fingerprint that does not have 32 bytes, and idempotency_key_pkey a second use of a key', async () => {
     const key = (bytes: number, operation: string): string =>
       insert('idempotency_key', {
         ...{ tenant_id: `'a'`, api_client_id: `'${apiClient}'`, operation_id: `'${operation}'`, key: `'x'` },
@@ -146,7 +146,7 @@ describe('a final status', () => {
   const itemMoves = final.flatMap((from) =>
     itemStatuses.filter((to) => `'${to}'` !== itemColumnsOf[from]['status']).map((to) => [from, to] as const),
   );
-  it.each(itemMoves)('gfe_item_final rejects that an item of an encounter that is %s becomes %s', async (from, to) => {
+  it.each(itemMoves)('gfe_item_final rejects, for an encounter that is %s, an item becoming %s', async (from, to) => {
     const id = await newEncounter(from);
     expect(await refusal(change('gfe_item', `status = '${to}'`, id))).toBe('gfe_item_final');
   });
@@ -273,7 +273,7 @@ describe('two tenants', () => {
     expect(await refusal(...copy)).toBe('encounter_pkey');
   });
 
-  it('may use the same numbers, as a tenant of another cell does, but none twice in one tenant', async () => {
+  it('may have the same encounter and order numbers, as tenants of two cells do, but one tenant may not use a number twice', async () => {
     const numbered = (number: number, tenant: string, encounterNo = number): string[] => {
       const [id, own] = [v7(), { tenant_id: `'${tenant}'` }];
       return [

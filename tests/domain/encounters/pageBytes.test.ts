@@ -33,7 +33,7 @@ async function allPages(path: string): Promise<Answer['body'][]> {
   return elements;
 }
 
-it('listEncounters and listReviewQueue end a page with long notes at 1 MiB, and the cursor reaches every encounter', async () => {
+it('listEncounters and listReviewQueue end a page of long notes at 1 MiB, and following the cursor returns every encounter', async () => {
   const body = await encounterBody(harness, partner);
   // Four bytes per character.
   const changes = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
@@ -49,7 +49,7 @@ it('listEncounters and listReviewQueue end a page with long notes at 1 MiB, and 
   );
 });
 
-it('listOrders ends a page with many refunds at 1 MiB, and the cursor reaches every order', async () => {
+it('listOrders ends a page of many refunds at 1 MiB, and following the cursor returns every order', async () => {
   const made = [];
   for (let count = 0; count < 4; count += 1) {
     const { order_no } = await completedEncounter(harness, partner);

@@ -73,7 +73,7 @@ describe('twenty simultaneous requests', () => {
   });
 });
 
-it('simultaneous ends of a review leave one final status, and an order only if it is completed', async () => {
+it('simultaneous requests that end an encounter leave one final status, and an order only if it is completed', async () => {
   const ends = await times(12, () => claimedEncounter(harness, partner, body));
   await Promise.all(
     ends.map(async (claimed, index) => {

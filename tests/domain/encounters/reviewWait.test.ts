@@ -48,7 +48,7 @@ async function decidedAfter(minutes: number, changes = {}, decide = deny): Promi
   return record;
 }
 
-it('typicalWaitMinutes is the median from creation to decision of a state and type, from five decisions on', async () => {
+it('typicalWaitMinutes is the median time from creation to decision for a US state and review type, if there are five decisions', async () => {
   for (const minutes of [10, 50, 20, 40]) await decidedAfter(minutes);
   const last = await newEncounter(harness, partner);
   harness.clock.now = new Date(start.getTime() + 30 * MINUTE);
@@ -94,7 +94,7 @@ async function renewToken(): Promise<void> {
   Object.assign(partner, { token: body.access_token });
 }
 
-it('typicalWaitMinutes forgets decisions after 30 days', async () => {
+it('typicalWaitMinutes ignores decisions that are older than 30 days', async () => {
   let last: Body;
   for (let count = 0; count < 5; count += 1) last = await decidedAfter(7);
   const monthLater = start.getTime() + 30 * 24 * 60 * MINUTE;

@@ -36,7 +36,7 @@ it('updateEncounter completes the encounter, with an order, when earlier approva
   expect(types).toEqual(['encounter.updated', 'encounter.completed', 'order.created']);
 });
 
-it('updateEncounter reuses no approval that ended since the creation', async () => {
+it('updateEncounter does not reuse an approval that has ended since the encounter was created', async () => {
   const encounter = await halfReused();
   const json = { medicalHistory: 'Asthma' };
   await call(harness, `PATCH /clients/${encounter.patientId}`, { token, json });

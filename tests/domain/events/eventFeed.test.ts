@@ -102,7 +102,7 @@ describe('listEvents', () => {
     await observer.query('DROP TRIGGER dawdle ON event; DROP TRIGGER refuse ON event');
   });
 
-  it('shows no event before an earlier one whose commit is late', async () => {
+  it('lists no event before an earlier one whose commit is late', async () => {
     const partner = await newPartner(harness);
     await recordPaid(harness, placeOf(partner), 'ORD-100000');
     const { next_cursor: after } = await feedPage(harness, partner);

@@ -18,7 +18,7 @@ describe.each(['live', 'sandbox'] as const)('a %s tenant', (mode) => {
   let partner: Partner;
   beforeAll(async () => void (partner = await newPartner(harness, mode)));
 
-  it('records simultaneous payments with balances that only fall', async () => {
+  it('records simultaneous payments in the order of their falling balances', async () => {
     const encounters = await times(8, () => completedEncounter(harness, partner));
     const amounts = ['85.00', '85.00', '85.00', '0.01'];
     await Promise.all(
@@ -36,7 +36,7 @@ describe.each(['live', 'sandbox'] as const)('a %s tenant', (mode) => {
     }
   });
 
-  it('records simultaneous claims, releases and cancellations in a possible order', async () => {
+  it('records simultaneous claims, releases and cancellations in an order that the state machine allows', async () => {
     const ask = ({ encounter_id }: Answer['body'], action: string, json: object, key = ''): Promise<Answer> => {
       const headers: Record<string, string> = key === '' ? {} : { 'Idempotency-Key': key };
       return call(harness, `POST /encounters/${encounter_id}/${action}`, { token: partner.token, json, headers });

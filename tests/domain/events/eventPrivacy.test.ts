@@ -135,7 +135,7 @@ async function provokeEveryEvent(): Promise<void> {
 }
 
 describe('the data of an event', () => {
-  it('has no property for free text in the contract but the reference of the partner', () => {
+  it('has no property for free text in the contract, except the reference of the partner', () => {
     const open = Object.entries(eventSchemas).flatMap(([type, { properties = {} }]) =>
       Object.entries(properties['data']?.properties ?? {})
         // The contract asks partners to send ids only.
@@ -158,7 +158,7 @@ describe('the data of an event', () => {
     expect([...names].sort()).toEqual(['data', 'id', 'timestamp', 'type']);
   });
 
-  it('is tested for every type of event', () => {
+  it('is checked by these tests for every type of event', () => {
     const seen = new Set(events.map(({ type }) => type));
     expect(Object.keys(eventSchemas).filter((type) => !seen.has(type as EventType))).toEqual([]);
   });

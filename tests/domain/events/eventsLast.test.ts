@@ -123,12 +123,12 @@ async function writeAllEvents(): Promise<void> {
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
 }
 
-it('these tests cover every operation that changes a record', () => {
+it('the tests of commit order cover every operation that changes a record', () => {
   const changing = operations.filter(({ method }) => method !== 'GET').map(({ operationId }) => operationId);
   expect(changing.sort()).toEqual([...Object.keys({ ...keyedRequests, ...keyless }), ...changeNothing].sort());
 });
 
-it('every transaction commits directly after it has written its events', async () => {
+it('every transaction commits immediately after the statement that writes its events', async () => {
   const isCounter = (text: string): boolean => text.includes('INTO event_counter');
   const written = new Set<string>();
   const transactions = await transactionsOf(async () => {
@@ -165,7 +165,7 @@ it('every operation that changes a record commits its audit row in the same tran
 const recordsSuccess = ({ values }: Statement, operationId: string): boolean =>
   values.some((value) => String(value).includes(`"${operationId}"`) && String(value).includes('"success"'));
 
-it('a failing row of a sweep rolls back its events, and keeps those of other rows', async () => {
+it('a sweep rolls back the events of a failing row, and keeps those of other rows', async () => {
   const { domain } = harness;
   const { tenantId, token } = await newPartner(harness);
   const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];

@@ -77,7 +77,7 @@ const monthly = async (): Promise<object> => {
 };
 
 describe('a revocation', () => {
-  it('holds lines that are paid and accepted, so that they cannot be shipped, but cancelled', async () => {
+  it('holds lines that are paid and accepted by the pharmacy, so that they can be cancelled but not shipped', async () => {
     const { encounter, order } = await ordered({});
     const [line] = order.lines;
     await pay(harness, partner, order.order_no, { amount: '255.00' });
@@ -101,7 +101,7 @@ describe('a revocation', () => {
     expect((await refund(order, '255.00')).body).toMatchObject({ order_status: 'refunded', balance_amt: '0.00' });
   });
 
-  it('leaves shipped lines, and the order to its other lines, which can be paid and shipped', async () => {
+  it('leaves shipped lines unchanged, and lets the other lines of the order be paid and shipped', async () => {
     const { encounter, order } = await ordered({}, {}, {});
     const [shipped, held, free] = order.lines;
     for (const status of ['accepted', 'shipped']) {
@@ -125,7 +125,7 @@ describe('a revocation', () => {
     expect(statusesOf((await fulfil(order, free, 'delivered')).body)).toEqual(['delivered', 'pending', 'delivered']);
   });
 
-  it('makes the order paid when the rest is paid already, and announces that', async () => {
+  it('makes the order paid if its remaining lines are already paid, and records order.paid', async () => {
     const { encounter, order } = await ordered({}, {});
     await pay(harness, partner, order.order_no, { amount: '300.00' });
     await revoke(encounter, encounter.gfe_data[1]);
@@ -143,7 +143,7 @@ describe('a revocation', () => {
     expect((await refund(order, '255.00')).body).toMatchObject({ order_status: 'refunded', refunded_amt: '300.00' });
   });
 
-  it('leaves nothing to pay when every line is held: payments are refused, refunds and cancellation work', async () => {
+  it('leaves a balance of zero when every line is held: payments are refused, refunds and cancellation succeed', async () => {
     const { encounter, order } = await ordered({}, {});
     await pay(harness, partner, order.order_no, { amount: '100.00' });
     await revoke(encounter, ...encounter.gfe_data);
@@ -174,7 +174,7 @@ describe('a revocation', () => {
 });
 
 describe('a later denial', () => {
-  it('holds the accepted line of an approval at another clinic, also of one that time has ended', async () => {
+  it('holds the accepted line of an approval at another clinic, even if that approval has expired', async () => {
     const { encounter, order } = await ordered(await monthly());
     await pay(harness, partner, order.order_no, { amount: '255.00' });
     await fulfil(order, order.lines[0], 'accepted');
@@ -195,7 +195,7 @@ describe('a later denial', () => {
 });
 
 describe('the end of an approval by time', () => {
-  it('holds prescriptions that no pharmacy has accepted, at once, and a sweep records that once', async () => {
+  it('holds prescriptions that no pharmacy has accepted, at once, and a sweep records one event for it', async () => {
     const { order } = await ordered(await monthly(), await monthly(), {});
     const [first, second] = order.lines;
     await pay(harness, partner, order.order_no, { amount: '765.00' });
@@ -220,7 +220,7 @@ describe('the end of an approval by time', () => {
     );
   });
 
-  it('lowers the balance in the order and in the status of the encounter before a sweep has run', async () => {
+  it('lowers the balance in getOrder and getEncounterStatus before a sweep has run', async () => {
     const { order } = await ordered(await monthly(), {});
     await wait(MONTH);
     const due = { order_status: 'pending', held_amt: '255.00', balance_amt: '255.00' };
@@ -243,7 +243,7 @@ describe('the end of an approval by time', () => {
   });
 });
 
-it('shows a client that is limited to a pharmacy the holds of its lines only', async () => {
+it('a client that is limited to a pharmacy sees only the holds of its own lines', async () => {
   const pharmacies = [harness.domain.newId(), harness.domain.newId()];
   const [own = '', other = ''] = pharmacies;
   const { encounter, order } = await ordered({ pharmacyId: other }, { pharmacyId: own });

@@ -225,7 +225,7 @@ async function live(lane: number, numRuns: number): Promise<void> {
   );
 }
 
-it(`ships nothing after its approval was revoked or denied, and keeps exact sums, over ${runs} random lives of orders`, async () => {
+it(`orders ship nothing after their approval was revoked or denied, and keep exact sums, over ${runs} random lives`, async () => {
   // In parallel: each life mostly waits for the database.
   await Promise.all(Array.from({ length: lanes }, (_, lane) => live(lane, Math.ceil(runs / lanes))));
   const codes = ['approval_ended', 'invalid_state', 'payment_exceeds_balance', 'refund_exceeds_payment'];

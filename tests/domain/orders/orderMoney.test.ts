@@ -195,7 +195,7 @@ async function live(steps: readonly Step[]): Promise<void> {
   }
 }
 
-it(`keeps exact sums after random payments and refunds, and never refunds more than a payment: ${lives} orders`, async () => {
+it(`orders keep exact sums after random payments and refunds, and never refund more than a payment: ${lives} orders`, async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), live), { numRuns: lives });
 }, 600_000);
 

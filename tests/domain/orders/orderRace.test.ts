@@ -83,13 +83,13 @@ const rivals: Readonly<Record<string, Rival>> = {
       return send(`/encounters/${encounter_id}/revoke`, { reviewerRef: reviewer, items, reason: 'Labs.' });
     },
   },
-  'a denial by submitReview': {
+  'denial by submitReview': {
     event: 'gfe.superseded',
     hold: 'superseded',
     refusal: 'approval_ended',
     act: (send, { later_id }) => send(`/encounters/${later_id}/review`, template.denial),
   },
-  'a full refundPayment': {
+  'full refundPayment': {
     event: 'order.refunded',
     hold: null,
     refusal: 'invalid_state',
@@ -151,7 +151,7 @@ async function race(tenantId: string, { event, hold, refusal, act }: Rival, head
 }
 
 it.each(Object.entries(rivals))(
-  `%s excludes a later shipment, in ${races} races`,
+  `no line ships after a successful %s, in ${races} races`,
   async (name, rival) => {
     const prefix = `race-${Object.keys(rivals).indexOf(name)}`;
     await copyTenant(pool, template.tenantId, copied, prefix, 0, races);

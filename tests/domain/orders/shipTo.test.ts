@@ -64,13 +64,13 @@ describe('an order without shipTo', () => {
     expect((await fulfil(harness, partner, order_no, 'shipped'))[0]?.status).toBe(200);
   });
 
-  it('can still end as exception or cancelled', async () => {
+  it('can still be reported as exception or be cancelled', async () => {
     const { order_no } = await completedEncounter(harness, partner, { shipTo: null });
     const answers = await fulfil(harness, partner, order_no, 'exception', 'cancelled');
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('takes an address once if it shipped before addresses were stored', async () => {
+  it('accepts an address once if it shipped before the service stored addresses', async () => {
     const { order_no } = await completedEncounter(harness, partner);
     await fulfil(harness, partner, order_no, 'accepted', 'shipped');
     await prisma.$executeRaw`UPDATE "order" SET ship_to = NULL WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no}`;
@@ -81,7 +81,7 @@ describe('an order without shipTo', () => {
   });
 });
 
-it('freezes the address of the whole order when its first line ships, although the patient moves', async () => {
+it('the first shipment freezes the address of the whole order, even if the patient moves', async () => {
   const pharmacyId = harness.domain.newId();
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, { ...group, pharmacyId })));
@@ -95,7 +95,7 @@ it('freezes the address of the whole order when its first line ships, although t
   expect(await addressOf(order_no)).toEqual(shipTo);
 });
 
-it('keeps one address when setShipTo and a shipment race', async () => {
+it('an order keeps one address when setShipTo and a shipment race', async () => {
   const outcomes = new Set<number>();
   for (let round = 0; round < ROUNDS; round += 1) {
     const { order_no } = await completedEncounter(harness, partner);
@@ -119,7 +119,7 @@ it('keeps one address when setShipTo and a shipment race', async () => {
 const orderRow = (order_no: string): Prisma.Sql =>
   Prisma.sql`SELECT FROM "order" WHERE tenant_id = ${partner.tenantId} AND order_no = ${order_no} FOR NO KEY UPDATE`;
 
-it('refuses another address that has waited for a shipment', async () => {
+it('setShipTo refuses another address if the order ships before the request gets its lock', async () => {
   const { order_no } = await completedEncounter(harness, partner);
   const replaced = await whileBlocked(
     harness,
@@ -133,7 +133,7 @@ it('refuses another address that has waited for a shipment', async () => {
   expect(await addressOf(order_no)).toEqual(shipTo);
 });
 
-it('erases an address that is set during the erasure', async () => {
+it('the erasure of a patient also erases an address that is set meanwhile', async () => {
   const { tenantId } = partner;
   const { order_no, patientId } = await completedEncounter(harness, partner, { shipTo: null });
   await pay(harness, partner, order_no, { amount: '255.00' });
@@ -147,7 +147,7 @@ it('erases an address that is set during the erasure', async () => {
   expect(await prisma.order.findMany({ where: { tenantId, orderNo: order_no } })).toMatchObject([{ shipTo: null }]);
 });
 
-it('keeps the address out of the events and the log', async () => {
+it('the address of an order appears neither in events nor in the log', async () => {
   const marked = { ...shipTo, name: 'zqa', address1: 'zqa', address2: 'zqa', city: 'zqa', postal: 'zqa' };
   const { order_no, encounter_id } = await completedEncounter(harness, partner, { shipTo: marked });
   await putShipTo(harness, partner, order_no, { ...marked, state: 'zqa' });
@@ -160,7 +160,7 @@ it('keeps the address out of the events and the log', async () => {
   expect(await addressOf(order_no)).toMatchObject({ city: 'zqa' });
 });
 
-it("never changes the address of another clinic's order", async () => {
+it('setShipTo never changes the address of an order of another clinic', async () => {
   const { order_no } = await completedEncounter(harness, partner);
   const { clinicId } = await completedEncounter(harness, partner);
   const limited = await newClient(harness, partner.tenantId, ['write:encounter', 'write:order'], [clinicId]);

@@ -81,7 +81,7 @@ describe('a service that searches before it inserts', () => {
   });
   afterAll(() => searching.close());
 
-  it('creates several patients with one e-mail, so these tests would detect it', async () => {
+  it('creates several patients with one e-mail, which proves that these tests detect the race', async () => {
     const partner = await newPartner(searching);
     // Each request needs a second connection for its search: more of them would exhaust the pool.
     const answers = await createAtOnce(MEETING, 'jane.miller@example.com', partner, searching);

@@ -69,7 +69,7 @@ describe('a client that is limited to clinics', () => {
     return [id, email, await newDocument(harness, partner, id)];
   };
 
-  it('does not see another patient of the tenant in any operation, not even that it exists', async () => {
+  it('cannot detect in any operation that another patient of the tenant exists', async () => {
     const stranger = await newPerson(partner);
     await newEncounter(harness, partner, { patientId: stranger[0] });
     expect(await answersAbout(...stranger)).toEqual(unseen);
@@ -111,7 +111,7 @@ it('a revoked permission ends within 30 seconds, even for tokens that contain it
 });
 
 describe('a claim', () => {
-  it('allows renewal, release and review only to its API client, and the review records that client', async () => {
+  it('can be renewed, released and reviewed only by its API client, which the review records', async () => {
     const other = await newClient(harness, partner.tenantId);
     const claimed = await claimedEncounter(harness, partner);
     const { encounter_id, reviewerRef } = claimed;
@@ -134,7 +134,7 @@ describe('a claim', () => {
     expect((await ask(`POST /encounters/${encounter_id}/claim`, { reviewerRef }, other)).status).toBe(200);
   });
 
-  it('in a sandbox allows simulation to any client, and that of a fixture its release as well', async () => {
+  it('of a sandbox can be simulated by any client, and the claim of a fixture also be released', async () => {
     const sandbox = await newSandbox(harness);
     const other = await newClient(harness, sandbox.tenantId);
     const { encounter_id } = await claimedEncounter(harness, sandbox);

@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([harness.close(), files.close()]));
 
 describe('insuranceInfo and medicalHistory', () => {
-  it('are stored', async () => {
+  it('are stored as sent', async () => {
     const where = { tenantId: partner.tenantId, email: 'private@example.com' };
     expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([{ ...secrets, guardian }]);
   });

@@ -214,7 +214,7 @@ it.each([
   expect(next.status).toBe('completed');
 });
 
-it('isNpi checks the check digit', () => {
+it('isNpi rejects an NPI whose check digit is wrong', () => {
   expect(['1234567893', '1245319599'].map(isNpi)).toEqual([true, true]);
   expect(['1234567890', '1234567839', '0000000000'].map(isNpi)).toEqual([false, false, false]);
 });

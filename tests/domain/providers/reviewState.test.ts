@@ -34,7 +34,7 @@ it.each([
   expect((await stateWith(facts())).reviewState).toBe(state);
 });
 
-it('keeps the review state when the patient moves', async () => {
+it('an encounter keeps its review state when the patient moves', async () => {
   const { encounterId, patientId } = await stateWith({ gfeStateId: texas });
   const headers = { 'Content-Type': 'application/merge-patch+json' };
   const move = { token: partner.token, headers, json: { gfeStateId: arizona } };
@@ -43,7 +43,7 @@ it('keeps the review state when the patient moves', async () => {
   expect(body.reviewState).toBe('TX');
 });
 
-it('refuses a claim with 409 provider_not_licensed while the state is unknown, and says so', async () => {
+it('claimEncounter answers 409 provider_not_licensed while the review state is unknown, and says so in the detail', async () => {
   const { encounterId } = await stateWith({ gfeStateId: randomUUID() });
   const tenant = { where: { id: partner.tenantId }, data: { requireLicensedProvider: true } };
   await harness.domain.db.prisma.tenant.update(tenant);

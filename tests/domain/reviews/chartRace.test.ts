@@ -53,7 +53,7 @@ async function eventsOf(patientId: string, encounterNo: number): Promise<string[
 }
 
 it.each(Object.entries(changes))(
-  `a review of a chart that %s has made outdated is refused, in ${races} races`,
+  `submitReview refuses a review of a chart that %s has made outdated, in ${races} races`,
   async (_name, { event, change }) => {
     const outcomes = new Set<string>();
     for (let number = 0; number < races; number += 1) {

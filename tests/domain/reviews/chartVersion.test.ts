@@ -123,7 +123,7 @@ it('submitReview answers chart_changed with the changed parts, stores nothing an
   );
 }, 60_000);
 
-it('submitReview accepts the version of a chart that has not changed, even if contact data did', async () => {
+it('submitReview accepts the chartVersion of an unchanged chart, even if contact data of the patient changed', async () => {
   encounter = await claim(
     harness,
     partner,
@@ -134,7 +134,7 @@ it('submitReview accepts the version of a chart that has not changed, even if co
   expect((await submit(version)).status).toBe(200);
 });
 
-it('submitReview refuses a chartVersion that is not one', async () => {
+it('submitReview refuses a malformed chartVersion', async () => {
   encounter = await claim(harness, partner, await newEncounter(harness, partner));
   expect(await submit('yesterday')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
 });

@@ -58,13 +58,13 @@ it.each([
     () => ({ decision: 'denied', reason: 'No.', exceptTreatmentIds: [kept] }),
     '/exceptTreatmentIds',
   ],
-])('submitReview answers 400 decisions_incomplete to the exception of %s', async (_what, changes, place) => {
+])('submitReview answers 400 decisions_incomplete when exceptTreatmentIds lists %s', async (_what, changes, place) => {
   const { status, body } = await review({ ...except, ...changes() });
   expect([status, body.code]).toEqual([400, 'decisions_incomplete']);
   expect(body.errors).toMatchObject([{ pointer: `#/decisions/0${place}` }]);
 });
 
-it('reuses an approval with exceptions only without the excepted treatments, and shows its rationale in later charts', async () => {
+it('createEncounter reuses an approval with exceptions only for other treatments, and getChart shows its rationale later', async () => {
   const patientId = await newPatient(harness, partner);
   const decide = () => ({ ...except, exceptTreatmentIds: [declined] });
   const first = await newEncounter(harness, partner, { patientId, ...both() });

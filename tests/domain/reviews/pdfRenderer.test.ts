@@ -6,7 +6,7 @@ const page: PdfDocument = {
   lines: [{ tag: 'P', size: 9, text: 'María Łuczak', isBold: false }],
 };
 
-it('rejects a page that cannot be rendered, and renders the other pages', async () => {
+it('the PDF renderer rejects a document that it cannot render, and still renders the others', async () => {
   const render = openPdfRenderer();
   const damaged = { ...page, lines: [{ ...page.lines[0], size: null }, null] } as unknown as PdfDocument;
   const [first, second, third] = await Promise.allSettled([page, damaged, page].map(render));

@@ -59,7 +59,7 @@ it('getChart shows patients with the same birth date and last name or phone numb
   ]);
 });
 
-it('getChart shows no erased patient, even to a provider of a patient with the data of an erased one', async () => {
+it('getChart shows no erased patient as possible duplicate, even if the erased data would match', async () => {
   const id = await newPatient(harness, partner);
   await inTransaction(harness.domain, (transaction) => erasePatient(transaction, partner.tenantId, id));
   const where = { tenantId: partner.tenantId, id };
@@ -139,7 +139,7 @@ it('getChart shows at most 100 denials of possible duplicates, and sets hasMore 
   expect(await shown()).toEqual([100, true]);
 });
 
-it('getChart looks up the denials of the 1,000 matches that were created last', async () => {
+it('getChart looks up the denials of only the 1,000 matching patients that were created last', async () => {
   const same = person('Placeholder');
   const first = await newPatient(harness, partner, same);
   await denied(first);

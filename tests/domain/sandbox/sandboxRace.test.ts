@@ -44,7 +44,7 @@ it('resetSandbox restores the initial records when six resets race', async () =>
   expect(await records()).toEqual(initialRecords);
 });
 
-it('resetSandbox neither breaks simultaneous requests nor leaves parts of their effects', async () => {
+it('resetSandbox neither fails simultaneous requests nor leaves parts of their effects', async () => {
   const work: (() => Promise<Answer>)[] = [
     () => post('/clients', patientBody()),
     () => post('/encounters', encounter),
@@ -72,7 +72,7 @@ const waitsForReset = (
   return whileBlocked(harness, lock, send, change);
 };
 
-it('createPatient uses the clock that a simultaneous reset left', async () => {
+it('createPatient uses the sandbox clock as it is after a simultaneous reset', async () => {
   const day = 86_400_000;
   const { body } = await waitsForReset(
     partner,
@@ -83,7 +83,7 @@ it('createPatient uses the clock that a simultaneous reset left', async () => {
   expect((await reset(harness, partner)).status).toBe(204);
 });
 
-it('createPatient creates the patient again if the reset that it waited for removed its idempotency key', async () => {
+it('createPatient with a repeated Idempotency-Key creates the patient again after a simultaneous reset has removed the key', async () => {
   const [target, json, idOf] = ['POST /clients', patientBody(), 'user_id'] as const;
   const caller = await newSandbox(harness);
   const request = () =>
@@ -119,7 +119,7 @@ const declared = Object.entries(operationOf('simulateEncounter').responses).flat
   Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${status === '200' ? '' : code}`),
 );
 
-it('simulateEncounter answers only declared responses when it races with a claim', async () => {
+it('simulateEncounter returns only responses of the contract when it races with a claim', async () => {
   const sandbox = await newSandbox(harness);
   const requests: Promise<Answer>[] = [];
   await harness.domain.db.prisma.$transaction(

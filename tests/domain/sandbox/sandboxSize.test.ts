@@ -30,7 +30,7 @@ it('createPatient and createEncounter answer 409 sandbox_full from 5,000 records
   expect(await harness.domain.db.prisma.encounter.count({ where: { tenantId } })).toBeLessThan(20);
 });
 
-it('createPatient and createEncounter have no such limit in a live tenant', async () => {
+it('createPatient and createEncounter have no limit of 5,000 records in a live tenant', async () => {
   const partner = await newPartner(harness);
   await newEncounter(harness, partner);
   for (const table of ['client', 'encounter'] as const) await fillSandbox(harness, partner.tenantId, table);

@@ -57,14 +57,14 @@ describe('the sweeps of ending approvals', () => {
     },
   );
 
-  it('record only gfe.expired if the first sweep runs after the end', async () => {
+  it('record only gfe.expired if the first sweep runs after the end of the approval', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
     expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);
     expect((await noticesOf(partner, encounter)).map(({ type }) => type)).toEqual(['gfe.expired']);
   });
 
-  it('record events for the encounter that decided, not for those that reuse the approval', async () => {
+  it('record events about the encounter of the decision, not about those that reuse the approval', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
     const { clinicId, patientId, treatmentIds } = encounter;
@@ -76,14 +76,14 @@ describe('the sweeps of ending approvals', () => {
     expect(await noticesOf(partner, again)).toEqual([]);
   });
 
-  it('repeat a failed notice in the next sweep', async () => {
+  it('record the event of a failed row in the next sweep', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     await withoutTable(harness, 'event', () => expect(sweepAt(partner, end)).rejects.toThrow());
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
     expect(await noticesOf(partner, encounter)).toHaveLength(1);
   });
 
-  it('use the clock of each tenant, and cover every tenant or only the given one', async () => {
+  it('use the clock of each tenant, and process every tenant or only a given one', async () => {
     const [live, sandbox] = [await approval('MONTHLY'), await approval('MONTHLY', true, 'sandbox')];
     const { id } = await harness.domain.db.prisma.tenant.update({
       where: { id: sandbox.partner.tenantId },
@@ -107,12 +107,12 @@ describe('items without an end', () => {
   it.each([
     ['an unlimited approval', 'YEARLY', false],
     ['an approval by an unknown rule (D-03)', 'WEEKLY', true],
-  ])('get no notice: %s', async (_item, reviewOften, reviewRecurring) => {
+  ])('get no gfe.expiring event: %s', async (_item, reviewOften, reviewRecurring) => {
     const { partner } = await approval(reviewOften, reviewRecurring);
     expect(await sweepAt(partner, Date.parse('2999-01-01'))).toEqual([0, 0]);
   });
 
-  it('get no notice: a denial and a pending item', async () => {
+  it('get no gfe.expiring event: a denial and a pending item', async () => {
     const partner = await newPartner(harness);
     await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     await newEncounter(harness, partner);

@@ -93,7 +93,7 @@ it('the clock of a sandbox decides which of its claims and encounters are due', 
   expect(await lapseDueClaims(inSeconds(3_600), partner.tenantId)).toBe(1);
 });
 
-it('encounters whose update fails do not block others, are logged without values, and are retried with growing delays', async () => {
+it('encounters that the sweep fails to update do not block others, are logged without values, and are retried with growing delays', async () => {
   const [owner, other] = [await newPartner(harness), await newPartner(harness)];
   // More than one batch, due before the sound encounters.
   await copyEncounter(observer, (await newEncounter(harness, owner)).id, 60);
@@ -140,7 +140,7 @@ describe('many due encounters', () => {
     expect(events.rowCount).toBe(160);
   });
 
-  it('are found by an index, like the head of the queue', async () => {
+  it('are found by an index, as is the head of the review queue', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
     await copyEncounter(observer, (await claimedEncounter(harness, owner)).id, 3_000);

@@ -71,14 +71,14 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(await sweepAfter(25)).toEqual({ objects: 0, unfinished: 0 });
   });
 
-  it('keeps objects younger than a day, whose upload may be under way', async () => {
+  it('keeps objects younger than a day, whose upload may be in progress', async () => {
     const young = await put(keyOf('young.pdf'));
     expect(await sweepAfter(23.9)).toEqual({ objects: 0, unfinished: 0 });
     expect(await keys()).toContain(young);
     expect(await sweepAfter(24.1)).toEqual({ objects: 1, unfinished: 0 });
   });
 
-  it('keeps objects that a row of another tenant names, of unknown tenants and with other key formats', async () => {
+  it('keeps objects that a row of another tenant names, objects of unknown tenants and objects with other key formats', async () => {
     const other = await newPartner(harness);
     const id = await newDocument(harness, other, await newPatient(harness, other));
     const blobPath = keyOf('shared.pdf');
@@ -90,13 +90,13 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(await keys()).toEqual(expect.arrayContaining(kept));
   });
 
-  it('may run several times simultaneously', async () => {
+  it('succeeds when several sweeps run simultaneously', async () => {
     for (let count = 0; count < 6; count += 1) await put(keyOf('waste.pdf'));
     await Promise.all([sweepAfter(25), sweepAfter(25), sweepAfter(25)]);
     expect((await keys()).filter((key) => key.endsWith('waste.pdf'))).toEqual([]);
   });
 
-  it('stops when aborted, and the next run continues', async () => {
+  it('stops when aborted, and the next sweep continues', async () => {
     await put(keyOf('later.pdf'));
     await expect(sweepAfter(25, { signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
     expect(await sweepAfter(25)).toEqual({ objects: 1, unfinished: 0 });

@@ -52,7 +52,7 @@ async function paid(encounter: Answer['body']): Promise<Answer['body']> {
   return encounter;
 }
 
-it('retention removes encounters that ended more than encounterDays ago, unless unpaid or with an approval in force', async () => {
+it('retention removes encounters that ended more than encounterDays ago, except unpaid ones and those with an approval in force', async () => {
   const completed = await paid(await completedEncounter(harness, partner));
   await endApprovals(completed);
   const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);

@@ -46,7 +46,7 @@ async function statementsPerRequest(caller: Partner, target: string, json?: unkn
 const lookup = (tenantId: string): LookupContext =>
   ({ db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } }) as unknown as LookupContext;
 
-it('a read sends one statement, in a sandbox as in a live tenant', async () => {
+it('a read operation sends one SQL statement, in a sandbox as in a live tenant', async () => {
   for (const caller of [partner, sandbox]) {
     const { encounter_id, gfe_no } = await newEncounter(harness, caller);
     const id = await newPatient(harness, caller, { email: 'jane@example.com' });
@@ -65,7 +65,7 @@ it.each([
   // then the check for sandbox_full.
   ['sandbox', 'SELECT ', 'SELECT '],
 ] as const)(
-  'a write in a %s tenant sends few statements, and none only for the audit',
+  'a write in a %s tenant sends exactly the expected SQL statements, and none only for the audit',
   async (mode, lock, sizeCheck) => {
     const writer = mode === 'live' ? partner : sandbox;
     const encounter = await encounterBody(harness, writer);
@@ -123,7 +123,7 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     }),
 );
 
-it('rejects a statement that does not mention its tenant, inside and outside of a transaction', async () => {
+it('the database access rejects a SQL statement that does not mention its tenant, inside and outside of a transaction', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const wrong: [string, Prisma.Sql][] = [
@@ -139,7 +139,7 @@ it('rejects a statement that does not mention its tenant, inside and outside of 
   }
 });
 
-it('rolls back a transaction whose work or last statement fails, and a savepoint whose work fails', async () => {
+it('the database access rolls back a transaction whose work or last statement fails, and a savepoint whose work fails', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;

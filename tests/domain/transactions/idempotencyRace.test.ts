@@ -102,7 +102,7 @@ describe('two simultaneous createEncounter requests with one key', () => {
 });
 
 describe('a createEncounter request that fails', () => {
-  it('leaves neither effect nor key when its session dies, and the waiting duplicate creates the encounter', async () => {
+  it('leaves neither effect nor key when its database session dies, and the waiting duplicate creates the encounter', async () => {
     const before = await rows();
     const answers = await waitingPair('cut', async (first) => {
       await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
@@ -116,7 +116,7 @@ describe('a createEncounter request that fails', () => {
     expect(isReplayed(await create('cut'))).toBe(true);
   });
 
-  it('leaves neither effect nor key when it fails at its last step', async () => {
+  it('leaves neither effect nor Idempotency-Key when it fails at its last step', async () => {
     const before = await rows();
     expectProblem(await withoutTable(harness, 'event', () => create('broken')), 500, 'internal_error');
     expect(await rows()).toEqual(before);

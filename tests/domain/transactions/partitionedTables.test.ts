@@ -37,7 +37,7 @@ async function useKeys({ clientId, tenantId }: Partner, count: number, age: stri
 const keysOf = ({ tenantId }: Partner): Promise<number> =>
   harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId } });
 
-it('resetSandbox deletes no row of another tenant in a partitioned table', async () => {
+it('resetSandbox deletes no row of another tenant from a partitioned table', async () => {
   for (const owner of [partner, other]) await useKeys(owner, 3, '1 minute');
   expect((await reset(harness, partner)).status).toBe(204);
   expect([await keysOf(partner), await keysOf(other)]).toEqual([0, 3]);

@@ -119,7 +119,7 @@ describe('a webhook endpoint', () => {
     }
   });
 
-  it('receives ten attempts with one id by the schedule, until the delivery fails', async () => {
+  it('receives ten attempts with one webhook-id, at the times of the schedule, before the delivery fails', async () => {
     const path = newPath();
     statuses.set(path, 500);
     const endpoint = await endpointAt(path);
@@ -137,7 +137,7 @@ describe('a webhook endpoint', () => {
     expect(at(path)).toHaveLength(10);
   });
 
-  it('receives an attempt immediately after retryWebhookDelivery, even if an attempt under way fails meanwhile', async () => {
+  it('receives an attempt immediately after retryWebhookDelivery, even if an attempt in progress fails meanwhile', async () => {
     const { id } = await endpointAt(newPath());
     await pay();
     await makeDeliveries(harness.services);
@@ -154,7 +154,7 @@ describe('a webhook endpoint', () => {
     expect(retried).toMatchObject({ status: 'waiting', next_attempt_at: now, attempts: [{ http_status: 500 }] });
   });
 
-  it('is disabled by 410 immediately, and by five days without a success', async () => {
+  it('is disabled immediately by a 410 response, and after five days without a successful delivery', async () => {
     const [gone, dead] = [newPath(), newPath()];
     statuses.set(gone, 410).set(dead, 404);
     const endpoints = [await endpointAt(gone), await endpointAt(dead)] as const;

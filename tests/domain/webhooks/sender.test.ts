@@ -12,7 +12,7 @@ afterAll(() => host.close());
 const send = (url: string, { allowedHosts = [host.host], timeout = 10_000 } = {}) =>
   createWebhookSender({ allowedHosts, timeout })(url, { 'webhook-id': 'one' }, '{}');
 
-it('the sender takes a response by its status, even with an endless or stalled body', async () => {
+it('the sender of webhooks judges a response by its status, even with an endless or stalled body', async () => {
   const cases: [string, Parameters<FileHost['serve']>[1], object][] = [
     ['/ok', (_req, res) => res.writeHead(204).end(), { status: 204, retryAfter: null }],
     ['/later', (_req, res) => res.writeHead(429, { 'retry-after': '60' }).end('x'), { status: 429, retryAfter: '60' }],
@@ -25,7 +25,7 @@ it('the sender takes a response by its status, even with an endless or stalled b
   expect(await send(stalled, { timeout: 2_000 })).toEqual({ status: 200, retryAfter: null });
 });
 
-it('the sender reports a missing response as timeout or unreachable', async () => {
+it('the sender of webhooks reports a missing response as timeout or unreachable', async () => {
   const [closed, broken] = [await startRawServer('', false), await startRawServer('no HTTP\r\n\r\n', false)];
   closed.close();
   for (const server of [closed, broken]) {

@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// Descriptions state the whole rule of a value: operators read them instead of the failed keyword's message.
+// Each description states the whole rule of a value, because operators read it in place of Ajv's message.
 const name = {
   type: 'string',
   maxLength: 255,
@@ -41,7 +41,10 @@ const list = <const Items>(items: Items, ...members: string[]) =>
 const optionalList = <const Items>(items: Items, ...members: string[]) =>
   ({ ...list(items, ...members), default: [] }) as const;
 
-/** An id renames a stored row or fixes the id of a new one; without an id, names identify rows. */
+/**
+ * Schema of an element. An id finds the stored row, even if its name differs, or is given to a new row; without an id,
+ * the name finds the row.
+ */
 const element = <const Required extends readonly string[], const Properties>(
   required: Required,
   properties: Properties,
@@ -120,7 +123,7 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   price: money,
   qty: count,
   qtyAlert: count,
-  // Members about money need explicit values (D-04): the API shows these two and their meaning.
+  // Members about money must be given, without default (D-04); these are the two values that the API shows.
   shippingType: { enum: ['FREE_SHIPPING', 'FLAT_RATE'], description: 'must be FREE_SHIPPING or FLAT_RATE' },
   shippingAmount: money,
   vendorCost: money,
@@ -152,12 +155,12 @@ const treatment = element(
     ...permission,
     productRx: orNull(productRx),
     productOffer,
-    /** `clinic` is a legal name, an e-mail or an id. */
+    /** `clinic` names a clinic by legal name, e-mail or id. */
     clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), 'clinic'),
   },
 );
 
-/** A deletion needs only the sku. */
+/** Schema of a product. One to be deleted needs only its sku. */
 const product = {
   ...treatment,
   required: ['sku'],
@@ -165,7 +168,7 @@ const product = {
   else: { required: treatment.required },
 } as const;
 
-/** JSON Schema 2020-12 of a catalog file. Products name pharmacy, category and clinics: a file may omit ids. */
+/** JSON Schema 2020-12 of a catalog file. Products name pharmacy, category and clinics, so a file may omit ids. */
 export const catalogSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Catalog file',
@@ -179,7 +182,7 @@ export const catalogSchema = {
   },
 } as const;
 
-/** Keywords that readCatalog.ts adds to Ajv; other validators do not know them. */
+/** Keywords in this schema that readCatalog.ts adds to Ajv; other validators do not know them. */
 export const ownKeywords = ['exactlyOne', 'timeZone', 'uniqueBy'];
 
 /** A valid file with the schema's defaults filled in. */

@@ -24,10 +24,10 @@ export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
 export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
-/** Receives the number of rows written so far, and of all rows to write. */
+/** Called with the number of rows written so far, and of all rows to write. */
 export type Progress = (written: number, total: number) => void;
 
-/** Rows per statement: enough to save round trips, few enough to move a progress bar. */
+/** Rows per statement: enough to save round trips, few enough to show progress. */
 const BATCH = 1_000;
 
 export interface ImportOptions {
@@ -35,7 +35,7 @@ export interface ImportOptions {
   readonly progress?: Progress;
 }
 
-/** Creates or updates the elements of a file; other rows stay. With faults nothing is written. */
+/** Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written. */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,
@@ -82,7 +82,7 @@ async function writePlan({ db, now }: TransactionContext, tenantId: string, plan
   const at = now();
   const times = { createdAt: at, updatedAt: at };
   for (const { id, key } of plan.pharmacy.filter(({ state }) => state === 'updated')) {
-    // Rename the pharmacy in products that the file omits, too.
+    // Rename the pharmacy in all products, including those that the file omits.
     const data = { pharmacyName: key, updatedAt: at };
     await updateRows(db, tenantId, 'Product', data, Prisma.sql`pharmacy_id = ${id}::uuid`);
   }
@@ -117,7 +117,7 @@ function upsert(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`${insertion(table, rows)} ON CONFLICT (tenant_id, id) DO UPDATE SET ${fromExcluded(updated)}`;
 }
 
-/** Encounters refer to products: mark them as deleted instead. */
+/** The statement that deletes rows. Products are only marked as deleted, because encounters refer to them. */
 function deletion(table: string, ids: readonly string[], tenantId: string, now: Date): Prisma.Sql {
   const where = Prisma.sql`WHERE tenant_id = ${tenantId} AND id = ANY(${[...ids]}::uuid[])`;
   return table === 'product'

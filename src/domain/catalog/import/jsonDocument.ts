@@ -12,11 +12,11 @@ export interface JsonFault extends JsonPlace {
 }
 
 export interface JsonDocument {
-  /** undefined if the text is not JSON. */
+  /** The parsed value; undefined if the text is not JSON. */
   readonly value: unknown;
-  /** The first syntax error, or all repeated members and values that PostgreSQL cannot store. */
+  /** The first syntax error; or all repeated members, and all values that PostgreSQL cannot store. */
   readonly faults: readonly JsonFault[];
-  /** The place of the value at a pointer or, with `at: 'name'`, of its member's name. */
+  /** The place of the value at a pointer; with `at: 'name'`, the place of the member's name. */
   placeOf(pointer: string, at?: 'name'): JsonPlace;
 }
 
@@ -54,12 +54,12 @@ function parseStrictly(text: string): unknown {
   }
 }
 
-/** `CommaExpected` → `comma expected` */
+/** Turns an error code into words: `CommaExpected` → `comma expected` */
 function words(code: string): string {
   return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
-/** Line and column of an offset, both from 1. */
+/** Creates the function that converts an offset to line and column, both counted from 1. */
 function positionsOf(text: string): (offset: number) => { line: number; column: number } {
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);

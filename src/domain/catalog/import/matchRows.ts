@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../../generated/prisma/client.js';
 import { canonicalUuid } from '../../transactions/uuid.js';
 
-/** The tables of a catalog; each refers only to earlier ones. */
+/** The tables of a catalog, in an order in which each refers only to earlier ones. */
 export const tables = [
   { kind: 'clinic', table: 'clinic', columns: Prisma.ClinicScalarFieldEnum },
   { kind: 'location', table: 'clinic_location', columns: Prisma.ClinicLocationScalarFieldEnum },
@@ -15,14 +15,14 @@ export const tables = [
   { kind: 'availability', table: 'clinic_availability', columns: Prisma.ClinicAvailabilityScalarFieldEnum },
 ] as const;
 
-/** Pharmacies have no table: products hold their ids and names. */
+/** The kinds of rows. Pharmacies have no table, because products hold their ids and names. */
 export type Kind = (typeof tables)[number]['kind'] | 'pharmacy';
 
 export interface Place<Element> {
   readonly element: Element;
-  /** JSON pointer. */
+  /** JSON pointer to the element in the file. */
   readonly pointer: string;
-  /** Id of the row that it belongs to; '' for the tenant. */
+  /** Id of the row to which the element belongs; '' for the tenant. */
   readonly parent: string;
 }
 
@@ -30,13 +30,13 @@ export interface Row {
   readonly id: string;
   readonly parent: string;
   readonly key: string;
-  /** Named as in the Prisma schema. */
+  /** Values by the names of the Prisma schema. */
   readonly columns: object;
 }
 
 /** A change of a row, with the columns that the file sets. */
 export interface Change extends Row {
-  /** JSON pointer to the element; for a part that the file omits, to the element that it belongs to. */
+  /** JSON pointer to the element; for a part that the file omits, to the element to which the part belongs. */
   readonly pointer: string;
   readonly state: 'created' | 'updated' | 'deleted' | 'unchanged';
 }
@@ -49,7 +49,7 @@ export interface Planning {
   fault(pointer: string, message: string): void;
 }
 
-/** Finds stored rows by id or key. @param describe the key of an element, and columns that are not its members */
+/** Finds the stored row of each element, by id or key. @param describe gives the key, and columns not in the element */
 export function matchRows<Element extends { readonly id?: string }>(
   { stored, newId, fault }: Planning,
   kind: Kind,
@@ -78,7 +78,7 @@ export function matchRows<Element extends { readonly id?: string }>(
     } else if (other !== undefined) {
       fault(pointer, `is the same ${kind} as ${other}`);
     }
-    // Give a duplicate a new id: its parts would otherwise be reported as duplicates, too.
+    // Give a duplicate a new id; otherwise its parts would be reported as duplicates, too.
     const id = other === undefined ? (found?.id ?? given ?? newId()) : newId();
     takenBy.set(id, pointer).set(name, pointer);
     const state = !found ? 'created' : hasColumns(found.columns, columns) ? 'unchanged' : 'updated';
@@ -104,7 +104,7 @@ export function nameOf({ parent, key }: Pick<Row, 'parent' | 'key'>): string {
   return `${parent} ${key}`;
 }
 
-/** The elements of this list member, over all these elements. */
+/** The parts of several elements (`wholes`), such as the locations of all clinics, with their places in the file. */
 export function partsOf<Whole, Part>(
   wholes: readonly { readonly element: Whole; readonly pointer: string; readonly id: string }[],
   name: string,

@@ -6,7 +6,7 @@ import type { Change, Kind, Place, Planning, Row } from './matchRows.js';
 
 export type CatalogPlan = Record<Kind, readonly Change[]>;
 
-/** Parts that a file lists completely: stored parts that it omits are deleted. */
+/** Parts that a file must list completely: stored parts that the file omits are deleted. */
 const ownedParts = [
   ['location', 'clinic'],
   ['variant', 'offer'],
@@ -15,7 +15,7 @@ const ownedParts = [
   ['availability', 'product'],
 ] as const;
 
-/** Compares a valid file with the stored catalog; rows that the file omits stay. Reports to `planning.fault`. */
+/** Compares a valid file with the stored catalog; rows that the file omits stay. Reports faults to `planning.fault`. */
 export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
   const groups = matchGroups(planning, catalog);
   const plan: CatalogPlan = { ...groups, ...matchProducts(planning, catalog, groups) };
@@ -27,7 +27,7 @@ export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
       return pointer === undefined || kept.has(row.id) ? [] : [{ ...row, pointer, state: 'deleted' }];
     });
     plan[part] = [...plan[part], ...omitted];
-    // Bump updatedAt of a parent whose children changed.
+    // Update a row whose parts have changed, so that its updatedAt changes, too.
     const touched = new Set(plan[part].filter(({ state }) => state !== 'unchanged').map(({ parent }) => parent));
     plan[whole] = plan[whole].map((change) =>
       change.state === 'unchanged' && touched.has(change.id) ? { ...change, state: 'updated' } : change,
@@ -56,7 +56,7 @@ function matchGroups(planning: Planning, catalog: Catalog) {
   const pharmacy = matchRows(planning, 'pharmacy', pharmacies, ({ element }) => ({ key: element.name }));
   const used = new Set(catalog.products.map((product) => (product.isDeleted ? undefined : product.pharmacy)));
   for (const { state, key, pointer } of pharmacy) {
-    // Only products store a pharmacy.
+    // A new pharmacy must be used by a product, because only products store pharmacies.
     if (state === 'created' && !used.has(key)) planning.fault(pointer, 'is the pharmacy of no product in this file');
   }
   return { clinic, location, category, subcategory, pharmacy };
@@ -104,7 +104,7 @@ function isTreatment(place: Place<CatalogProduct>): place is Place<CatalogTreatm
   return !place.element.isDeleted;
 }
 
-/** Resolves the references of products against the catalog after the import. */
+/** Resolves the names in products to rows of the catalog as it will be after the import. */
 function referencesTo({ stored, fault }: Planning, groups: Groups) {
   const clinics = new Map<string, Set<string>>();
   for (const { id, key } of merged(stored.clinic, groups.clinic)) {
@@ -141,7 +141,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
   };
 }
 
-/** The rows after the import: matches replace the rows that they found. */
+/** The rows as they will be after the import: the file's elements replace the stored rows that they match. */
 function merged(stored: readonly Row[], matches: readonly Row[]): Row[] {
   const found = new Set(matches.map(({ id }) => id));
   return [...stored.filter(({ id }) => !found.has(id)), ...matches];

@@ -41,7 +41,7 @@ export function fileValidator<T>(schema: object): ValidateFunction<T> {
   return ajv.compile<T>(schema);
 }
 
-/** Reports each value once, even if several keywords failed. */
+/** The faults that the schema finds, one for each value even if several keywords failed. */
 function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): JsonFault[] {
   const faults = errors.filter(({ keyword }) => keyword !== 'if').map((error) => faultOf(document, error));
   return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.message}`, fault])).values()];
@@ -93,7 +93,7 @@ const exactlyOne = arrayKeyword('exactlyOne', (member: string, elements, path) =
   return wrong.map((instancePath) => ({ instancePath, message: `${member} must be true in exactly one element` }));
 });
 
-/** Makes a keyword from a function that returns the errors. */
+/** Creates an Ajv keyword from a function that returns the errors of an array. */
 function arrayKeyword<Rule>(
   keyword: string,
   check: (rule: Rule, elements: readonly unknown[], path: string) => Partial<ErrorObject>[],
