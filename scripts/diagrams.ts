@@ -7,7 +7,8 @@ export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
 
 /** Renders a diagram as SVG. The SVG names a remote font, whose import the pages' policies block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
-  renderMermaidSVG(diagram, { transparent: true, padding: 8, ...colors })
+  // With the default spacing of 48 pixels, an arrow of the encounter's states ends behind its state, without a head.
+  renderMermaidSVG(diagram, { transparent: true, padding: 8, layerSpacing: 40, ...colors })
     .replaceAll(/^ *@import .*$/gm, '')
     .replaceAll(/\s+/g, ' ');
 

@@ -51,11 +51,14 @@ const COMMON_HEADERS = new Set([
 
 /**
  * Rewrites what Redoc would show badly: open vocabularies (as raw JSON), open schemas (with an additional member), and
- * regular expressions, which descriptions explain anyway. Removes the common headers of responses.
+ * regular expressions, which descriptions explain anyway. Removes the common headers of responses, and lists of headers that are
+ * empty then.
  */
 const shown = (name: string, value: unknown): unknown => {
   if (name === 'unevaluatedProperties' || name === 'pattern' || COMMON_HEADERS.has(name)) return undefined;
-  if (typeof value !== 'object' || value === null || !('x-extensible-enum' in value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (name === 'headers' && Object.keys(value).length === 0) return undefined;
+  if (!('x-extensible-enum' in value)) return value;
   const { 'x-extensible-enum': values, description = '', ...schema } = value as Vocabulary;
   const list = values.map((known) => `\`${known}\``).join(', ');
   return { ...schema, description: `${description}\n\nKnown values: ${list}. More may be added.` };

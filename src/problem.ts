@@ -67,7 +67,7 @@ const forbidden = (title: string, detail: string): ProblemType => ({ status: 403
 const notFound = (resource: string): ProblemType => ({
   status: 404,
   title: `${resource} not found`,
-  detail: `There is no such ${resource.toLowerCase()} in your tenant.`,
+  detail: `There is no such ${resource.toLowerCase()} in your tenant, or your API client may not see it. Check the identifier.`,
 });
 const conflict = (title: string, detail: string): ProblemType => ({ status: 409, title, detail });
 
@@ -95,13 +95,16 @@ export const problems = {
   ),
   document_fetch_failed: invalid(
     'Document could not be fetched',
-    'The host did not deliver the file in time, or at all.',
+    'The host did not deliver the file in time, or at all. Check the URL, then try again.',
   ),
-  document_empty: invalid('Document is empty', 'The file has no content.'),
-  document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
+  document_empty: invalid('Document is empty', 'The file at the URL is empty. Send the URL of a complete file.'),
+  document_too_large: invalid('Document is too large', 'The file exceeds 20 MiB, or 10 MiB for an id-card.'),
   document_type_not_allowed: invalid('File type not allowed', 'The file type is not accepted for this document type.'),
-  document_type_mismatch: invalid('File type mismatch', 'The content differs from the declared type or file name.'),
-  document_rejected: invalid('Document rejected', 'A malware scan refused the file.'),
+  document_type_mismatch: invalid(
+    'File type mismatch',
+    'The content of the file differs from its Content-Type or file name. Correct the one that is wrong.',
+  ),
+  document_rejected: invalid('Document rejected', 'A malware scan refused the file; check its origin.'),
   decisions_incomplete: invalid(
     'Decisions incomplete',
     'Send exactly one decision for each item that is pending_review, and a reason for each denial.',
@@ -127,14 +130,20 @@ export const problems = {
   token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
   token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
-  client_inactive: unauthenticated('API client not active', 'The API client or its tenant has been deactivated.'),
+  client_inactive: unauthenticated('API client not active', 'Ask the operator to activate your API client or tenant.'),
   patient_access_denied: unauthenticated(
     'No access to this patient',
-    'Your API client cannot upload documents for this patient.',
+    'Your API client cannot upload documents for this patient, or the patient does not exist. Check the id.',
   ),
-  insufficient_permission: forbidden('Insufficient permission', 'The token lacks a permission.'),
-  clinic_not_permitted: forbidden('Clinic not permitted', 'Your API client has no access to this clinic.'),
-  sandbox_only: forbidden('Only in a sandbox', 'This operation works in sandbox tenants only.'),
+  insufficient_permission: forbidden(
+    'Insufficient permission',
+    'The token lacks a permission. Ask the operator for it, or request a token with a wider scope.',
+  ),
+  clinic_not_permitted: forbidden(
+    'Clinic not permitted',
+    'Your API client has no access to this clinic. Use another clinic, or ask the operator for access.',
+  ),
+  sandbox_only: forbidden('Only in a sandbox', 'This operation needs the credentials of a sandbox tenant.'),
   clinic_not_found: notFound('Clinic'),
   patient_not_found: notFound('Patient'),
   treatment_not_found: notFound('Treatment'),
@@ -144,7 +153,11 @@ export const problems = {
   payment_not_found: notFound('Payment'),
   webhook_endpoint_not_found: notFound('Webhook endpoint'),
   delivery_not_found: notFound('Delivery'),
-  route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
+  route_not_found: {
+    status: 404,
+    title: 'Route not found',
+    detail: 'No operation has this path; see /docs.',
+  },
   method_not_allowed: {
     status: 405,
     title: 'Method not allowed',
@@ -160,7 +173,10 @@ export const problems = {
     'A patient with this e-mail exists in your tenant and was not changed; find it with GET /clients?email=…',
   ),
   clinic_inactive: conflict('Clinic is inactive', 'Choose a clinic whose isActive is true.'),
-  patient_inactive: conflict('Patient is inactive', 'The account of this patient has been deactivated.'),
+  patient_inactive: conflict(
+    'Patient is inactive',
+    'The account of this patient is not active. Set isActive to true with PATCH /clients/{id} first.',
+  ),
   treatment_inactive: conflict('Treatment is inactive', 'Choose products whose isActive is true.'),
   treatment_unavailable_at_clinic: conflict(
     'Treatment not available at this clinic',
@@ -177,17 +193,20 @@ export const problems = {
   ),
   document_withdrawn: conflict(
     'Document withdrawn',
-    'A document is withdrawn: send others. The reason of a withdrawal stays.',
+    'The document is withdrawn: send another one. The reason of a withdrawal cannot change.',
   ),
   invalid_state: conflict('Not possible in this status', 'The current status does not allow this; see current_status.'),
-  claimed_by_other: conflict('Claimed by another provider', 'Another provider has claimed this encounter.'),
+  claimed_by_other: conflict(
+    'Claimed by another provider',
+    'Another provider has claimed this encounter. Choose another one, or wait until the claim ends.',
+  ),
   chart_changed: conflict(
     'Chart changed',
     'The chart has changed since it was read; see changed. Read it again, then decide.',
   ),
   provider_not_licensed: conflict(
     'Provider not licensed',
-    'Your tenant requires an active provider with a valid licence in the state of this encounter.',
+    'This encounter needs an active provider with a valid licence in its US state. The operator can import the licence.',
   ),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
   webhook_limit_reached: conflict(
@@ -196,7 +215,7 @@ export const problems = {
   ),
   too_many_records: conflict(
     'Too many records',
-    'An encounter can have 100 addenda and 20 requests for information; an order can have 200 payments and refunds.',
+    'The limit is reached: 100 addenda and 20 requests for information an encounter, 200 payments and refunds an order.',
   ),
   sandbox_full: conflict(
     'Sandbox is full',
@@ -208,16 +227,16 @@ export const problems = {
   ),
   approval_ended: conflict(
     'Approval has ended',
-    'The approval of every line that this concerns has ended; see errors. A new approval makes a new order.',
+    'Lines of the order are held: their approvals have ended; see errors. A new encounter leads to a new order.',
   ),
   ship_to_required: conflict(
     'Address of delivery required',
     'The address of delivery is incomplete; see errors. Set it with PUT /orders/{order_no}/ship-to.',
   ),
-  payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount exceeds the balance of the order.'),
+  payment_exceeds_balance: conflict('Payment exceeds the balance', 'Send at most the balance_amt of the order.'),
   refund_exceeds_payment: conflict(
     'Refund exceeds the payment',
-    'The amount exceeds the remaining amount of the payment.',
+    'Send at most the part of the payment that is not refunded yet.',
   ),
   idempotency_in_progress: conflict(
     'Same request in progress',

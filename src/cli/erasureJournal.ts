@@ -28,7 +28,10 @@ export async function readErasures(file: string): Promise<Erasure[]> {
   const lines = (await readText(file)).split('\n').filter(Boolean);
   return lines.map((line, index) => {
     const erasure = parsed(line);
-    if (!erasure) throw new Error(`${file}:${index + 1}: This line is not an erasure.`);
+    if (!erasure)
+      throw new Error(
+        `${file}:${index + 1}: This line is not an entry of the journal of erasures. Correct or remove it.`,
+      );
     return erasure;
   });
 }

@@ -39,7 +39,11 @@ export function addEventCommands(program: Command, terminal: CliIo): void {
 /** Rethrows an error; that of a cursor with an explanation. */
 function explain(error: unknown): never {
   const [fault] = error instanceof Problem ? error.errors : [];
-  throw fault ? new Error(`The cursor ${fault.detail}.`, { cause: error }) : error;
+  throw fault
+    ? new Error(`The cursor of --after ${fault.detail}. Use a next_cursor of this tenant, or omit --after.`, {
+        cause: error,
+      })
+    : error;
 }
 
 interface Feed {

@@ -17,7 +17,7 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
       const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
         rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force }),
       );
-      const told = `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers follow at once.`;
+      const told = `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers use it immediately.`;
       const dropped = retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : '';
       print(terminal, json, { kid, retired }, told + dropped);
     });

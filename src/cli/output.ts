@@ -51,7 +51,7 @@ export function assertUsage(command: { error(message: string): never }, check: (
 }
 
 export const SHOWN_ONCE = 'Store the secret now. It is never shown again.';
-export const FOLLOW = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
+export const FOLLOW = `Running servers apply this within ${EFFECT_SECONDS} seconds.`;
 export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
 
 export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');

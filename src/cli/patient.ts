@@ -47,7 +47,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       ).catch((error: unknown) => {
         const current = error instanceof Problem ? error.extra['current_status'] : undefined;
         if (current === undefined) throw error;
-        throw new Error(`${userId} is ${String(current)} and cannot become ${status}.`, { cause: error });
+        throw new Error(`The patient ${userId} is ${String(current)} and cannot become ${status}.`, { cause: error });
       });
       print(terminal, json, { userId, isVerified }, `${userId} is ${isVerified}.`);
     });

@@ -42,7 +42,7 @@ export async function verifyWebhook(
       return { id, event: JSON.parse(text) as WebhookEvent };
     }
   }
-  throw new WebhookError('The webhook was not signed with this secret.');
+  throw new WebhookError('The webhook was not signed with this secret. Check the secret, and verify the raw body.');
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

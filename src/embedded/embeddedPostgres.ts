@@ -116,7 +116,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
-    if (Date.now() > deadline) throw new Error(reason);
+    if (Date.now() > deadline) throw new Error(`${reason}. Stop it, or set another DATA_DIR.`);
     if (!told) options.log(`Waiting: ${reason}`);
     await delay(100);
   }

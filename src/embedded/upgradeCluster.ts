@@ -35,13 +35,17 @@ export async function upgradeCluster({ dataDir, from, log, fill }: Upgrade) {
   const next = await clusterOf(dataDir, 'data.new');
   const current = await clusterOf(dataDir);
   const [major, installed] = [await majorOfData(current.pgdata), await majorOfPrograms(current.programs)];
-  if (major === installed) throw new Error(`The data are already of PostgreSQL ${installed}.`);
+  if (major === installed)
+    throw new Error(`The data are already of PostgreSQL ${installed}: there is nothing to upgrade.`);
   let kept: string | null = null;
   let rows: number | null = null;
   if (major !== undefined) {
     const previous = await clusterOf(dataDir, 'data', programsOf(from));
     const found = await majorOfPrograms(previous.programs);
-    if (found !== major) throw new Error(`The data are of PostgreSQL ${major}, and ${from} has PostgreSQL ${found}.`);
+    if (found !== major)
+      throw new Error(
+        `The data are of PostgreSQL ${major}, but ${from} has PostgreSQL ${found}. Name a build that has PostgreSQL ${major}.`,
+      );
     rows = await fillNext(previous, next, { dataDir, log, fill });
     kept = `${current.pgdata}.${major}`;
     await rename(current.pgdata, kept);

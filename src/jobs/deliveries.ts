@@ -78,5 +78,8 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
 
 function logFailure({ log }: DeliveryContext, error: unknown): void {
   const level = isUnavailable(error) ? 'warn' : 'error';
-  log[level]({ sqlstate: sqlState(error), causes: describeCauses(error) }, 'webhooks could not be sent');
+  log[level](
+    { sqlstate: sqlState(error), causes: describeCauses(error) },
+    'webhooks could not be sent; they are retried',
+  );
 }

@@ -41,6 +41,8 @@ new MutationObserver(() => {
   for (const table of fresh('.md-table-wrapper')) table.tabIndex = 0;
   // Remove the hidden name, so that screen readers announce the text that the button shows.
   for (const button of fresh('button[aria-label="Example"]')) button.removeAttribute('aria-label');
+  for (const button of fresh('header:has(> [data-component-name="Search/SearchInput"]) button'))
+    button.ariaLabel = 'Clear';
   for (const pre of fresh('[data-component-name="Markdown/Markdown"] > pre')) {
     const text = pre.firstChild as Text;
     text.data = text.data.replaceAll('http://127.0.0.1:3000', location.origin);

@@ -25,7 +25,7 @@ export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {
       for (const { url: ownerUrl, serviceUrl: url } of [previous, next]) await migrateDatabase({ ownerUrl, url });
       // The migration above leaves a later build's schema unchanged, so check for one.
       if ((await checkSchema(previous.url)).state !== 'current')
-        throw new Error('The schema comes from a later build.');
+        throw new Error('The schema comes from a later build. Use that build for the upgrade.');
       const rows = await copyRows(previous.url, next.url, file);
       await record(next.url);
       await withClient({ connectionString: next.url }, async (client) => {

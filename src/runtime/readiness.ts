@@ -34,7 +34,7 @@ export const usesDisk = ({ databaseUrl, objectStore }: Config): boolean =>
   databaseUrl === null || objectStore.kind === 'file';
 
 async function checkSpace({ dataDir, minFreeDisk }: Config): Promise<void> {
-  if ((await freeBytes(dataDir)) < minFreeDisk) throw new Error('little space is left');
+  if ((await freeBytes(dataDir)) < minFreeDisk) throw new Error('less than MIN_FREE_DISK is free');
 }
 
 const answers = (check: Promise<unknown>, timeoutMs: number): Promise<boolean> =>

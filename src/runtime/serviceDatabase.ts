@@ -69,12 +69,17 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .then((applied) => applied.forEach((name) => log(`Applied migration ${name}`)))
     .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
-      const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
+      if (isUnavailable(cause)) {
+        const advice = 'Start PostgreSQL, or correct the address.';
+        throw new Error(`DATABASE_URL does not answer: ${messageOf(cause)}. ${advice}`, { cause });
+      }
       // SQLSTATE 42501 means insufficient privilege.
       const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants the missing rights.`;
       const advice = sqlState(cause) === '42501' ? grant : '';
-      throw new Error(`DATABASE_URL ${what}: ${messageOf(cause)}${advice}`, { cause });
+      throw new Error(`DATABASE_URL cannot be used: ${messageOf(cause)}${advice}`, { cause });
     });
   if (pending.length === 0) return;
-  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`);
+  throw new Error(
+    `The database at DATABASE_URL lacks ${pending.join(', ')}. Run ${MIGRATE}, or start the server with --migrate.`,
+  );
 }

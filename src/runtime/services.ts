@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { requestToken } from '../adapters/cells/otherCell.js';
+import { openTokenRequests } from '../adapters/cells/otherCell.js';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openDatabase } from '../adapters/database/database.js';
 import { protectedUrl } from '../adapters/database/databaseUrl.js';
@@ -68,7 +68,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),
-    requestToken,
+    requestToken: openTokenRequests(),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     renderPdf: openPdfRenderer(),
     get baseUrl() {

@@ -40,7 +40,9 @@ export function showOrder(session: Session, order: Order): HTMLElement {
       hold === null ? fulfilment.status : `${fulfilment.status}, held: ${hold.reason}`,
       next === undefined
         ? ''
-        : button(`Mark as ${next}`, fulfil(treatmentId, pharmacyId, next), { 'aria-label': `Mark ${name} as ${next}` }),
+        : button(`Mark as ${next}`, fulfil(treatmentId, pharmacyId, next), {
+            'aria-label': `Mark as ${next}: ${name}`,
+          }),
     ];
   });
   const payments = order.payments.map(({ id, amount, refunded_amt }) => {

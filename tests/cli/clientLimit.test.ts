@@ -27,7 +27,7 @@ it('client update sets and removes the request limit of one client, and refuses 
 
   const { stdout } = await run(...update(clientId, 'default'));
   expect(stdout).toMatch(/^limit +that of the server$/m);
-  expect(stdout).toMatch(/\nRunning servers follow within 30 seconds\.\n$/);
+  expect(stdout).toMatch(/\nRunning servers apply this within 30 seconds\.\n$/);
   expect(await limits()).toEqual([null, null]);
   const rows = await harness.domain.db.prisma.$queryRaw<{ outcome: string }[]>`
     SELECT outcome FROM audit_event WHERE operation_id = 'client update' AND tenant_id = ${tenantId} ORDER BY position`;

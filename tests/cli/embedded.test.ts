@@ -43,7 +43,12 @@ it('a command opens the embedded database of DATA_DIR, whether or not a server i
 
 it('a command exits with 1 and prints one line when it refuses, and exits with 2 for wrong usage', async () => {
   const refused = runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list');
-  expect(await refused).toEqual(refusal(1, 'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1\n'));
+  expect(await refused).toEqual(
+    refusal(
+      1,
+      'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL, or correct the address.\n',
+    ),
+  );
   const misused = runProcess({}, 'tenant', 'create');
   expect(await misused).toEqual(refusal(2, "error: missing required argument 'name'\n"));
 });

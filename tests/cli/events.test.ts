@@ -59,5 +59,10 @@ it('events tail refuses an unknown tenant and a cursor of another tenant', async
   const { next_cursor: foreign } = await feedPage(harness, await newPartner(harness));
   const tail = (tenant: string) => run('events', 'tail', '--tenant', tenant, '--after', foreign);
   expect(await tail('nowhere')).toEqual(refusal(1, /^There is no tenant/));
-  expect(await tail(partner.tenantId)).toEqual(refusal(1, 'The cursor is not a cursor of this list.\n'));
+  expect(await tail(partner.tenantId)).toEqual(
+    refusal(
+      1,
+      'The cursor of --after is not a cursor of this list. Use a next_cursor of this tenant, or omit --after.\n',
+    ),
+  );
 });

@@ -14,7 +14,7 @@ const newOrder = async (owner = partner): Promise<string> => (await completedEnc
 const cancel = (orderNo: string, tenant = partner.tenantId) => run('order', 'cancel', orderNo, '--tenant', tenant);
 
 describe('tenant configure', () => {
-  it('changes the given settings of a tenant, which its name or id selects, and prints them', async () => {
+  it('changes the given settings of a tenant, given by its name or id, and prints them', async () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {

@@ -163,7 +163,7 @@ it('patient export and erase refuse a patient of another tenant and an unknown o
     const to = join(harness.dataDir, 'none');
     const exported = await run(...patient('export', id, '--to', to));
     const erased = await run(...patient('erase', id, '--yes'));
-    const refused = refusal(1, `The tenant has no patient ${id}.\n`);
+    const refused = refusal(1, `The tenant has no patient ${id}. Check the user_id and --tenant.\n`);
     expect([exported, erased]).toEqual([refused, refused]);
     await expect(stat(to)).rejects.toThrow('ENOENT');
   }

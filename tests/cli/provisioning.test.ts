@@ -73,7 +73,7 @@ describe('tenant show', () => {
 describe('tenant deactivate and activate', () => {
   it('change only the named tenant, print when running servers apply it, and refuse an unknown tenant', async () => {
     const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
-    const stdout = 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n';
+    const stdout = 'lakeside-health is no longer active. Running servers apply this within 30 seconds.\n';
     expect(await run('tenant', 'deactivate', 'Lakeside Health', '--yes')).toEqual({ code: 0, stdout, stderr: '' });
     expect(await inactive()).toBe(1);
     const active = { id: 'lakeside-health', isActive: true };

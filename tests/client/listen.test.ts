@@ -126,7 +126,7 @@ it('a listener that ended at an event continues with the next one, and ends with
   await ended(start(partner, '--until', 'order.held'));
   const seen = received.length;
   const [code, , errors] = await ended(start(partner, '--until', 'order.held', '--timeout', '2'));
-  expect([code, errors]).toEqual([1, 'There was no order.held within 2 s.\n']);
+  expect([code, errors]).toEqual([1, 'Stopped after 2 s without an event order.held.\n']);
   expect(received.map(({ id }) => id)).toEqual(await feed(partner));
   expect(seen).toBeLessThan(received.length);
 });
@@ -142,7 +142,11 @@ it('a listener refuses the position of another API client, wrong credentials and
   await ended(start(partner, '--until', 'order.created'));
   expect(await ended(start(other))).toMatchObject([1, '', expect.stringContaining(`${partner.clientId} at`)]);
   const wrong = { ...partner, clientSecret: 'wrong' };
-  expect(await ended(start(wrong))).toMatchObject([1, expect.anything(), 'The client credentials are not valid.\n']);
+  expect(await ended(start(wrong))).toMatchObject([
+    1,
+    expect.anything(),
+    'The client credentials are not valid. Check client_id and client_secret.\n',
+  ]);
   expect(await ended(start(partner, '--forward', 'hooks'))).toMatchObject([
     1,
     '',

@@ -168,7 +168,7 @@ it('the secret of a webhook endpoint is only in the first response to a key, not
     expect(JSON.stringify(stored)).not.toContain(String(body.secret).slice('whsec_'.length, -1));
   }));
 
-describe('a key', () => {
+describe('an idempotency key', () => {
   const patient = (): Asked => ({ target: 'POST /clients', json: patientBody() });
 
   it('may be any printable ASCII text of 1 to 255 characters', () => {
@@ -192,7 +192,7 @@ describe('a key', () => {
     expectProblem(await send(asked, upper), 409, 'patient_email_taken');
   });
 
-  it('belongs to one operation, so each operation may use it', async () => {
+  it('is stored for one operation, so another operation may use the same key', async () => {
     const key = newKey();
     for (const { operationId } of keyed) {
       const answer = await send((await requestsOf(operationId)).right, key);

@@ -148,7 +148,7 @@ describe('migrate on a database that is in use', () => {
     const session = `process ${pid} \\(a report, idle in transaction, in a transaction for \\d+ s\\)`;
     const holder = expect.stringMatching(new RegExp(`${session} holds AccessShareLock on client`));
     expect(messages).toEqual([holder, holder, holder]);
-    expect(messages.at(-1)).toContain(`Migration ${changesPatients} was not applied: no lock in 3 attempts`);
+    expect(messages.at(-1)).toContain(`Migration ${changesPatients} was not applied: it got no lock in 3 attempts`);
     expect(messages.join()).not.toContain('jane');
   });
 

@@ -140,7 +140,7 @@ describe('a query', () => {
     const { status, body } = await call(service.harness, target, { token: service.partner.token, ...sent });
     expect({ query, status }).toEqual({ query, status: 400 });
     if (operation.operationId === 'issueToken') {
-      expect(body.error_description).toBe(`The query parameter ${query.split('=')[0]} is not known here.`);
+      expect(body.error_description).toBe(`The query parameter ${query.split('=')[0]} is not recognized; remove it.`);
       return expect(body.error).toBe('invalid_request');
     }
     expect(body.code).toBe(code);

@@ -177,7 +177,7 @@ describe('JSON that breaks the contract', () => {
       const answer = await service.send(operation, { json: unknown });
       expectRefusal(operation, answer, 'validation_failed');
       expect(answer.body.errors).toHaveLength(50);
-      expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
+      expect(answer.body.detail).toMatch(/Only the first 50 errors are listed\.$/);
     }));
 
   it('is never quoted in an error, not even an unknown property name, at every operation', () =>

@@ -69,7 +69,7 @@ describe('claimEncounter 200', () => {
     expect(await eventTypesOf(harness, claimed)).toEqual([started, released, started]);
   });
 
-  it('serves a client that is limited to this clinic', async () => {
+  it('serves a client that is limited to the clinic of the encounter', async () => {
     const encounter = await newEncounter(harness, partner);
     const limited = await newClient(harness, partner.tenantId, ['review:encounter'], [encounter.clinicId]);
     expect((await send(encounter.encounter_id, undefined, limited)).status).toBe(200);

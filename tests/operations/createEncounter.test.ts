@@ -138,7 +138,7 @@ describe('createEncounter 201', () => {
     expect((await create({ ...valid, ...change })).body).toMatchObject(change);
   });
 
-  it('serves a client that is limited to this clinic', async () => {
+  it('serves a client that is limited to the clinic of the encounter', async () => {
     const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
     expect((await create(valid, limited)).status).toBe(201);
   });

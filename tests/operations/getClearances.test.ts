@@ -140,7 +140,7 @@ describe('getClearances 200', () => {
     expect(preview.body.gfe_data).toMatchObject([{ status: 'pending_review' }]);
   });
 
-  it('does not clear a patient at another clinic', async () => {
+  it('does not clear a patient at a clinic other than that of the approval', async () => {
     const encounter = await completedEncounter(harness, partner);
     const clinicId = await newClinic(harness, partner);
     expect(await clearanceOf(encounter, { clinicId })).toMatchObject({ cleared: false, reason: 'never_requested' });

@@ -78,7 +78,7 @@ describe('getEncounter 200', () => {
     expect((await get(encounter_id)).body.visitUrl).toBeNull();
   });
 
-  it('serves a client that is limited to this clinic', async () => {
+  it('serves a client that is limited to the clinic of the encounter', async () => {
     const encounter = await newEncounter(harness, partner);
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [encounter.clinicId]);
     expect((await get(encounter.encounter_id, { token })).body).toEqual({ ...encounter, ...details });

@@ -97,7 +97,7 @@ describe('getEncounterStatus 200', () => {
     harness.clock.now = now;
   });
 
-  it('serves a client that is limited to this clinic', async () => {
+  it('serves a client that is limited to the clinic of the encounter', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [plain.clinicId]);
     expect((await ask({ gfe_no: plain.gfe_no }, { token })).status).toBe(200);
   });

@@ -55,7 +55,7 @@ describe('getOrder 200', () => {
     expect(payments[0]).toEqual(first.body.payments[0]);
   });
 
-  it('accepts the number in either case, from a client that is limited to this clinic', async () => {
+  it('accepts the order number in either letter case, and serves a client that is limited to the clinic of the order', async () => {
     const { clinicId, order_no, encounter_id } = encounter;
     const { token } = await newClient(harness, partner.tenantId, ['read:order'], [clinicId]);
     expect((await get(order_no.toLowerCase(), token)).body).toMatchObject({ order_no, encounter_id });

@@ -222,7 +222,7 @@ describe('issueToken 400', () => {
     const query = new URLSearchParams(loginBody(partner)).toString();
     const answer = await call(harness, `POST /oauth/token?${query}`, { json: LOGIN });
     expectFailure(answer, 400, 'invalid_request');
-    expect(answer.body.error_description).toBe('The query parameter grant_type is not known here.');
+    expect(answer.body.error_description).toBe('The query parameter grant_type is not recognized; remove it.');
   });
 
   it('answers in the OAuth error shape even to a caller that accepts only problem details', async () => {

@@ -125,7 +125,7 @@ describe('listEncounters 200', () => {
     expect([...first.body.data, ...second.body.data].map(({ encounter_id }) => encounter_id)).toEqual(before);
   });
 
-  it('accepts several statuses by comma and repeated, in any letter case, in place of one', async () => {
+  it('accepts "statuses" with commas or repeated, in any letter case, instead of "status"', async () => {
     const expected = all.filter(({ status }) => status !== 'pending_review');
     expect(new Set(expected.map(({ status }) => status)).size).toBe(2);
     for (const query of [

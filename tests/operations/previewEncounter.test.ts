@@ -121,7 +121,7 @@ describe('previewEncounter 200', () => {
     expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
 
-  it('serves a client that is limited to this clinic', async () => {
+  it('serves a client that is limited to the clinic of the encounter', async () => {
     const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
     expect((await preview(valid, limited)).body.problems).toEqual([]);
   });

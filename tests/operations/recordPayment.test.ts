@@ -62,7 +62,7 @@ describe('recordPayment 201', () => {
     expect(stored).toMatchObject([{ apiClientId }]);
   });
 
-  it('accepts the order number in either case, from a client that is limited to this clinic', async () => {
+  it('accepts the order number in either letter case, and serves a client that is limited to the clinic of the order', async () => {
     const { order_no: orderNo, clinicId } = await completedEncounter(harness, partner);
     const limited = await newClient(harness, partner.tenantId, ['write:order'], [clinicId]);
     expect((await pay(harness, limited, orderNo.toLowerCase(), { amount: '1.00' })).body.paid_amt).toBe('1.00');

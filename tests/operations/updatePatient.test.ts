@@ -105,7 +105,7 @@ describe('updatePatient 200', () => {
     expect(await read()).not.toHaveProperty('guardian');
   });
 
-  it('refuses new encounters of an inactive patient until it is active', async () => {
+  it('makes createEncounter refuse a patient whose isActive is false, until it is true again', async () => {
     const open = await newEncounter(harness, partner, { patientId: id });
     await patch({ isActive: false });
     expect((await read()).adminUser.isActive).toBe(false);

@@ -214,12 +214,12 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect([files.length, open]).toEqual([6, []]);
   });
 
-  it('is refused in a folder that has the backup of another database', async () => {
+  it('is not written to a folder that has the backup of another database', async () => {
     const { stderr } = await runProgram(environmentOf('ces_restored', 'restored'), 'backup', '--to', folder(BACKUP));
     expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
   });
 
-  it('is refused when pg_restore is of a newer version than the server', async () => {
+  it('is not restored by a pg_restore of a newer version than the server', async () => {
     const program = folder('newer', 'pg_restore');
     await mkdir(folder('newer'));
     await writeFile(program, '#!/bin/sh\necho "pg_restore (PostgreSQL) 17.6"\n', { mode: 0o755 });
@@ -256,17 +256,17 @@ async function upload(patientId: string): Promise<Answer['body']> {
     }
   });
 
-  it('is refused with another passphrase before anything is restored, and without one', async () => {
+  it('is refused with a wrong or missing passphrase before anything is restored', async () => {
     const restore = async (passphrase: string) => {
       const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
       return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;
     };
     await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP), '--with-keys');
-    expect(await restore('another')).toBe('The passphrase is not that of the keys.\n');
+    expect(await restore('another')).toBe('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.\n');
     expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
   });
 
-  it('is refused for a database that is not empty', async () => {
+  it('is not restored into a database that is not empty', async () => {
     const refused = await runProgram(environmentOf('ces', 'source'), 'restore', '--from', folder(BACKUP));
     expect(refused.stderr).toMatch(/^The database is not empty: it has /);
   });

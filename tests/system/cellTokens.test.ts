@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { MAX_PENDING } from '../../src/adapters/cells/otherCell.js';
 import { registerCell } from '../../src/runtime/ownCell.js';
 import { newPartner } from '../support/factories.js';
 import { closeServer, listenOnLoopback } from '../support/fileHost.js';
@@ -47,19 +49,63 @@ describe('POST /oauth/token for a client of another cell', () => {
     }
   });
 
-  it('ends the request to a silent cell when the caller hangs up', async () => {
+  describe('with a silent cell', () => {
     const silent = createServer();
-    await addCell('silent', `http://127.0.0.1:${await listenOnLoopback(silent)}`);
-    const { clientId, clientSecret } = await newPartner(b);
-    const caller = new AbortController();
-    const body = JSON.stringify(loginBody({ clientId: clientId.replace(/.{4}$/, '2222'), clientSecret }));
-    const headers = { 'Content-Type': 'application/json' };
-    const answer = fetch(`${a.baseUrl}/oauth/token`, { method: 'POST', headers, body, signal: caller.signal });
-    const [passedOn] = await once(silent, 'request');
-    caller.abort();
-    // The cell itself would wait for 4 s.
-    const early = AbortSignal.timeout(3_000);
-    await Promise.all([once(passedOn.socket, 'close', { signal: early }), expect(answer).rejects.toThrow('aborted')]);
-    await closeServer(silent);
+    let open = 0;
+    let peak = 0;
+    silent.on('request', ({ socket }) => {
+      open += 1;
+      peak = Math.max(peak, open);
+      socket.once('close', () => (open -= 1));
+    });
+    beforeAll(async () => void (await addCell('silent', `http://127.0.0.1:${await listenOnLoopback(silent)}`)));
+    afterAll(() => closeServer(silent));
+
+    const clientIdOf = (number: number) => `ces_${'2'.repeat(19)}${String.fromCharCode(97 + (number % 26))}`;
+    const request = (number: number, signal: AbortSignal | null = null): Promise<Response> => {
+      const body = JSON.stringify(loginBody({ clientId: clientIdOf(number), clientSecret: 'cs_live_x' }));
+      const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `198.51.100.${number}` };
+      return fetch(`${a.baseUrl}/oauth/token`, { method: 'POST', headers, body, signal });
+    };
+
+    it('ends the request to it when the caller hangs up', async () => {
+      const caller = new AbortController();
+      const answer = request(1, caller.signal);
+      const [passedOn] = await once(silent, 'request');
+      caller.abort();
+      // The cell itself would wait for 4 s.
+      const early = AbortSignal.timeout(3_000);
+      await Promise.all([once(passedOn.socket, 'close', { signal: early }), expect(answer).rejects.toThrow('aborted')]);
+    });
+
+    it('sends it no request when the caller has hung up before', async () => {
+      const { prisma, everyTenant } = a.domain.db;
+      const waiting = () => everyTenant.rows`SELECT FROM pg_locks WHERE relation = 'cell'::regclass AND NOT granted`;
+      const passedOn = once(silent, 'request').then(([first]) => text(first));
+      await prisma.$transaction(
+        async (db) => {
+          await db.$executeRaw`LOCK TABLE cell`;
+          const gone = new Promise((resolve) => {
+            a.server.once('request', (_request, response) => response.once('close', resolve));
+          });
+          const caller = new AbortController();
+          const answer = expect(request(2, caller.signal)).rejects.toThrow('aborted');
+          while ((await waiting()).length === 0);
+          caller.abort();
+          await Promise.all([answer, gone]);
+        },
+        { timeout: 20_000 },
+      );
+      // A later request is the first one to arrive.
+      await request(3);
+      expect(await passedOn).toContain(clientIdOf(3));
+    });
+
+    it('answers 503 to all callers, and keeps only a bounded number of connections to it', async () => {
+      const callers = Array.from({ length: MAX_PENDING + 10 }, (_, index) => request(index + 4));
+      const statuses = (await Promise.all(callers)).map(({ status }) => status);
+      expect(new Set(statuses)).toEqual(new Set([503]));
+      expect(peak).toBeLessThanOrEqual(MAX_PENDING);
+    });
   });
 });

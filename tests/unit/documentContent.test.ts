@@ -27,7 +27,7 @@ async function expectAccepted(kind: Kind, content: Uint8Array): Promise<void> {
 
 async function expectRefused(kind: Kind, content: Uint8Array): Promise<void> {
   const { code, message } = await refusalOf(read(kind, content));
-  const missingEnd = 'The file is truncated or damaged: its end is missing.';
+  const missingEnd = 'The file is truncated or damaged: its end is missing. Send the URL of a complete file.';
   expect([code, message]).toEqual(['document_type_not_allowed', missingEnd]);
 }
 

@@ -22,7 +22,7 @@ export interface Entry {
 export async function ownCell(client: Client, side: string): Promise<OwnCell> {
   const { rows } = await client.query<OwnCell>('SELECT name, url, object_store FROM cell WHERE is_own');
   if (rows[0]) return rows[0];
-  throw new Error(`The ${side} has no name: set CELL for its servers, and start one of them.`);
+  throw new Error(`The database of the ${side} belongs to no cell: set CELL for its servers, and start one of them.`);
 }
 
 export async function noteCell(client: Client, { name, url, object_store }: OwnCell): Promise<void> {
@@ -89,7 +89,7 @@ export async function closeTenant(client: Client, tenantId: string): Promise<voi
     if (!['55P03', '40P01'].includes(sqlState(error) ?? '')) throw error;
     const seconds = CLOSE_MS / 1_000;
     throw new Error(
-      `A transaction of ${tenantId} takes longer than ${seconds} s, such as an import: repeat the move after it.`,
+      `A transaction of the tenant ${tenantId}, such as an import, takes longer than ${seconds} s. Repeat the move after it.`,
       { cause: error },
     );
   }
@@ -110,7 +110,7 @@ export async function lockMove(client: Client, tenantId: string): Promise<void> 
     `SELECT pg_try_advisory_lock(hashtextextended('move ' || $1, 0)) AS owned`,
     [tenantId],
   );
-  if (!rows[0]?.owned) throw new Error(`Another command moves ${tenantId} now.`);
+  if (!rows[0]?.owned) throw new Error(`Another command is moving the tenant ${tenantId}. Wait until it ends.`);
 }
 
 /** Audit rows copied in one transaction. */

@@ -112,7 +112,9 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
     [nameOfMove(tenantId)],
   );
   if (rows[0]?.enabled) return rows[0].waiting;
-  throw new Error("The copy has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.");
+  throw new Error(
+    "The copy to the target has stopped: see the log of the target's PostgreSQL for the reason, then use --cancel.",
+  );
 }
 
 /** Removes the replication of a tenant from both databases, even if it was only partly set up. */

@@ -22,13 +22,17 @@ async function copyBetween(source: Connection, target: Connection, file: string)
   const others = new Map((await tablesOf(target)).map((table) => [textOf(table), table.name]));
   const changed = tables.filter((table) => !others.delete(textOf(table))).map(({ name }) => name);
   const different = new Set([...changed, ...others.values()]);
-  if (different.size > 0) throw new Error(`The tables of the two databases differ: ${[...different].join(', ')}.`);
+  if (different.size > 0)
+    throw new Error(
+      `The tables of the two databases differ: ${[...different].join(', ')}. Migrate both with this build.`,
+    );
   await target.query(`TRUNCATE ${tables.map(({ name }) => name).join(', ')}`);
   let total = 0;
   for (const { name, columns } of tables) {
     const { rowCount: read } = await source.query(`COPY ${name} (${columns}) TO ${file}`);
     const { rowCount: written } = await target.query(`COPY ${name} (${columns}) FROM ${file}`);
-    if (read !== written) throw new Error(`${name} has ${read} rows, of which ${written} were copied.`);
+    if (read !== written)
+      throw new Error(`The table ${name} has ${read} rows, but only ${written} were copied. Run the command again.`);
     total += read ?? 0;
   }
   const { rows: sequences } = await source.query<{ name: string; value: string }>(`

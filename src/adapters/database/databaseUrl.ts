@@ -15,7 +15,7 @@ export function protectedUrl(variable: string, url: string): string {
   const attributes = address.searchParams.get('target_session_attrs');
   if (attributes !== 'read-write' && (attributes !== null || hostUrls(address.href).length > 1)) {
     throw new Error(
-      `${variable} must have target_session_attrs=read-write if it names several hosts, and no other one.`,
+      `${variable} must have target_session_attrs=read-write if it names several hosts, and no other value of it.`,
     );
   }
   const mode = address.searchParams.get('sslmode');

@@ -58,9 +58,9 @@ export async function withLockRetries(
         } catch (error) {
           if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
           const attempts = pausesMs.length + 1;
-          const advice = 'End that transaction, or retry after it.';
+          const advice = 'End that transaction or wait for it, then run the command again.';
           if (pauseMs === undefined) {
-            throw new Error(`no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
+            throw new Error(`it got no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
           }
         }
         log(`waits for a lock: ${holders}. Next attempt in ${pauseMs / 1_000} s.`);

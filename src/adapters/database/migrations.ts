@@ -38,7 +38,7 @@ export async function checkSchema(url: string): Promise<SchemaState> {
   const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
   if (strange.length === 0) return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
   const names = strange.map(({ name }) => name);
-  const reason = `The database has migrations that this build does not know: ${names.join(', ')}.`;
+  const reason = `The database has migrations that this build does not know: ${names.join(', ')}. Deploy the build that has them.`;
   const isNewer = pending.length === 0 && strange.every(({ name, finished }) => finished && !isKnown(name));
   if (!isNewer) return { state: 'unknown', reason };
   const query = 'SELECT oldest_generation() AS oldest';

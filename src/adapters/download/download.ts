@@ -79,7 +79,10 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) {
-      throw new Problem('document_fetch_failed', `The host answered with status ${statusCode}.`);
+      throw new Problem(
+        'document_fetch_failed',
+        `The host answered with status ${statusCode} instead of the file. Check the URL, then try again.`,
+      );
     }
     const target = parseRedirect(headers.location ?? '', url);
     // The server chose this target, so report any defect in it as forbidden.

@@ -23,7 +23,10 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
     query,
   );
   if (breaking > needed) {
-    return { state: 'unknown', reason: `This build does not know revision ${breaking} of ${SCHEMA} in the database.` };
+    return {
+      state: 'unknown',
+      reason: `This build does not know revision ${breaking} of ${SCHEMA} in the database. Deploy a newer build.`,
+    };
   }
   return newest < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }

@@ -83,7 +83,7 @@ function newKey(now: Date, kid: string): StoredKey {
 async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
   const stored = parseKeys(file, await readFile(file, 'utf8'));
   const [first, ...others] = stored.map((key) => openKey(file, key));
-  if (!first) throw new Error(`${file} contains no signing key`);
+  if (!first) throw new Error(`${file} contains no signing key: add one with "keys rotate"`);
   return [first, ...others];
 }
 
@@ -100,7 +100,7 @@ function openKey(file: string, stored: StoredKey): SigningKey {
   } catch {
     // Drop the cause, which may quote key material.
   }
-  throw new Error(`${file} contains a damaged key: ${kid}`);
+  throw new Error(`${file} contains a damaged key, ${kid}: restore the file from a backup`);
 }
 
 function parseKeys(file: string, text: string): StoredKey[] {

@@ -53,7 +53,10 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
       print(terminal, json, { ...summary(manifest), copied }, told);
-      if (lost.length > 0) throw new Error(`The object store lacks or has damaged ${lost.join(', ')}.`);
+      if (lost.length > 0)
+        throw new Error(
+          `The backup lacks these objects, which are missing or damaged in the object store: ${lost.join(', ')}.`,
+        );
     });
 
   const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';
@@ -147,7 +150,8 @@ async function restoringProgram(terminal: CliIo, server: number, { postgres }: M
 }
 
 async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {
-  if (keys === null) throw new Error('The backup has no keys: it was made without --with-keys.');
+  if (keys === null)
+    throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
   const write = await openedKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
   await write();
 }

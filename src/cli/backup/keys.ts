@@ -34,7 +34,8 @@ const keyFiles = ({ environment }: CliIo): readonly string[] => {
 /** Encrypts the signing keys and, if there is one, the secret of links: with an S3 store, there is none. */
 export async function sealedKeys(terminal: CliIo, secret: string): Promise<string> {
   const contents = await Promise.all(keyFiles(terminal).map(contentOf));
-  if (contents.every((content) => content === null)) throw new Error(`There is no ${keyFiles(terminal)[0]}.`);
+  if (contents.every((content) => content === null))
+    throw new Error(`There is no ${keyFiles(terminal)[0]}. Run the command on a server, or omit --with-keys.`);
   const [salt, iv] = [randomBytes(16), randomBytes(12)];
   const cipher = createCipheriv(CIPHER, scryptSync(secret, salt, 32, COST), iv);
   const data = Buffer.concat([cipher.update(JSON.stringify(contents)), cipher.final()]);
@@ -57,7 +58,7 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
       const text = Buffer.concat([decipher.update(part('data')), decipher.final()]).toString();
       return JSON.parse(text) as (string | null)[];
     } catch {
-      throw new Error('The passphrase is not that of the keys.');
+      throw new Error('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.');
     }
   })();
   const files = keyFiles(terminal).map((file, index) => ({ file, content: contents[index] ?? null }));

@@ -56,7 +56,7 @@ async function findManifest(store: BackupStore): Promise<Manifest | null> {
   if (content === null) return null;
   const manifest = JSON.parse(content) as Manifest | { readonly format: unknown };
   if (manifest.format === 1) return manifest as Manifest;
-  throw new Error(`${store.address} has a backup of another format, by another version.`);
+  throw new Error(`${store.address} has a backup in a format of another version. Use the build that made it.`);
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */

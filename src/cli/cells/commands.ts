@@ -102,7 +102,10 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
         ),
       );
       print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
-      if (missing.length > 0) throw new Error(`The object store lacks or has damaged ${missing.join(', ')}.`);
+      if (missing.length > 0)
+        throw new Error(
+          `The export lacks these objects, which are missing or damaged in the object store: ${missing.join(', ')}.`,
+        );
     });
 
   addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [

@@ -24,7 +24,8 @@ export async function assertMovable(
   const refuse = (text: string): never => {
     throw new Error(text);
   };
-  if (here.name === there.name) refuse('MOVE_TO_URL is the database of this cell.');
+  if (here.name === there.name)
+    refuse('MOVE_TO_URL is the database of this cell: set it to the database of the other cell.');
   if (place?.place === 'away') refuse(`${tenantId} lives in the cell ${place.cell}: run the command there.`);
   if (place && place.place !== 'here' && place.cell !== there.name) {
     refuse(`${tenantId} is on its way to the cell ${place.cell}: complete that move, or cancel it with --cancel.`);
@@ -37,7 +38,7 @@ export async function assertMovable(
   if (ours.wal_level !== 'logical') {
     refuse(`wal_level of the source is ${ours.wal_level}: set it to logical, and restart PostgreSQL.`);
   }
-  if (ours.free_slots < 3) refuse('The source has fewer than 3 free slots: raise max_replication_slots.');
+  if (ours.free_slots < 3) refuse('The source has fewer than 3 free replication slots: raise max_replication_slots.');
   if (!ours.may_publish) {
     refuse('The role of the source may not replicate: give it REPLICATION, and CREATE on the database.');
   }
@@ -52,7 +53,10 @@ export async function assertMovable(
   const named = await target.query('SELECT FROM tenant WHERE lower(name) = lower($1) OR id = lower($1)', [
     rows[0]?.name,
   ]);
-  if (named.rowCount) refuse(`The target has a tenant with the name ${JSON.stringify(rows[0]?.name)}.`);
+  if (named.rowCount)
+    refuse(
+      `The target has another tenant with the name or id ${JSON.stringify(rows[0]?.name)}, which must be unique in a cell.`,
+    );
   return { here, there };
 }
 

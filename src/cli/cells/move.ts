@@ -128,7 +128,7 @@ async function cutOver(
   }
   // If no response arrives, the tenant stays closed; repeating the move finds out whether it is active.
   const isActive = await places.setPlace(target, tenantId, ['arriving'], 'here', there.name);
-  if (!isActive) throw new Error(`The move of ${tenantId} was cancelled.`);
+  if (!isActive) throw new Error(`Another command has cancelled the move of ${tenantId}.`);
   await places.setPlace(source, tenantId, ['closed'], 'away', there.name);
   return (performance.now() - begun) / 1_000;
 }
@@ -161,11 +161,13 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     }
     // Check this, because the target's rows are deleted below: they must be those of an unfinished move.
     if (there?.cell !== here.name || (await places.entryOf(source, tenantId))?.place === 'away') {
-      throw new Error(`No move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`);
+      throw new Error(
+        `There is nothing to cancel: no move of ${tenantId} from this cell to that of MOVE_TO_URL has begun.`,
+      );
     }
     // From now on, the interrupted move can no longer activate the tenant in the target.
     if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
-      throw new Error(`${tenantId} is active in the target.`);
+      throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
     }
     await replication.unpublish(source, target, tenantId);
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
@@ -184,7 +186,7 @@ export async function forgetTenant(
   return withClient({ connectionString: url }, async (client) => {
     await places.lockMove(client, tenantId);
     const place = (await places.entryOf(client, tenantId))?.place;
-    if (place !== 'away') throw new Error(`${tenantId} lives in this cell, or is on its way.`);
+    if (place !== 'away') throw new Error(`${tenantId} still lives in this cell: move it to another cell first.`);
     // Deleting now would delete the rows in the other cell, too.
     if (await replication.isPublished(client, tenantId)) {
       throw new Error(`The move of ${tenantId} is not complete: repeat it first.`);

@@ -136,6 +136,9 @@ export async function importTenant(
     await psql.feed(from.read(dump.file), url, ...RUN, '--single-transaction', '--file=-');
     const counts = await countsOf(client, tables, tenant);
     const wrong = Object.keys(rows).filter((name) => rows[name] !== counts[name]);
-    if (wrong.length > 0) throw new Error(`Not all rows were imported: compare ${wrong.join(', ')} with the manifest.`);
+    if (wrong.length > 0)
+      throw new Error(
+        `The rows in ${wrong.join(', ')} differ in number from the manifest. Deactivate the tenant, and compare them.`,
+      );
   });
 }

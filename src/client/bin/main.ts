@@ -39,7 +39,12 @@ async function run(): Promise<void> {
   if (!CLIENT_ID || !CLIENT_SECRET) throw new ListenError('Set CLIENT_ID and CLIENT_SECRET.');
   if (timeout !== undefined && !(Number(timeout) > 0))
     throw new ListenError('--timeout needs a number of seconds above 0.');
-  if (timeout) setTimeout(end, Number(timeout) * 1000, `There was no ${until ?? 'end'} within ${timeout} s.`).unref();
+  if (timeout)
+    setTimeout(
+      end,
+      Number(timeout) * 1000,
+      `Stopped after ${timeout} s${until ? ` without an event ${until}` : ''}.`,
+    ).unref();
   await listen({
     ...{ baseUrl: CES_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, secret: WEBHOOK_SECRET, forward, state },
     ...{ types: types?.split(','), until },

@@ -41,7 +41,12 @@ async function authenticate(
   const client = found === 'elsewhere' ? await tokensOfOtherCells(context, request) : found;
   if (!client) {
     await requestLimits.count('token-failures', counted);
-    throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
+    throw new OAuthProblem(
+      'invalid_client',
+      'The client credentials are not valid. Check client_id and client_secret.',
+      basic,
+      tried,
+    );
   }
   // Count after authentication: others know the client's id, and could otherwise exhaust its limit.
   await requestLimits.count('token', clientId);
@@ -53,7 +58,12 @@ function credentials(request: Request, basic: string | null): { clientId: string
   const { client_id: clientId, client_secret: clientSecret } = request;
   if (basic !== null) {
     const sent = basicCredentials(basic);
-    if (!sent) throw new OAuthProblem('invalid_client', 'The Basic credentials are malformed.', true);
+    if (!sent)
+      throw new OAuthProblem(
+        'invalid_client',
+        'The Basic credentials are malformed. Send client_id:client_secret in Base64.',
+        true,
+      );
     const differs = (value: string | undefined, other: string): boolean => value !== undefined && value !== other;
     if (differs(clientId, sent.clientId) || differs(clientSecret, sent.clientSecret)) {
       throw new OAuthProblem(
@@ -82,7 +92,10 @@ async function refreshedScope(
     !client.liveSecretIds.includes(claims.secret_id ?? '') ||
     isRevoked(claims, client.tokensValidAfter)
   ) {
-    throw new OAuthProblem('invalid_grant', 'The refresh token is no longer valid. Use client_credentials.');
+    throw new OAuthProblem(
+      'invalid_grant',
+      'The refresh token is not valid. Obtain new tokens with grant_type=client_credentials.',
+    );
   }
   return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
 }
@@ -92,7 +105,10 @@ function narrow(granted: readonly string[], scope: string | undefined): readonly
   if (scope === undefined) return granted;
   const asked = [...new Set(scope.split(' ').filter(Boolean))];
   if (asked.length === 0 || asked.some((name) => !granted.includes(name))) {
-    throw new OAuthProblem('invalid_scope', 'scope names a permission that is unknown or not granted.');
+    throw new OAuthProblem(
+      'invalid_scope',
+      'scope names a permission that is unknown or not granted. Omit scope to get every granted permission.',
+    );
   }
   return asked;
 }

@@ -18,7 +18,10 @@ export async function* completeDocument(
     yield chunk;
   }
   if (!follower.isComplete()) {
-    throw new Problem('document_type_not_allowed', 'The file is truncated or damaged: its end is missing.');
+    throw new Problem(
+      'document_type_not_allowed',
+      'The file is truncated or damaged: its end is missing. Send the URL of a complete file.',
+    );
   }
 }
 

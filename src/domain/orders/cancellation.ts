@@ -25,7 +25,7 @@ export async function cancelOrderOf(
 export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
   const order = await lockedOrder(context, orderNo);
   const obstacle = obstacleTo(order);
-  if (obstacle !== null) throw invalidState(order.orderStatus, `It cannot be cancelled: ${obstacle}.`);
+  if (obstacle !== null) throw invalidState(order.orderStatus, `The order cannot be cancelled: ${obstacle}.`);
   return ofPharmacies(context, await cancel(context, order, reason));
 }
 
@@ -34,7 +34,7 @@ function obstacleTo({ orderStatus, paidAmt, lines }: OrderRecord): string | null
   const isMoot = orderStatus === 'paid' && lines.every(({ holdAt }) => holdAt !== null);
   if (orderStatus !== 'pending' && !(isMoot && paidAmt.isZero())) return `it is ${orderStatus}`;
   if (!paidAmt.isZero()) return `${paidAmt.toFixed(2)} of it is paid`;
-  return lines.some(({ shippedAt }) => shippedAt !== null) ? 'something was shipped' : null;
+  return lines.some(({ shippedAt }) => shippedAt !== null) ? 'a line of it has shipped' : null;
 }
 
 async function cancel(

@@ -71,7 +71,9 @@ export async function recordFulfilment(
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
   const own = lines.filter((line) => line.pharmacyId === pharmacyId);
   if (own.length === 0) {
-    throw new Problem('order_not_found', 'The order has no line of this pharmacy.', { errors: noLine });
+    throw new Problem('order_not_found', 'The order has no line of this pharmacy. Check pharmacyId.', {
+      errors: noLine,
+    });
   }
   if (!treatmentIds) {
     const free = own.filter(({ holdAt }) => holdAt === null);

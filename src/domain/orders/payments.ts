@@ -29,7 +29,7 @@ export async function recordPayment(
   }
   if (order.orderStatus !== 'pending') throw invalidState(order.orderStatus);
   if (balanceOf(order).lessThan(amount)) {
-    throw fieldProblem('payment_exceeds_balance', '#/amount', 'is above the balance');
+    throw fieldProblem('payment_exceeds_balance', '#/amount', 'exceeds the balance of the order');
   }
   if (order.payments.length + order.refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
   const now = context.now();

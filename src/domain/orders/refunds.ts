@@ -26,7 +26,11 @@ export async function refundPayment(
   if (!payment) throw fieldProblem('payment_not_found', '#/payment_id', 'is not a payment of this order');
   if (orderStatus !== 'pending' && orderStatus !== 'paid') throw invalidState(orderStatus);
   if (payment.amount.minus(payment.refundedAmt).lessThan(amount)) {
-    throw fieldProblem('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
+    throw fieldProblem(
+      'refund_exceeds_payment',
+      '#/amount',
+      'exceeds the part of the payment that is not refunded yet',
+    );
   }
   if (order.payments.length + order.refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
   const { paidAmt, heldAmt } = settled({ ...order, paidAmt: order.paidAmt.minus(amount) });

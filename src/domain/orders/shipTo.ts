@@ -54,7 +54,7 @@ export async function setShipTo(context: CallerContext, orderNo: string, shipTo:
   const order = await lockedOrder(context, orderNo);
   // Orders that shipped before they could have an address may still get one, for their other lines.
   const shipped = order.shipTo && order.lines.find(({ shippedAt }) => shippedAt !== null);
-  if (shipped) throw invalidState(shipped.status, 'Something has shipped, so the address cannot change.');
+  if (shipped) throw invalidState(shipped.status, 'A line of the order has shipped: its address can no longer change.');
   const { tenantId, id } = order;
   await updateRows(context.db, tenantId, 'Order', { shipTo: { ...shipTo } }, Prisma.sql`id = ${id}::uuid`);
   return order;

@@ -55,7 +55,7 @@ export async function erasePatient(transaction: TransactionContext, tenantId: st
 async function lockErasable({ db }: TransactionContext, tenantId: string, patientId: string): Promise<void> {
   const [patient] = await db.of(tenantId).rows<object>`
     SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid FOR UPDATE`;
-  if (!patient) throw new Error(`The tenant has no patient ${patientId}.`);
+  if (!patient) throw new Error(`The tenant has no patient ${patientId}. Check the user_id and --tenant.`);
   const [open] = await db.of(tenantId).rows<{ name: string }>`
     SELECT gfe_no AS name FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND phase = 'open'

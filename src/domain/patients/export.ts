@@ -19,7 +19,8 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       findRows(snapshot, tenantId, model, where);
     const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
     const patients = await rowsOf('Patient', Prisma.sql`id = ${patientId}::uuid`);
-    if (patients.length === 0) throw new Error(`The tenant has no patient ${patientId}.`);
+    if (patients.length === 0)
+      throw new Error(`The tenant has no patient ${patientId}. Check the user_id and --tenant.`);
     const documents = await rowsOf('Document', Prisma.sql`${ofPatient} ORDER BY id`);
     const encounters = await encountersOf(rowsOf, ofPatient);
     const orders = await ordersOf(

@@ -32,7 +32,7 @@ export function matchDecisions(
   const errors = decisions.flatMap((one, index): FieldError[] => {
     const { decision, reason } = one;
     const key = keys[index] ?? '';
-    if (!waiting.has(key)) return [fault(`/${index}`, 'names no item that waits for a decision')];
+    if (!waiting.has(key)) return [fault(`/${index}`, 'is not an item that awaits a decision')];
     if (keys.indexOf(key) < index) return [fault(`/${index}`, 'decides an item a second time')];
     if (decision === 'denied' && reason === undefined) return [fault(`/${index}/reason`, 'is required for a denial')];
     const ofItem = treatments.filter((treatment) => itemKey(treatment) === key).map(({ productId }) => productId);

@@ -49,7 +49,12 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
     const count = await transaction.db.of(tenantId).run`
       UPDATE tenant SET clock_offset_ms = ${clockOffsetMs} WHERE id = ${tenantId} AND clock_offset_ms <= ${clockOffsetMs}`;
     if (count === 0) {
-      throw fieldProblem('validation_failed', '#/offsetSeconds', 'must not be less than the present offset', 'range');
+      throw fieldProblem(
+        'validation_failed',
+        '#/offsetSeconds',
+        'must not be less than the current offset, because the clock cannot move back',
+        'range',
+      );
     }
     transaction.audited.push(row);
   });

@@ -65,7 +65,10 @@ export async function inTenants(
       purged += ofTenant;
     } catch (error) {
       if (context.signal?.aborted || isUnavailable(error)) throw error;
-      context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
+      context.log.error(
+        { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
+        'a job could not delete old rows of a tenant; its next run retries',
+      );
     }
   }
   return purged;

@@ -102,7 +102,7 @@ async function succeeds<Row extends DueRow>(
       RETURNING failures, retry_at AS "retryAt"`;
     log.error(
       { tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) },
-      'a row of a sweep failed',
+      'a job could not process a row; it retries later',
     );
     return false;
   }

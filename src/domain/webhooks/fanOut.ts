@@ -32,7 +32,10 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
     } catch (error) {
       // Continue with the next tenant: a lock or a timeout of one tenant must not delay the others.
       const causes = describeCauses(error);
-      context.log.error({ tenantId, sqlstate: sqlState(error), causes }, 'no deliveries were made');
+      context.log.error(
+        { tenantId, sqlstate: sqlState(error), causes },
+        'the webhook deliveries of new events could not be created; they are retried',
+      );
     }
   }
   return hasMore;

@@ -37,7 +37,11 @@ function readFailure(error: Error): Error {
   if (type === 'entity.too.large') return new Problem('body_too_large', undefined, { cause: error });
   if (type === 'encoding.unsupported') return new Problem('content_type_not_json', undefined, { cause: error });
   if (type === 'request.aborted' || type === 'request.size.invalid') {
-    return new Problem('malformed_json', 'The body ended early.', { cause: error });
+    return new Problem(
+      'malformed_json',
+      'The body arrived incomplete: it is shorter than its Content-Length, or was aborted. Send it again.',
+      { cause: error },
+    );
   }
   return error;
 }
@@ -77,7 +81,7 @@ function levelsOf(text: string): number {
 
 function refuseLoneSurrogates(key: string, value: unknown): unknown {
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
-    throw new Problem('malformed_json', 'The body holds half of a surrogate pair, which is not a character.');
+    throw new Problem('malformed_json', 'The body contains an escape for half of a surrogate pair. Send both halves.');
   }
   return value;
 }

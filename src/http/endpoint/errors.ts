@@ -65,7 +65,7 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
     title,
     status,
     detail:
-      errors.length > MAX_FIELD_ERRORS ? `${message} Only the first ${MAX_FIELD_ERRORS} faults are listed.` : message,
+      errors.length > MAX_FIELD_ERRORS ? `${message} Only the first ${MAX_FIELD_ERRORS} errors are listed.` : message,
     instance: `urn:uuid:${requestId}`,
     code: problem.code,
     doc_url: `/docs#/section/errors/${problem.code}`,

@@ -67,7 +67,10 @@ export function sandboxBehavior() {
     const { delayMs, problem } = behavior;
     try {
       if (delayed.add(tenantId, 1) > MAX_DELAYED) {
-        throw new Problem('dependency_unavailable', `A tenant may delay ${MAX_DELAYED} requests at the same time.`);
+        throw new Problem(
+          'dependency_unavailable',
+          `A tenant may delay ${MAX_DELAYED} requests at the same time. Retry after the given delay.`,
+        );
       }
       locals.behavior = behavior;
       if (delayMs > 0) await pause(delayMs);

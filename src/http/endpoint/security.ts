@@ -5,7 +5,7 @@ import { requireOwnCell } from '../../domain/access/cells.js';
 import { callerOf, findClientState, type ClientState } from '../../domain/access/callerState.js';
 import type { Permission } from '../../contract.js';
 import { isRevoked } from '../../domain/access/issueTokens.js';
-import { Problem } from '../../problem.js';
+import { Problem, problems } from '../../problem.js';
 
 /** Maximum of entries in each cache; one token serves thousands of calls. */
 const CACHE_MAX = 10_000;
@@ -115,7 +115,11 @@ export function requirePermissions({ permissions }: Caller, alternatives: Altern
   if (alternatives.some((required) => required.every((permission) => held.has(permission)))) return;
   const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));
   const lacking = missing.map((permissions) => permissions.join(', ')).join(' or ');
-  throw new Problem('insufficient_permission', `The token lacks ${lacking}.`, { scope: missing.flat().join(' ') });
+  throw new Problem(
+    'insufficient_permission',
+    problems.insufficient_permission.detail.replace('a permission', lacking),
+    { scope: missing.flat().join(' ') },
+  );
 }
 
 const isOver = ({ exp }: TokenClaims, now: Date): boolean => now.getTime() >= exp * 1000 + LEEWAY_MS;

@@ -147,7 +147,7 @@ function detailOf({ keyword, params, parentSchema = {}, message = 'is not valid'
     case 'required':
       return 'is required';
     case 'additionalProperties':
-      return `is not known here${suggestion(String(params['additionalProperty']), parentSchema)}`;
+      return `is not recognized${suggestion(String(params['additionalProperty']), parentSchema)}`;
     case 'enum':
       return `must be one of ${(params['allowedValues'] as unknown[]).filter((value) => value !== '').join(', ')}`;
     case 'type':
@@ -167,14 +167,14 @@ function typeHint({ type, 'x-hint': hint }: NonNullable<ErrorObject['parentSchem
   return name === 'string' ? typeNames[name] : ((hint as string | undefined) ?? typeNames[name]);
 }
 
-/** A hint at the property that the caller probably meant; empty if none is similar. */
+/** What to do about an unknown property: use the one that the caller probably meant, or remove it if none is similar. */
 function suggestion(name: string, schema: NonNullable<ErrorObject['parentSchema']>): string {
   const properties = (schema['properties'] ?? {}) as object;
-  // Skip long names: comparing them would take longer than a valid request.
-  if (name.length > 40) return '';
-  // Allow fewer differences in short names, which resemble too many others.
-  const known = closestMatch(name, Object.keys(properties), { maxDistance: Math.floor(name.length / 4) });
-  return known === undefined ? '' : `; perhaps ${known} is meant`;
+  // Allow fewer differences in short names, which resemble too many others. Skip long names: comparing them would take
+  // longer than a valid request.
+  const options = { maxDistance: Math.floor(name.length / 4) };
+  const known = name.length > 40 ? undefined : closestMatch(name, Object.keys(properties), options);
+  return known === undefined ? '; remove it' : `; perhaps ${known} is meant`;
 }
 
 /** What an operation returns: the response to send. */

@@ -64,12 +64,23 @@ export function createHttpServer(
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy()).resume();
     if (isBusy(socket)) socket.destroy();
-    else refuseConnection(socket, new Problem('method_not_allowed', 'This service is not a proxy.'));
+    else
+      refuseConnection(
+        socket,
+        new Problem(
+          'method_not_allowed',
+          'CONNECT is not supported, because this service is not a proxy. Send other methods.',
+        ),
+      );
   });
   return server;
 }
 
-const malformed = (): Problem => new Problem('validation_failed', 'The HTTP request is malformed or too large.');
+const malformed = (): Problem =>
+  new Problem(
+    'validation_failed',
+    'The HTTP request is malformed, or its headers are too large. Send well-formed HTTP/1.1.',
+  );
 
 /**
  * Whether the caller awaits a response, so that a refusal may be written. Otherwise, before a request and after its

@@ -6,7 +6,7 @@ import type { Locals } from '../endpoint/route.js';
 import { sendFile } from './sendFile.js';
 
 /** The same text for changed, invented and expired links, so that it does not reveal the reason. */
-const INVALID_LINK = 'This link is not valid or has expired.\n';
+const INVALID_LINK = 'This link is not valid or has expired. Retrieve the document again for a new link.\n';
 
 type OpenLink = (link: string, request: Request, response: Response) => Promise<LinkedDocument | undefined>;
 
@@ -27,14 +27,19 @@ export function fileRoutes(open: OpenLink): Router {
     response.set(PROTECTION);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
-      return refuse(response, 405, 'Links are for GET.\n');
+      return refuse(response, 405, 'Use GET or HEAD for this link.\n');
     }
     const file = await open(request.path.slice(1), request, response);
     if (!file) return refuse(response, 403, INVALID_LINK);
     response.attachment(file.fileName);
     response.setHeader('Content-Type', file.contentType);
     const error = await sendFile(response, file.path);
-    if (error) refuse(response, statusOf(error), 'The file can not be served.\n');
+    if (error)
+      refuse(
+        response,
+        statusOf(error),
+        'The file cannot be served: it is missing, or the Range or condition of the request cannot be met.\n',
+      );
   });
   return router;
 }

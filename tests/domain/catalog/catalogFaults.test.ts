@@ -36,7 +36,13 @@ const faultsIn = <T>(
 const cases: Case[] = [
   ['a file that is not an object', [], '', /must be object/, '['],
   ['an unknown part', { shops: [] }, '/shops', /not a member/, '"shops"'],
-  ['a pharmacy that no product has', { pharmacies: [{ name: 'Unused' }] }, '/pharmacies/0', /of no product/, '{'],
+  [
+    'a pharmacy that no product has',
+    { pharmacies: [{ name: 'Unused' }] },
+    '/pharmacies/0',
+    /not the pharmacy of any product/,
+    '{',
+  ],
   ...faultsIn('/clinics/0', withClinic, [
     ['a clinic without e-mail', { email: undefined }, '', /email is missing/, '{'],
     ['a clinic without locations', { locations: undefined }, '', /locations is missing/, '{'],
@@ -79,7 +85,7 @@ const cases: Case[] = [
     repeats('sku', '/products/0'),
     '{',
   ],
-  ['the deletion of an unknown sku', unknownSku, '/products/0/sku', /no stored product/, '"NONE"'],
+  ['the deletion of an unknown sku', unknownSku, '/products/0/sku', /not the sku of a stored product/, '"NONE"'],
   ...faultsIn('/products/0', withProduct, [
     ['a description of 2001 characters', { description: 'a'.repeat(2001) }, '/description', /at most 2000/, '"aaa'],
     ['an image without an http URL', { imageUrl: 'ftp://x.example/a' }, '/imageUrl', /http or https/, '"ftp:'],

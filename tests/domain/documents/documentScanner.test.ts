@@ -71,7 +71,10 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     const files = [[infected], [sampleFiles.pdf, eicar.slice(0, 30), eicar.slice(30)]];
     for (const chunks of files) {
       const refusal = await refusalOf(buffer(scanner.scanned(bodyOf(...chunks))));
-      expect([refusal.code, refusal.message]).toEqual(['document_rejected', 'A malware scan refused the file.']);
+      expect([refusal.code, refusal.message]).toEqual([
+        'document_rejected',
+        'A malware scan refused the file; check its origin.',
+      ]);
     }
   });
 

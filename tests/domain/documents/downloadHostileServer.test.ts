@@ -8,7 +8,7 @@ import { redirect, useFileHost } from './downloadHarness.js';
 
 const mebibyte = 1024 * 1024;
 const failed = 'document_fetch_failed';
-const message = 'The host did not deliver the file in time, or at all.';
+const message = 'The host did not deliver the file in time, or at all. Check the URL, then try again.';
 const files = useFileHost();
 
 /** Closed after all tests, even when a test fails. */
@@ -27,7 +27,10 @@ describe('a server that does not deliver the file', () => {
   it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('is refused with status %i', async (status) => {
     const url = files.host.serve(`/status-${status}`, (_request, response) => response.writeHead(status).end());
     const refusal = await refusalOf(fetchWith(files.downloaderFor(), url));
-    expect([refusal.code, refusal.message]).toEqual([failed, `The host answered with status ${status}.`]);
+    expect([refusal.code, refusal.message]).toEqual([
+      failed,
+      `The host answered with status ${status} instead of the file. Check the URL, then try again.`,
+    ]);
   });
 
   it.each([

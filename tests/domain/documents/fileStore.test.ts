@@ -73,7 +73,10 @@ describe('the file store', () => {
     const refusals = [`${link}x`, await linkTo(key, new Date(0)), ...madeUp];
     for (const refused of refusals) {
       const response = await fetch(refused);
-      expect([response.status, await response.text()]).toEqual([403, 'This link is not valid or has expired.\n']);
+      expect([response.status, await response.text()]).toEqual([
+        403,
+        'This link is not valid or has expired. Retrieve the document again for a new link.\n',
+      ]);
     }
     await put('<script>alert(1)</script>', key);
     for (const url of [link, ...refusals]) {

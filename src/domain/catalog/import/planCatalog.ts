@@ -57,7 +57,8 @@ function matchGroups(planning: Planning, catalog: Catalog) {
   const used = new Set(catalog.products.map((product) => (product.isDeleted ? undefined : product.pharmacy)));
   for (const { state, key, pointer } of pharmacy) {
     // A new pharmacy must be used by a product, because only products store pharmacies.
-    if (state === 'created' && !used.has(key)) planning.fault(pointer, 'is the pharmacy of no product in this file');
+    if (state === 'created' && !used.has(key))
+      planning.fault(pointer, 'is not the pharmacy of any product in this file');
   }
   return { clinic, location, category, subcategory, pharmacy };
 }
@@ -153,7 +154,8 @@ function deletions({ stored, fault }: Planning, { products }: Catalog): Change[]
     if (!isDeleted) return [];
     const pointer = `/products/${index}`;
     const id = ids.get(sku);
-    if (id === undefined && !ids.has(deletedKey(sku))) fault(`${pointer}/sku`, 'is the sku of no stored product');
+    if (id === undefined && !ids.has(deletedKey(sku)))
+      fault(`${pointer}/sku`, 'is not the sku of a stored product, so it cannot be deleted');
     if (id !== undefined && given !== undefined && canonicalUuid(given) !== id) {
       fault(`${pointer}/id`, `contradicts the stored product of this sku, which has the id ${id}`);
     }
