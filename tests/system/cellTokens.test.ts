@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { MAX_PENDING } from '../../src/adapters/cells/otherCell.js';
 import { registerCell } from '../../src/runtime/ownCell.js';
@@ -81,7 +81,9 @@ describe('POST /oauth/token for a client of another cell', () => {
     it('sends it no request when the caller has hung up before', async () => {
       const { prisma, everyTenant } = a.domain.db;
       const waiting = () => everyTenant.rows`SELECT FROM pg_locks WHERE relation = 'cell'::regclass AND NOT granted`;
-      const passedOn = once(silent, 'request').then(([first]) => text(first));
+      const arrived: Promise<string>[] = [];
+      const note = (passedOn: IncomingMessage) => void arrived.push(text(passedOn));
+      silent.on('request', note);
       await prisma.$transaction(
         async (db) => {
           await db.$executeRaw`LOCK TABLE cell`;
@@ -96,9 +98,10 @@ describe('POST /oauth/token for a client of another cell', () => {
         },
         { timeout: 20_000 },
       );
-      // A later request is the first one to arrive.
+      // A later request waits for the silent cell for seconds: by then, the first one would have arrived.
       await request(3);
-      expect(await passedOn).toContain(clientIdOf(3));
+      expect(await Promise.all(arrived)).toEqual([expect.stringContaining(clientIdOf(3))]);
+      silent.off('request', note);
     });
 
     it('answers 503 to all callers, and keeps only a bounded number of connections to it', async () => {
