@@ -68,11 +68,12 @@ tools: install ## install what the tests of generated clients, the Postman colle
 
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 
-format: install ## lay out the code as Prettier has it
-	node_modules/.bin/prettier --log-level warn --write $(FORMATTED)
+format: install ## lay out the code as oxfmt has it
+	node_modules/.bin/oxfmt $(FORMATTED)
 
 lint: install generated/.fresh ## the contract's rules (Redocly and ours), the code's, its types and its layout
-	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
+	node_modules/.bin/oxfmt --check $(FORMATTED)
+	node_modules/.bin/oxlint src scripts tests prisma
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
 

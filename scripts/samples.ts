@@ -1,5 +1,5 @@
 /** Creates the code samples of the operations: the contract's examples in the languages of partners. */
-import { format } from 'prettier';
+import { format } from 'oxfmt';
 import { requests } from '../generated/client/values.js';
 import type { Content, Operation } from './artifacts/sources.js';
 
@@ -137,7 +137,8 @@ async function typescript(request: Sampled): Promise<string> {
     else if (hasBody) lines.push(`const result = await ${call};`, 'console.log(result);');
     else lines.push(`await ${call};`);
   }
-  return (await format(lines.join('\n'), { parser: 'typescript', singleQuote: true })).trimEnd();
+  const { code } = await format('sample.ts', lines.join('\n'), { singleQuote: true, printWidth: 80 });
+  return code.trimEnd();
 }
 
 /** The name of an operation in the client, such as `encounters.create`. */

@@ -12,7 +12,7 @@ import { named, type Resources } from './resources.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
-/** The options of a request, without openapi-fetch's `parseAs`: here the response's Content-Type decides. */
+/** Options without `parseAs`, because the response's Content-Type decides. */
 type Init<Path extends keyof paths, Method extends Methods> = Omit<
   NonNullable<MaybeOptionalInit<paths[Path], Method>>,
   'parseAs'
@@ -35,7 +35,7 @@ export interface Client extends Resources {
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
-  /** Iterates over all elements of a list, and fetches further pages when they are needed. */
+  /** Iterates over all elements of a list. Fetches pages when needed. */
   list<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<ItemOf<Path>>;
   /** Iterates over the pages of a list. To continue a feed later, store `next_cursor` of its last page. */
   pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
@@ -61,7 +61,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   const client = createFetchClient<paths>({
     baseUrl: options.baseUrl,
     fetch: authorizedFetch(options),
-    // Send lists as the contract declares them: types=a,b
+    // As the contract declares lists: types=a,b
     querySerializer: { array: { style: 'form', explode: false } },
   });
   client.use({

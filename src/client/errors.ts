@@ -3,7 +3,7 @@ import type { knownValues } from '../../generated/client/values.js';
 
 export type Problem = components['schemas']['Problem'];
 
-/** The codes of problems, the errors of OAuth, and `unknown` for bodies of another origin, such as a proxy. */
+/** The codes of problems, the errors of OAuth, and `unknown` for responses of proxies and the like. */
 export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error'][number] | 'unknown';
 
 /** A request that the service rejected, or could not process. */
@@ -11,19 +11,19 @@ export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status. */
   readonly status: number;
-  /** The reason of the error. Newer services may send codes that this type lacks. */
+  /** Newer services may send codes that this type lacks. */
   readonly code: ErrorCode;
   /** The page that explains the code. */
   readonly docUrl: string | null;
   /** Seconds until a retry may succeed. */
   readonly retryAfter: number | null;
-  /** The id of the request, to quote to support. */
+  /** The request's id, for support. */
   readonly requestId: string | null;
   /** The invalid fields, with reasons. */
   readonly errors: NonNullable<Problem['errors']>;
-  /** The whole body of the response. */
+  /** The whole body. */
   readonly body: unknown;
-  /** The response itself, with headers and a body that can still be read. */
+  /** The response, with headers and a readable body. */
   readonly response: Response;
 
   constructor(response: Response, body: unknown) {
@@ -53,7 +53,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Seconds until a retry may succeed, according to the response; null if it does not say. */
+/** Seconds until a retry may succeed; null if the response does not say. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

@@ -10,14 +10,14 @@ export type ListPath = {
 /** A page of a list, as in the response. */
 export type PageOf<Path extends ListPath> = paths[Path]['get'] extends Responding<infer Page> ? Page : never;
 
-/** The type of a list's elements. */
+/** An element of a list. */
 export type ItemOf<Path extends ListPath> = ElementOf<paths[Path]['get']>;
 export type ElementOf<Operation> = Operation extends Responding<{ data: readonly (infer Element)[] }> ? Element : never;
 
-/** All parameters of a list by name, whether they belong in path, query or header. */
+/** The parameters of a list by name, of path, query and header. */
 export type ListParameters<Path extends ListPath> = ParametersOf<paths[Path]['get']>;
 
-/** The members by which the service's lists, in different ways, name the next page. */
+/** The members with which lists name the next page. */
 interface AnyPage {
   readonly data: readonly unknown[];
   readonly next_cursor?: string | null;
@@ -26,7 +26,7 @@ interface AnyPage {
   readonly meta?: { readonly page: number; readonly hasNext: boolean };
 }
 
-/** Lists that continue with the parameter `after`; all other lists use `cursor`. */
+/** Lists that continue `after` a cursor; the others have `cursor`. */
 const feeds = ['/events', '/audit-events'];
 
 /** Iterates over the pages of a list, until a page names no next one. */

@@ -8,14 +8,14 @@ export type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [
 export type ResultOf<Operation> = Operation extends { responses: infer Responses }
   ? BodyOf<Responses[keyof Responses & (200 | 201 | 202 | 204)]>
   : never;
-// A separate type, because in openapi-fetch's type an open vocabulary would not accept every string.
+// In openapi-fetch's type, an open vocabulary would not accept every string.
 type BodyOf<Success> = Success extends { content: infer Content }
   ? Content extends { 'application/json': infer Json }
     ? Json
     : Uint8Array<ArrayBuffer>
   : undefined;
 
-/** All parameters of an operation by name, whether they belong in path, query or header. */
+/** The parameters of an operation by name, of path, query and header. */
 export type ParametersOf<Operation> = Operation extends {
   parameters: { query?: infer Query; path?: infer InPath; header?: infer Header };
 }
@@ -23,7 +23,7 @@ export type ParametersOf<Operation> = Operation extends {
   : never;
 type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
 
-/** Distributes parameters to path, query and header of a request. */
+/** Distributes parameters to path, query and header. */
 export function placed(path: string, parameters: object): { path: object; query: object; header: object } {
   const those = (belong: (name: string) => boolean): object =>
     Object.fromEntries(Object.entries(parameters).filter(([name]) => belong(name)));

@@ -7,7 +7,7 @@ import { placed, type Arguments, type Methods, type ParametersOf, type ResultOf 
 /** The operations by resource and name, such as `encounters.create`. */
 export type Resources = { readonly [Resource in keyof resources]: Named<resources[Resource]> };
 
-// Map over the keys only: then editors show each operation's documentation.
+// Mapped by keys only, so that editors show each operation's text.
 type Named<Operations> = {
   readonly [Name in keyof Operations]: Name extends `list${string}` | 'find'
     ? (...given: Arguments<ParametersOf<Operations[Name]>>) => AsyncGenerator<ElementOf<Operations[Name]>>

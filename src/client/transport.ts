@@ -5,9 +5,9 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Permissions to ask for, separated by blanks: a subset of those of the API client. */
+  /** A subset of the API client's permissions, separated by blanks. */
   readonly scope?: string;
-  /** Number of retries after temporary failures; default 2. */
+  /** Retries after temporary failures; default 2. */
   readonly retries?: number;
   /** Longest wait before a retry, in milliseconds. If Retry-After is longer, the call fails. Default 30 000. */
   readonly longestWait?: number;
@@ -19,9 +19,9 @@ export interface ClientOptions {
 
 type Fetch = NonNullable<ClientOptions['fetch']>;
 
-/** A token is renewed this many milliseconds before it expires. */
+/** Milliseconds before its expiry when a token is renewed. */
 const EARLY = 60_000;
-/** Milliseconds before the first retry if there is no Retry-After; doubled for each further retry. */
+/** Milliseconds before the first retry without Retry-After; doubled each time. */
 const FIRST_WAIT = 500;
 
 /** Sends requests with a token, and retries after temporary failures if that is safe. */
@@ -51,7 +51,7 @@ export function authorizedFetch(options: ClientOptions): Fetch {
     const token = await tokenOf();
     const response = await repeated(withToken(request, token), isRepeatable);
     if (response.status !== 401) return response;
-    // The service refused the token, for example after a revocation, and did nothing: repeat with a new token.
+    // The token was refused, for example after a revocation, and nothing was done.
     const { code } = await ApiError.of(response);
     if (code !== 'token_expired' && code !== 'token_invalid') return response;
     return repeated(withToken(request, await tokenOf(token)), isRepeatable);
@@ -74,7 +74,7 @@ function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send:
     current = { token, until: asked + expires_in * 1000 - EARLY };
     return token;
   };
-  /** Returns a valid token. @param refused a token that the service rejected, which must not be used again */
+  /** @param refused a rejected token, not to be used again */
   return (refused?: string): Promise<string> => {
     if (current && current.token !== refused && current.until > Date.now()) return Promise.resolve(current.token);
     return (renewal ??= renew().finally(() => (renewal = undefined)));

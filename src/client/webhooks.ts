@@ -2,10 +2,10 @@ import type { components } from '../../generated/client/contract.js';
 
 /** An event in a webhook. */
 export type WebhookEvent = WithoutId<components['schemas']['Event']>;
-/** Omits the id from each type of event separately, so that `type` still determines the type of `data`. */
+/** Omits the id from each type of event, so that `type` still determines `data`. */
 type WithoutId<Event> = Event extends unknown ? Omit<Event, 'id'> : never;
 
-/** Maximum age of a webhook, and difference between clocks, in seconds. */
+/** Maximum age of a webhook in seconds. */
 const TOLERANCE = 300;
 
 /** A webhook that is too old or not from the service. */
@@ -18,7 +18,7 @@ export class WebhookError extends Error {
  * @param secret the endpoint's secret, `whsec_…`
  * @param headers the request's headers
  * @param body the request's body, unchanged: its bytes (for example a `Buffer`), or their text
- * @returns the event and its id. All attempts have the same id: store the ids of processed events to skip repetitions
+ * @returns the event and its id, which is equal in all attempts: store the ids of processed events
  * @throws WebhookError
  */
 export async function verifyWebhook(

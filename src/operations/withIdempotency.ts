@@ -54,8 +54,12 @@ export async function whileReserved<R>(context: Context, work: () => Promise<R>)
   const { idempotency } = context;
   if (!idempotency) return work();
   await reserveKey(context, idempotency);
-  // Frees the key after a failure; after a success, the stored response has replaced the reservation.
-  return work().finally(() => releaseKey(context, idempotency));
+  try {
+    return await work();
+  } finally {
+    // Frees the key after a failure; after a success, the stored response has replaced the reservation.
+    await releaseKey(context, idempotency);
+  }
 }
 
 /** Needs no check: a key is bound to one operation, so the stored response is one of that operation. */

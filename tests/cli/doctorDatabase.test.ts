@@ -261,9 +261,8 @@ describe('doctor', () => {
 
   it('reports an empty database whose encoding is not UTF-8', async () => {
     await sql(`CREATE DATABASE ${name}_ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`);
-    const { code, faults } = await examine(installation, address({ pathname: `/${name}_ascii` })).finally(() =>
-      sql(`DROP DATABASE ${name}_ascii WITH (FORCE)`),
-    );
+    const { code, faults } = await examine(installation, address({ pathname: `/${name}_ascii` }));
+    await sql(`DROP DATABASE ${name}_ascii WITH (FORCE)`);
     expect(code).toBe(1);
     expect(faults).toMatchObject([
       { check: 'encoding', level: 'failure', remedy: expect.stringMatching(/ENCODING 'UTF8'/) },

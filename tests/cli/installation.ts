@@ -69,7 +69,14 @@ export async function examine(
 export async function expectFound(installation: Installation, broken: Broken): Promise<void> {
   const [, check, level, message, remedy, { environment, options, prepare, undo }] = broken;
   await prepare?.();
-  const { code, faults, printed } = await examine(installation, environment, options).finally(undo);
+  const examined = async () => {
+    try {
+      return await examine(installation, environment, options);
+    } finally {
+      await undo?.();
+    }
+  };
+  const { code, faults, printed } = await examined();
   expect(new Set(faults.map((fault) => fault.check))).toEqual(new Set([check]));
   const text = (pattern: RegExp): unknown => expect.stringMatching(pattern);
   expect(faults).toContainEqual({ check, level, message: text(message), remedy: text(remedy) });

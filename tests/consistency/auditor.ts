@@ -39,7 +39,7 @@ function answers({ intents, tenant }: Case): string[] {
     const { status, body } = attempt;
     if (!isAnswer(attempt)) return status === 500 ? [`${name(intent, attempt)}: 500`] : [];
     const shown = `${name(intent, attempt)}: ${status} ${body?.code ?? ''}`;
-    if (intent.isForeign) return /_not_found$/.test(body?.code) ? [] : [`another tenant's record: ${shown}`];
+    if (intent.isForeign) return String(body?.code).endsWith('_not_found') ? [] : [`another tenant's record: ${shown}`];
     if (intent.isReuse) return body?.code === 'idempotency_key_reused' ? [] : [`a key with another body: ${shown}`];
     const isElsewhere = body?.code === 'clinic_not_permitted' && intent.client.role === 'limited';
     const isUnseen =

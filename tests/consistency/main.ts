@@ -21,7 +21,10 @@ const withFaults = process.env['FAULTS'] !== 'off';
 const isWhole = only === undefined && first === 1 && count > 1 && operations === OPERATIONS && withFaults;
 const cluster = await openCluster();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void killServers().finally(() => cluster.close().finally(() => process.exit(1))));
+  process.once(signal, () => {
+    const stopped = Promise.allSettled([killServers()]).then(() => cluster.close());
+    void stopped.finally(() => process.exit(1));
+  });
 }
 const runs: Run[] = [];
 const print = (text: string): unknown => process.stdout.write(`${text}\n`);

@@ -101,7 +101,9 @@ const whileChanged =
   (change: Change, restore: Change, provoke: Provocation): Provocation =>
   async (operation) => {
     await change();
-    return provoke(operation).finally(restore);
+    const answer = await provoke(operation);
+    await restore();
+    return answer;
   };
 
 /** Provokes after a change to the records, and resets them afterwards. */

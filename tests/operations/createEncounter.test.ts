@@ -1,5 +1,12 @@
 import {
-  encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, 
+  encounterBody,
+  newCategory,
+  newClient,
+  newClinic,
+  newDocument,
+  newPartner,
+  newPatient,
+  newProduct,
 } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
@@ -27,19 +34,48 @@ describe('createEncounter 201', () => {
     const now = harness.clock.now.toISOString();
     expect([status, headers.get('Cache-Control')]).toEqual([201, 'no-store']);
     expect(body).toEqual({
-      ...valid, id: expect.any(String), encounter_id: expect.any(Number), gfe_no: `GFE-${body.encounter_id}`, order_no: null,
-      status: 'pending_review', documentIds: [], additionalNotes: null, scheduledDay: null, scheduledTime: null,
-      scheduledTimeZone: null, scheduledAt: null,
-      gfe_data: [{
-        category_name: treatment?.categoryName, sub_category_name: treatment?.subCategoryName, status: 'pending_review',
-        categoryId: treatment?.categoryId, subcategoryId: treatment?.subcategoryId, treatmentIds: valid.treatmentIds,
-        decidedAt: null, validUntil: null, declinedTreatmentIds: [], denialReason: null, reusedFromEncounterId: null,
-        revocationReason: null,
-      }],
+      ...valid,
+      id: expect.any(String),
+      encounter_id: expect.any(Number),
+      gfe_no: `GFE-${body.encounter_id}`,
+      order_no: null,
+      status: 'pending_review',
+      documentIds: [],
+      additionalNotes: null,
+      scheduledDay: null,
+      scheduledTime: null,
+      scheduledTimeZone: null,
+      scheduledAt: null,
+      gfe_data: [
+        {
+          category_name: treatment?.categoryName,
+          sub_category_name: treatment?.subCategoryName,
+          status: 'pending_review',
+          categoryId: treatment?.categoryId,
+          subcategoryId: treatment?.subcategoryId,
+          treatmentIds: valid.treatmentIds,
+          decidedAt: null,
+          validUntil: null,
+          declinedTreatmentIds: [],
+          denialReason: null,
+          reusedFromEncounterId: null,
+          revocationReason: null,
+        },
+      ],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255, currency: 'USD' },
-      reviewState: 'TX', reference: null, metadata: null,
-      reviewerRef: null, claimedAt: null, leaseExpiresAt: null, completedAt: null, cancelledAt: null, cancelReason: null,
-      expiresAt: new Date(harness.clock.now.getTime() + days(30)).toISOString(), createdAt: now, updatedAt: now, version: 1,
+      reviewState: 'TX',
+      reference: null,
+      metadata: null,
+      reviewerRef: null,
+      claimedAt: null,
+      leaseExpiresAt: null,
+      completedAt: null,
+      cancelledAt: null,
+      cancelReason: null,
+      expiresAt: new Date(harness.clock.now.getTime() + days(30)).toISOString(),
+      createdAt: now,
+      updatedAt: now,
+      version: 1,
     });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(headers.get('Location')).toBe(`/encounters/${body.encounter_id}`);
@@ -52,9 +88,15 @@ describe('createEncounter 201', () => {
     const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
     const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));
     const sent = {
-      ...valid, patientId, treatmentIds: treatmentIds.toReversed(), documentIds: documentIds.toReversed(),
-      reviewType: 'synchronous', additionalNotes: 'BP 120/80 – “stable” 血圧 👩‍⚕️\n<b>',
-      scheduledDay: '2027-06-30', scheduledTime: '09:30:00', scheduledTimeZone: 'US/Pacific',
+      ...valid,
+      patientId,
+      treatmentIds: treatmentIds.toReversed(),
+      documentIds: documentIds.toReversed(),
+      reviewType: 'synchronous',
+      additionalNotes: 'BP 120/80 – “stable” 血圧 👩‍⚕️\n<b>',
+      scheduledDay: '2027-06-30',
+      scheduledTime: '09:30:00',
+      scheduledTimeZone: 'US/Pacific',
     };
     const { body } = await create(sent);
     expect(body).toMatchObject({ ...sent, scheduledAt: '2027-06-30T16:30:00.000Z' });
@@ -81,7 +123,8 @@ describe('createEncounter 201', () => {
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     const lower = { ...valid, documentIds };
     const upper = JSON.parse(JSON.stringify(lower), (key, value) =>
-      typeof value === 'string' && !/Type|Queue/.test(key) ? value.toUpperCase() : value);
+      typeof value === 'string' && !/Type|Queue/.test(key) ? value.toUpperCase() : value,
+    );
     expect(upper).not.toEqual(lower);
     const { body } = await create(upper);
     expect(body).toMatchObject(lower);
@@ -115,15 +158,23 @@ describe('createEncounter 400', () => {
   const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
 
   it.each<Fault>([
-    ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map(
-      (name): Fault => [`a missing ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
+    ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map((name): Fault => [
+      `a missing ${name}`,
+      { [name]: undefined },
+      `#/${name}`,
+      'required',
+    ]),
     ['a clinicId that is not a UUID', { clinicId: '7' }, '#/clinicId', 'format'],
     ['a URN as patientId (D-51)', { patientId: `urn:uuid:${absent}` }, '#/patientId', 'maxLength'],
     ['an empty list of treatments', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
     ['21 treatments', { treatmentIds: many }, '#/treatmentIds', 'maxItems'],
     ['a treatment twice', { treatmentIds: [absent, absent] }, '#/treatmentIds', 'uniqueItems'],
-    ['a treatment in two spellings', { treatmentIds: [many[0], absent, absent.toUpperCase()] },
-      '#/treatmentIds/2', 'uniqueItems'],
+    [
+      'a treatment in two spellings',
+      { treatmentIds: [many[0], absent, absent.toUpperCase()] },
+      '#/treatmentIds/2',
+      'uniqueItems',
+    ],
     ['a treatment that is not a UUID', { treatmentIds: [absent, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
     ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
     ['a document twice', { documentIds: [absent, absent] }, '#/documentIds', 'uniqueItems'],
@@ -136,9 +187,19 @@ describe('createEncounter 400', () => {
     ['a day with a time', { scheduledDay: '2027-02-03T00:00:00Z' }, '#/scheduledDay', 'format'],
     ['a day of the year 0001', { scheduledDay: '0001-01-01' }, '#/scheduledDay', 'pattern'],
     ...['24:00:00', '23:59:60', '23:60:00', '09:30', '9:30:00', '09:30:00Z', '09:30:00.5'].map(
-      (scheduledTime): Fault =>
-        [`the time ${scheduledTime}`, { scheduledDay: '2027-02-03', scheduledTime }, '#/scheduledTime', 'pattern']),
-    ['a zone of 65 characters', { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) }, '#/scheduledTimeZone', 'maxLength'],
+      (scheduledTime): Fault => [
+        `the time ${scheduledTime}`,
+        { scheduledDay: '2027-02-03', scheduledTime },
+        '#/scheduledTime',
+        'pattern',
+      ],
+    ),
+    [
+      'a zone of 65 characters',
+      { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) },
+      '#/scheduledTimeZone',
+      'maxLength',
+    ],
   ])('refuses %s', async (_what, change, pointer, code) => {
     const before = await stored();
     expectProblem(await create({ ...valid, ...change }), 400, 'validation_failed', [{ pointer, code }]);
@@ -153,15 +214,21 @@ describe('createEncounter 400', () => {
     ['schedule_incomplete', undefined, '12:00:00', undefined, 'scheduledTime'],
     ['schedule_incomplete', undefined, '12:00:00', 'UTC', 'scheduledTime'],
     ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', 'scheduledTimeZone'],
-  ] as const)('answers %s to the schedule %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, name) => {
-    const before = await stored();
-    const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });
-    expectProblem(answer, 400, code, [{ pointer: `#/${name}`, code }]);
-    expect(await stored()).toBe(before);
-  });
+  ] as const)(
+    'answers %s to the schedule %s %s %s',
+    async (code, scheduledDay, scheduledTime, scheduledTimeZone, name) => {
+      const before = await stored();
+      const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });
+      expectProblem(answer, 400, code, [{ pointer: `#/${name}`, code }]);
+      expect(await stored()).toBe(before);
+    },
+  );
 
   it('answers schedule_time_zone_required when neither the request nor the clinic has a time zone', async () => {
-    const places = [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }];
+    const places = [
+      { state: 'TX', timezone: null },
+      { state: 'TX', timezone: 'UTC' },
+    ];
     const clinicId = await newClinic(harness, partner, { places });
     const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
     expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);

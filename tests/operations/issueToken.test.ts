@@ -33,30 +33,41 @@ const FORM = 'application/x-www-form-urlencoded';
 const withAuth = (authorization: string, contentType = 'application/json'): Pick<CallOptions, 'headers'> => ({
   headers: { Authorization: authorization, 'Content-Type': contentType },
 });
-const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions =>
-  ({ raw: text, headers: { 'Content-Type': type } });
+const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions => ({
+  raw: text,
+  headers: { 'Content-Type': type },
+});
 
 /** A case and the request that a client sends for it. */
 type Request = [string, (client: Credentials) => CallOptions];
 const nameOf = ([name]: [string, unknown]): string => name;
 
 /** A login in JSON with these members. */
-const changed = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
-  ({ json: loginBody(client, more) });
+const changed =
+  (more: Record<string, unknown>) =>
+  (client: Credentials): CallOptions => ({ json: loginBody(client, more) });
 /** A login by a form with these fields. */
-const inForm = (more: Record<string, string>) => (client: Credentials): CallOptions =>
-  asForm({ ...loginBody(client), ...more });
-const repeated = (...pairs: [string, string][]) => (client: Credentials): CallOptions =>
-  asForm([...Object.entries(loginBody(client)), ...pairs]);
-const besideBasic = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
-  ({ json: { ...LOGIN, ...more }, ...withAuth(basicAuth(client)) });
+const inForm =
+  (more: Record<string, string>) =>
+  (client: Credentials): CallOptions =>
+    asForm({ ...loginBody(client), ...more });
+const repeated =
+  (...pairs: [string, string][]) =>
+  (client: Credentials): CallOptions =>
+    asForm([...Object.entries(loginBody(client)), ...pairs]);
+const besideBasic =
+  (more: Record<string, unknown>) =>
+  (client: Credentials): CallOptions => ({ json: { ...LOGIN, ...more }, ...withAuth(basicAuth(client)) });
 
 describe('issueToken 200', () => {
   it('returns the fields of a token response, with Cache-Control: no-store', async () => {
     const answer = await login(harness, partner);
     expect(answer.body).toEqual({
-      access_token: expect.any(String), token_type: 'Bearer', expires_in: 25_200,
-      refresh_token: expect.any(String), refresh_token_expires_in: 2_592_000,
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 25_200,
+      refresh_token: expect.any(String),
+      refresh_token_expires_in: 2_592_000,
     });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('Content-Type')).toMatch(/^application\/json\b/);
@@ -71,8 +82,14 @@ describe('issueToken 200', () => {
     expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: key.kid });
     const now = seconds(harness.clock.now);
     expect(payload).toEqual({
-      iss: harness.baseUrl, aud: harness.baseUrl, sub: partner.clientId, client_id: partner.clientId,
-      tenant_id: partner.tenantId, scope: permissions.join(' '), iat: now, exp: now + 25_200,
+      iss: harness.baseUrl,
+      aud: harness.baseUrl,
+      sub: partner.clientId,
+      client_id: partner.clientId,
+      tenant_id: partner.tenantId,
+      scope: permissions.join(' '),
+      iat: now,
+      exp: now + 25_200,
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
     });
     expect(isSignedBy(token, key)).toBe(true);
@@ -87,8 +104,13 @@ describe('issueToken 200', () => {
     });
     const now = seconds(harness.clock.now);
     expect(payload).toMatchObject({
-      iss: harness.baseUrl, aud: `${harness.baseUrl}/oauth/token`, client_id: partner.clientId,
-      tenant_id: partner.tenantId, secret_id: secret?.id, iat: now, exp: now + 2_592_000,
+      iss: harness.baseUrl,
+      aud: `${harness.baseUrl}/oauth/token`,
+      client_id: partner.clientId,
+      tenant_id: partner.tenantId,
+      secret_id: secret?.id,
+      iat: now,
+      exp: now + 2_592_000,
     });
   });
 
@@ -116,26 +138,33 @@ describe('issueToken 200', () => {
     ['HTTP Basic and a form', (client) => ({ ...asForm(LOGIN), ...withAuth(basicAuth(client), FORM) })],
     ['HTTP Basic and JSON', besideBasic({})],
     ['HTTP Basic in lower case', (client) => ({ json: LOGIN, ...withAuth(basicAuth(client).replace('B', 'b')) })],
-    ['HTTP Basic with form-encoded halves (RFC 6749 §2.3.1)', ({ clientId, clientSecret }) =>
-      besideBasic({})({ clientId: encoded(clientId), clientSecret: encoded(clientSecret) })],
+    [
+      'HTTP Basic with form-encoded halves (RFC 6749 §2.3.1)',
+      ({ clientId, clientSecret }) =>
+        besideBasic({})({ clientId: encoded(clientId), clientSecret: encoded(clientSecret) }),
+    ],
     ['HTTP Basic and equal credentials in the body', (client) => besideBasic(loginBody(client))(client)],
     ['HTTP Basic and an equal client_id in the body', (client) => besideBasic({ client_id: client.clientId })(client)],
-    ['HTTP Basic and form fields without a value, which count as omitted (RFC 6749 §3.2)', (client) => ({
-      ...asForm({ ...LOGIN, client_id: '', client_secret: '', scope: '', refresh_token: '' }),
-      ...withAuth(basicAuth(client), FORM),
-    })],
+    [
+      'HTTP Basic and form fields without a value, which count as omitted (RFC 6749 §3.2)',
+      (client) => ({
+        ...asForm({ ...LOGIN, client_id: '', client_secret: '', scope: '', refresh_token: '' }),
+        ...withAuth(basicAuth(client), FORM),
+      }),
+    ],
     ['a Bearer header, which is ignored', (client) => ({ json: loginBody(client), token: 'not.a.token' })],
     ['a Digest header, which is ignored', (client) => ({ json: loginBody(client), ...withAuth('Digest user="x"') })],
     ['unknown members, which are ignored', changed({ audience: 'x', resource: [null], constructor: {} })],
     ['an unknown form field, which is ignored', inForm({ audience: 'x' })],
   ];
 
-  it('accepts credentials in every form that the contract names', () => everyCase(accepted, nameOf, async ([, request]) => {
-    const answer = await post(request(partner));
-    expect(answer.status).toBe(200);
-    const { status } = await call(harness, 'GET /clinics', { token: answer.body.access_token });
-    expect(status).toBe(200);
-  }));
+  it('accepts credentials in every form that the contract names', () =>
+    everyCase(accepted, nameOf, async ([, request]) => {
+      const answer = await post(request(partner));
+      expect(answer.status).toBe(200);
+      const { status } = await call(harness, 'GET /clinics', { token: answer.body.access_token });
+      expect(status).toBe(200);
+    }));
 
   it('narrows the permissions to the requested scope, and returns that scope', async () => {
     const { body } = await login(harness, partner, { scope: 'read:client  admin:clinic read:client' });
@@ -165,9 +194,10 @@ describe('issueToken 400', () => {
     ['HTTP Basic and another client_secret', besideBasic({ client_secret: 'cess_x' })],
   ];
 
-  it('answers invalid_request to a malformed token request', () => everyCase(invalid, nameOf, async ([, request]) => {
-    expectFailure(await post(request(reader)), 400, 'invalid_request');
-  }));
+  it('answers invalid_request to a malformed token request', () =>
+    everyCase(invalid, nameOf, async ([, request]) => {
+      expectFailure(await post(request(reader)), 400, 'invalid_request');
+    }));
 
   it('answers unsupported_grant_type to any other grant', () =>
     everyCase(['password', 'CLIENT_CREDENTIALS', ' '], String, async (grant) => {
@@ -183,9 +213,10 @@ describe('issueToken 400', () => {
     ['an empty scope', changed({ scope: '' })],
   ];
 
-  it('answers invalid_scope to a scope that the client lacks', () => everyCase(beyond, nameOf, async ([, request]) => {
-    expectFailure(await post(request(reader)), 400, 'invalid_scope');
-  }));
+  it('answers invalid_scope to a scope that the client lacks', () =>
+    everyCase(beyond, nameOf, async ([, request]) => {
+      expectFailure(await post(request(reader)), 400, 'invalid_scope');
+    }));
 
   it('refuses credentials in the URL, where they would be logged', async () => {
     const query = new URLSearchParams(loginBody(partner)).toString();
@@ -204,27 +235,39 @@ describe('issueToken 401', () => {
   const unknown: Credentials = { clientId: `ces_${'a'.repeat(20)}`, clientSecret: `cess_live_${'A'.repeat(43)}` };
   const cases: [string, () => Promise<Credentials>][] = [
     ['an unknown client', async () => unknown],
-    ['an id that the service never issues', async () => ({ ...unknown, clientId: 'Robert\'); DROP TABLE api_client;--' })],
+    [
+      'an id that the service never issues',
+      async () => ({ ...unknown, clientId: "Robert'); DROP TABLE api_client;--" }),
+    ],
     ['a wrong secret', async () => ({ ...partner, clientSecret: unknown.clientSecret })],
     ['the secret and one more character', async () => ({ ...partner, clientSecret: `${partner.clientSecret}a` })],
     ['the secret of another client', async () => ({ ...partner, clientSecret: reader.clientSecret })],
     ['an id in capitals', async () => ({ ...partner, clientId: partner.clientId.toUpperCase() })],
-    ['a deactivated client', async () => {
-      const client = await newClient(harness, partner.tenantId);
-      await deactivateApiClient(harness.domain, client.clientId);
-      return client;
-    }],
-    ['a client of a deactivated tenant', async () => {
-      const client = await newPartner(harness);
-      await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
-      return client;
-    }],
-    ['an expired secret', async () => {
-      const client = await newClient(harness, partner.tenantId);
-      await rotateSecret(harness.domain, client.clientId, 3_600);
-      harness.clock.advance(3_600);
-      return client;
-    }],
+    [
+      'a deactivated client',
+      async () => {
+        const client = await newClient(harness, partner.tenantId);
+        await deactivateApiClient(harness.domain, client.clientId);
+        return client;
+      },
+    ],
+    [
+      'a client of a deactivated tenant',
+      async () => {
+        const client = await newPartner(harness);
+        await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+        return client;
+      },
+    ],
+    [
+      'an expired secret',
+      async () => {
+        const client = await newClient(harness, partner.tenantId);
+        await rotateSecret(harness.domain, client.clientId, 3_600);
+        harness.clock.advance(3_600);
+        return client;
+      },
+    ],
   ];
   it('answers invalid_client to all wrong credentials alike, with a challenge only for HTTP Basic', async () => {
     const texts = new Set<string>();

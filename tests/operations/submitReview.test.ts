@@ -94,7 +94,7 @@ describe('submitReview 200', () => {
     const claimed = await claimedEncounter(harness, partner, visits);
     const { decisions, ...rest } = await reviewBody(harness, partner, claimed, denySecond);
     const upper = JSON.parse(JSON.stringify(decisions), (key, value) =>
-      /Id$/.test(key) ? value.toUpperCase() : value,
+      key.endsWith('Id') ? value.toUpperCase() : value,
     );
     const visit = { startedAt: '2026-11-20T09:30:00-06:00', endedAt: '2026-11-20t15:30:00.00000000000000000000z' };
     const json = { ...rest, decisions: upper.toReversed(), visit, notes: 'Pale.' };

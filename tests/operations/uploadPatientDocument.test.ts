@@ -33,46 +33,77 @@ interface Upload extends CallOptions {
   readonly type?: string;
 }
 
-const upload = (json: unknown, { patient = patientId, type = 'lab-results', ...options }: Upload = {}): Promise<Answer> =>
+const upload = (
+  json: unknown,
+  { patient = patientId, type = 'lab-results', ...options }: Upload = {},
+): Promise<Answer> =>
   call(harness, `POST /clients-documents/${patient}/upload-url/${type}`, { token: partner.token, json, ...options });
 const rows = () => harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } });
 const folder = () => join(harness.dataDir, 'documents');
 /** Every file in the object store, including unfinished ones. */
 const objects = async (): Promise<string[]> =>
-  (await readdir(folder(), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
+  (await readdir(folder(), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 // After every test, each row has its object and each object has its row.
-afterEach(async () => { expect(await objects()).toHaveLength((await rows()).length); });
+afterEach(async () => {
+  expect(await objects()).toHaveLength((await rows()).length);
+});
 
 describe('uploadPatientDocument 200', () => {
   it('returns exactly the stored document', async () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
-    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({
+      where: { tenantId, clientId },
+    });
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
     expect(body).toEqual({
       message: 'Document uploaded successfully',
       documentId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       fileUrl: expect.any(String),
       userDocument: {
-        id: body.documentId, user_id: patientId, clientId: patientId, clinicId: null, storageProvider: 'file',
+        id: body.documentId,
+        user_id: patientId,
+        clientId: patientId,
+        clinicId: null,
+        storageProvider: 'file',
         container: 'documents',
-        blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}`, fileUrl: body.fileUrl,
-        contentType: 'application/pdf', sizeBytes: sampleFiles.pdf.length, checksum: sha256(sampleFiles.pdf),
-        docType: 'lab-results', fileName: 'blood.pdf', metadata: { uploadedById, originalFilename: 'blood.pdf' }, createdAt: now, updatedAt: now,
+        blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}`,
+        fileUrl: body.fileUrl,
+        contentType: 'application/pdf',
+        sizeBytes: sampleFiles.pdf.length,
+        checksum: sha256(sampleFiles.pdf),
+        docType: 'lab-results',
+        fileName: 'blood.pdf',
+        metadata: { uploadedById, originalFilename: 'blood.pdf' },
+        createdAt: now,
+        updatedAt: now,
       },
     });
   });
 
   it('stores a row whose name, size and checksum agree with the stored object', async () => {
-    const { body: { documentId: id, userDocument } } = await upload({ url, fileName: 'Blood test.pdf' });
+    const {
+      body: { documentId: id, userDocument },
+    } = await upload({ url, fileName: 'Blood test.pdf' });
     const row = await harness.domain.db.prisma.document.findUniqueOrThrow({
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
     });
     const { blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider } = userDocument;
     expect(row).toMatchObject({
-      patientId, blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider,
-      originalFilename: 'blood.pdf', createdAt: harness.clock.now,
+      patientId,
+      blobPath,
+      contentType,
+      sizeBytes,
+      checksum,
+      docType,
+      fileName,
+      container,
+      storageProvider,
+      originalFilename: 'blood.pdf',
+      createdAt: harness.clock.now,
     });
     const object = await readFile(join(folder(), blobPath));
     expect([sha256(object), object.length]).toEqual([checksum, sizeBytes]);
@@ -81,14 +112,23 @@ describe('uploadPatientDocument 200', () => {
   it('stores megabytes unchanged', async () => {
     const content = big(10 * mebibyte);
     const { body } = await upload({ url: host.serve('/card', { content }) }, { type: 'id-card' });
-    expect(body.userDocument).toMatchObject({ sizeBytes: 10 * mebibyte, checksum: sha256(content), contentType: 'image/png' });
+    expect(body.userDocument).toMatchObject({
+      sizeBytes: 10 * mebibyte,
+      checksum: sha256(content),
+      contentType: 'image/png',
+    });
     const served = await fetch(body.userDocument.fileUrl);
     expect(sha256(Buffer.from(await served.arrayBuffer()))).toBe(sha256(content));
   });
 
   it.each([
-    ['intake-forms', 'pdf', 'pdf'], ['lab-results', 'tiff', 'tif'], ['gfe-forms', 'jpeg', 'jpg'], ['id-card', 'png', 'png'],
-    ['id-card', 'heic', 'heic'], ['photos', 'heic', 'heic'], ['consent-forms', 'pdf', 'pdf'],
+    ['intake-forms', 'pdf', 'pdf'],
+    ['lab-results', 'tiff', 'tif'],
+    ['gfe-forms', 'jpeg', 'jpg'],
+    ['id-card', 'png', 'png'],
+    ['id-card', 'heic', 'heic'],
+    ['photos', 'heic', 'heic'],
+    ['consent-forms', 'pdf', 'pdf'],
   ] as const)('accepts for %s a file of type %s', async (type, kind, extension) => {
     const { body } = await upload({ url: host.serve(`/scan-${kind}`, { content: sampleFiles[kind] }) }, { type });
     expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${extension}` });
@@ -96,7 +136,10 @@ describe('uploadPatientDocument 200', () => {
 
   it('keeps only the last segment of a file name, and generates a missing name', async () => {
     const named = await upload({ url, fileName: '../../etc/..\\pass\u202ewd.pdf' });
-    expect(named.body.userDocument).toMatchObject({ fileName: 'passwd.pdf', metadata: { originalFilename: 'blood.pdf' } });
+    expect(named.body.userDocument).toMatchObject({
+      fileName: 'passwd.pdf',
+      metadata: { originalFilename: 'blood.pdf' },
+    });
     const { body } = await upload({ url: host.serve('/', { content: sampleFiles.pdf }) });
     expect(body.userDocument.fileName).toBe(`lab-results-${body.documentId}.pdf`);
   });
@@ -122,65 +165,79 @@ describe('uploadPatientDocument 400', () => {
     ['a name that is too long', {}, { fileName: 'x'.repeat(256) }, { pointer: '#/fileName', code: 'maxLength' }],
   ])('answers validation_failed for %s, and fetches no file', async (_what, options, change, fault) => {
     const before = host.connections();
-    expectProblem(await upload({ url, ...change as object }, options), 400, 'validation_failed', [fault]);
+    expectProblem(await upload({ url, ...(change as object) }, options), 400, 'validation_failed', [fault]);
     expect(host.connections()).toBe(before);
   });
 
   const wrongUrls: [ProblemCode, string][] = [
-    ['document_url_invalid', ''], ['document_url_invalid', '/blood.pdf'], ['document_url_invalid', 'blood.pdf'],
-    ['document_url_invalid', 'file:///etc/passwd'], ['document_url_invalid', 'ftp://files.example.com/blood.pdf'],
+    ['document_url_invalid', ''],
+    ['document_url_invalid', '/blood.pdf'],
+    ['document_url_invalid', 'blood.pdf'],
+    ['document_url_invalid', 'file:///etc/passwd'],
+    ['document_url_invalid', 'ftp://files.example.com/blood.pdf'],
     ['document_url_invalid', 'https://jane:pw@files.example.com/blood.pdf'],
     ['document_url_invalid', 'https://files.example.com:22/'],
     ['document_url_invalid', 'https://a b.example.com/'],
-    ['document_url_forbidden', 'http://files.example.com/blood.pdf'], ['document_url_forbidden', 'https://127.0.0.1/blood.pdf'],
-    ['document_url_forbidden', 'https://[::1]/'], ['document_url_forbidden', 'https://localhost/'],
-    ['document_url_forbidden', 'https://169.254.169.254/latest/meta-data/'], ['document_url_forbidden', 'https://10.0.0.7/'],
+    ['document_url_forbidden', 'http://files.example.com/blood.pdf'],
+    ['document_url_forbidden', 'https://127.0.0.1/blood.pdf'],
+    ['document_url_forbidden', 'https://[::1]/'],
+    ['document_url_forbidden', 'https://localhost/'],
+    ['document_url_forbidden', 'https://169.254.169.254/latest/meta-data/'],
+    ['document_url_forbidden', 'https://10.0.0.7/'],
   ];
 
-  it('refuses malformed URLs and URLs that are not public', () => everyCase(wrongUrls, String, async ([code, wrong]) => {
-    const answer = await upload({ url: wrong });
-    expectProblem(answer, 400, code);
-    if (wrong) expect(answer.text).not.toContain(wrong);
-  }));
+  it('refuses malformed URLs and URLs that are not public', () =>
+    everyCase(wrongUrls, String, async ([code, wrong]) => {
+      const answer = await upload({ url: wrong });
+      expectProblem(answer, 400, code);
+      if (wrong) expect(answer.text).not.toContain(wrong);
+    }));
 
   it('answers document_url_invalid for a URL of more than 2048 characters', async () => {
     const answer = await upload({ url: `https://files.example.com/${'x'.repeat(2048)}` });
     expectProblem(answer, 400, 'document_url_invalid', [{ pointer: '#/url', code: 'maxLength' }]);
   });
 
-  const declare = (type: string) => ({ 'content-type': type });
+  type Served = Parameters<FileHost['serve']>[1];
+  const redirect: Served = (_, response) =>
+    void response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end();
+  const failure: Served = (_, response) => void response.writeHead(500).end(sampleFiles.pdf);
+  const breakdown: Served = (request) => void request.socket.destroy();
   /** Declares a size, so that it is refused before its content arrives. */
-  const declared = (size: number): Parameters<FileHost['serve']>[1] => (_request, response) => {
-    response.writeHead(200, { 'content-length': size }).flushHeaders();
-  };
+  const declared =
+    (size: number): Served =>
+    (_, response) =>
+      response.writeHead(200, { 'content-length': size }).flushHeaders();
+  const asPdf = (content: Buffer): Served => ({ content, headers: { 'content-type': 'application/pdf' } });
+  const tiff: Served = { content: sampleFiles.tiff, headers: { 'content-type': 'image/tiff' } };
+  const archive: Served = { content: Buffer.from('PK\x03\x04\x14\0\0\0', 'latin1') };
 
-  const wrongFiles: [ProblemCode, string, Parameters<FileHost['serve']>[1], Upload & { fileName?: string }][] = [
-    ['document_url_forbidden', 'a redirect to a metadata service',
-      (_, response) => { response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end(); }, {}],
-    ['document_fetch_failed', 'an error of the host', (_, response) => { response.writeHead(500).end(sampleFiles.pdf); }, {}],
-    ['document_fetch_failed', 'a connection that breaks', (request) => { request.socket.destroy(); }, {}],
-    ['document_empty', 'no content', { content: Buffer.alloc(0), headers: declare('application/pdf') }, {}],
-    ['document_too_large', 'a declared size of 20 MiB and a byte', declared(20 * mebibyte + 1), {}],
-    ['document_too_large', 'an undeclared size of 20 MiB and a byte', { content: big(20 * mebibyte + 1) }, {}],
+  const wrongFiles: [ProblemCode, string, Served, (Upload & { fileName?: string })?][] = [
+    ['document_url_forbidden', 'a redirect to a metadata service', redirect],
+    ['document_fetch_failed', 'an error of the host', failure],
+    ['document_fetch_failed', 'a connection that breaks', breakdown],
+    ['document_empty', 'no content', asPdf(Buffer.alloc(0))],
+    ['document_too_large', 'a declared size of 20 MiB and a byte', declared(20 * mebibyte + 1)],
+    ['document_too_large', 'an undeclared size of 20 MiB and a byte', { content: big(20 * mebibyte + 1) }],
     ['document_too_large', 'an id-card of 10 MiB and a byte', declared(10 * mebibyte + 1), { type: 'id-card' }],
-    ['document_type_not_allowed', 'a page', { content: Buffer.from('<html>'), headers: declare('application/pdf') }, {}],
-    ['document_type_not_allowed', 'an id-card as TIFF',
-      { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
-    ['document_type_not_allowed', 'an archive', { content: Buffer.from('PK\x03\x04\x14\0\0\0', 'latin1') }, {}],
-    ['document_type_mismatch', 'a PNG declared as PDF', { content: sampleFiles.png, headers: declare('application/pdf') }, {}],
+    ['document_type_not_allowed', 'a page', asPdf(Buffer.from('<html>'))],
+    ['document_type_not_allowed', 'an id-card as TIFF', tiff, { type: 'id-card' }],
+    ['document_type_not_allowed', 'an archive', archive],
+    ['document_type_mismatch', 'a PNG declared as PDF', asPdf(sampleFiles.png)],
     ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
   ];
   const fileTitle = ([code, what]: (typeof wrongFiles)[number]): string => `${code}: ${what}`;
 
-  it('refuses a file that it cannot accept, and keeps no row and no object', () => everyCase(wrongFiles, fileTitle, async ([code, , answer, { fileName, ...options }]) => {
-    const before = await rows();
-    const file = host.serve('/file', answer);
-    const refusal = await upload(fileName ? { url: file, fileName } : { url: file }, options);
-    expectProblem(refusal, 400, code);
-    expect(await rows()).toEqual(before);
-    expect(await objects()).toHaveLength(before.length);
-    expect(refusal.text).not.toContain(host.host);
-  }));
+  it('refuses a file that it cannot accept, and keeps no row and no object', () =>
+    everyCase(wrongFiles, fileTitle, async ([code, , answer, { fileName, ...options } = {}]) => {
+      const before = await rows();
+      const file = host.serve('/file', answer);
+      const refusal = await upload(fileName ? { url: file, fileName } : { url: file }, options);
+      expectProblem(refusal, 400, code);
+      expect(await rows()).toEqual(before);
+      expect(await objects()).toHaveLength(before.length);
+      expect(refusal.text).not.toContain(host.host);
+    }));
 
   it('answers document_fetch_failed when the host refuses the connection', async () => {
     expectProblem(await upload({ url: `http://${silent.host}/` }), 400, 'document_fetch_failed');
@@ -201,7 +258,10 @@ describe('uploadPatientDocument 401', () => {
     const foreign = await newPatient(harness, await newPartner(harness));
     const before = host.connections();
     const headers = { 'X-Request-Id': absent };
-    const answers = [await upload({ url }, { patient: foreign, headers }), await upload({ url }, { patient: absent, headers })];
+    const answers = [
+      await upload({ url }, { patient: foreign, headers }),
+      await upload({ url }, { patient: absent, headers }),
+    ];
     for (const answer of answers) {
       expectProblem(answer, 401, 'patient_access_denied');
       // The token is valid: an error attribute would tell the client to renew it.

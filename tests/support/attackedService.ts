@@ -38,6 +38,13 @@ export function attackedService(): AttackedService {
     get partner() {
       return partner;
     },
-    everyCase: (cases, nameOf, check) => everyCase(cases, nameOf, (one) => check(one).finally(expectUnharmed)),
+    everyCase: (cases, nameOf, check) =>
+      everyCase(cases, nameOf, async (one) => {
+        try {
+          await check(one);
+        } finally {
+          await expectUnharmed();
+        }
+      }),
   };
 }

@@ -6,7 +6,8 @@ import type { AddressInfo, Server as TcpServer } from 'node:net';
 
 /** The answer at a path: a listener, or a file with its headers. */
 export type Answer =
-  RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
+  | RequestListener
+  | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
 
 /** A server on loopback from which the service fetches documents. */
 export interface FileHost {

@@ -38,7 +38,7 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   const example = responseExamples.find(
     ({ operationId, name }) => operationId === 'listWebhookInbox' && name === 'some',
   );
-  const { data } = example?.value as Answer['body'];
+  const { data } = (example?.value ?? {}) as Answer['body'];
   const { endpoint_id: endpointId, received_at: receivedAt, ...same } = data[0];
   await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }

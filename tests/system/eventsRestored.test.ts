@@ -28,7 +28,11 @@ afterAll(async () => {
 async function onBoth<T>(work: (from: Client, to: Client) => Promise<T>): Promise<T> {
   const [from, to] = [new Client({ connectionString: database.url }), new Client({ connectionString: cluster.url })];
   await Promise.all([from.connect(), to.connect()]);
-  return work(from, to).finally(() => Promise.all([from.end(), to.end()]));
+  try {
+    return await work(from, to);
+  } finally {
+    await Promise.all([from.end(), to.end()]);
+  }
 }
 
 it('cursors of the event feed continue after a restore into another cluster, without hidden or repeated events', async () => {

@@ -171,9 +171,12 @@ describe('a job worker', () => {
       await admin.query('SELECT pg_terminate_backend(unnest($1::int[]))', [await sessions()]);
     });
     await ask('cut');
-    await until(() => logged.some(({ msg }) => msg === 'the job engine stopped and is restarted')).finally(() =>
-      allow(true).then(() => admin.end()),
-    );
+    try {
+      await until(() => logged.some(({ msg }) => msg === 'the job engine stopped and is restarted'));
+    } finally {
+      await allow(true);
+      await admin.end();
+    }
     await until(() => runs === 2);
     await done();
   });

@@ -148,7 +148,7 @@ suiteOfMoves('tenant move', () => {
     await cancel(tenantId);
     const printed = [
       ...ended.map((each) => JSON.stringify(each)),
-      ...(await Promise.all(logs.map((read) => read?.()))),
+      ...(await Promise.all(logs.map(async (read) => read?.()))),
     ];
     const { password } = new URL(cells.urls.from);
     for (const text of printed) expect(text).not.toMatch(new RegExp(`secret-4711|${password}`));

@@ -62,10 +62,9 @@ const run = async (): Promise<void> => {
   print(text);
   if (!isSound) process.exitCode = 1;
 };
-await Promise.race([run(), interrupted])
-  .catch((error: unknown) => {
-    process.exitCode = 1;
-    process.stderr.write(`${String(error)}\n`);
-  })
-  .finally(() => lab.close());
+await Promise.race([run(), interrupted]).catch((error: unknown) => {
+  process.exitCode = 1;
+  process.stderr.write(`${String(error)}\n`);
+});
+await lab.close();
 process.exit();

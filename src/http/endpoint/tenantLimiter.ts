@@ -89,7 +89,11 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
       try {
         return await work(async (longWork) => {
           leave(tenantId);
-          return longWork().finally(() => enter(tenantId, maxRunning));
+          try {
+            return await longWork();
+          } finally {
+            await enter(tenantId, maxRunning);
+          }
         });
       } finally {
         leave(tenantId);

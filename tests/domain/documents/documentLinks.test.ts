@@ -139,9 +139,8 @@ describe('a connection that breaks while the row is written', () => {
       'CREATE TRIGGER hang_up BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION hang_up()',
     );
     const newest = harness.domain.newId();
-    const answer = await upload('kept.pdf').finally(() =>
-      db.prisma.$executeRawUnsafe('DROP TRIGGER hang_up ON document'),
-    );
+    const answer = await upload('kept.pdf');
+    await db.prisma.$executeRawUnsafe('DROP TRIGGER hang_up ON document');
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
     const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
     expect((await readdir(folder)).filter((documentId) => documentId > newest)).toEqual([]);

@@ -3,7 +3,13 @@
 
 export type ItemStatus = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired';
 export type Status =
-  'pending_review' | 'in_review' | 'awaiting_information' | 'completed' | 'denied' | 'cancelled' | 'expired';
+  | 'pending_review'
+  | 'in_review'
+  | 'awaiting_information'
+  | 'completed'
+  | 'denied'
+  | 'cancelled'
+  | 'expired';
 
 /** The state of an encounter, in the model and in the database; times in milliseconds. */
 export interface Snapshot {

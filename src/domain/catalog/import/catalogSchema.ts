@@ -191,4 +191,5 @@ export type Catalog = Omit<FromSchema<typeof catalogSchema>, 'products'> & {
 };
 export type CatalogTreatment = FromSchema<typeof treatment> & { readonly isDeleted: false };
 export type CatalogProduct =
-  CatalogTreatment | { readonly id?: string; readonly sku: string; readonly isDeleted: true };
+  | CatalogTreatment
+  | { readonly id?: string; readonly sku: string; readonly isDeleted: true };
