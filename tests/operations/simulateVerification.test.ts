@@ -35,7 +35,7 @@ describe('simulateVerification 200', () => {
     expect(await statuses()).toEqual(['INVITED', 'VERIFIED']);
   });
 
-  it('sets NOTVERIFIED after a failed verification, and invites again', async () => {
+  it('sets NOTVERIFIED for a failed verification, after which the patient can be invited again', async () => {
     await play('INVITED');
     expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED' });
     expect((await play('INVITED')).body.verifierResultMessage).toBeNull();

@@ -4,7 +4,7 @@ import { withClient, type Connection } from './withClient.js';
 const NAME = 'restore_incomplete';
 const TABLE = `public.${NAME}`;
 
-/** Marks a database before its restore. */
+/** Marks a database as partly restored, before a restore writes to it. */
 export async function markRestore(client: Connection): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS ${TABLE} (dump TEXT NOT NULL)`);
 }

@@ -13,7 +13,7 @@ export function statusAt({ status, validUntil }: Omit<Clearing, 'declinedTreatme
   return status === 'approved' && validUntil !== null && validUntil <= at ? 'expired' : status;
 }
 
-/** Whether an item's approval is in force and was given for all of these treatments, without exception (R-200). */
+/** Whether an item's approval is in force at this time, and none of these treatments was declined (R-200). */
 export function isInForce(item: Clearing, at: Date, ...treatmentIds: readonly string[]): boolean {
   return statusAt(item, at) === 'approved' && !treatmentIds.some((id) => item.declinedTreatmentIds.includes(id));
 }

@@ -84,7 +84,7 @@ function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | 
 
 const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
 
-/** A row that is too old to lack a checkpoint: until one covers it, the row could be changed without a trace. */
+/** The fault of a row that has waited too long for a checkpoint: without one, the row could be changed without a trace. */
 async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
   const before = new Date(now().getTime() - MAX_UNSEALED_MS);
   const [row] = await db.everyTenant.rows<{ position: bigint }>`

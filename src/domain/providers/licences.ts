@@ -43,7 +43,9 @@ export async function requireLicence(
   if (provider?.isAccepted) return;
   throw new Problem(
     'provider_not_licensed',
-    reviewState === null ? 'The US state of the patient is unknown, so no licence covers this encounter.' : undefined,
+    reviewState === null
+      ? 'No US state is known for this encounter, so no licence covers it. Correct the state of the patient or clinic, then create the encounter again.'
+      : undefined,
   );
 }
 

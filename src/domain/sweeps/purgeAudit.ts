@@ -31,7 +31,7 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   }
 }
 
-/** Deletes rows whose removal the chain records; with the last of those rows, also the checkpoints before it. */
+/** Deletes a batch of the audit rows whose removal the chain records. The last batch also deletes earlier checkpoints. */
 function removeBatch(context: DomainContext): Promise<number> {
   return inTransaction(context, async ({ db }) => {
     await db.everyTenant.run`SELECT set_config('audit.retention', 'on', true)`;
