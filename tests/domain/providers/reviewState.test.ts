@@ -52,6 +52,6 @@ it('claimEncounter answers 409 provider_not_licensed while the review state is u
   expect([status, body.code, body.detail]).toEqual([
     409,
     'provider_not_licensed',
-    expect.stringContaining('state of the patient is unknown'),
+    expect.stringContaining('No US state is known'),
   ]);
 });
