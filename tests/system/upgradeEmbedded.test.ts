@@ -146,7 +146,7 @@ async function contentOf(url: string) {
 
   it('are not upgraded a second time', async () => {
     expect((await runProgram(environment(), ...UPGRADE)).stderr).toMatch(
-      /^The data are already of PostgreSQL \d+\.\n$/,
+      /^The data are already of PostgreSQL \d+: there is nothing to upgrade\.\n$/,
     );
   });
 });
