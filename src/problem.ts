@@ -98,7 +98,10 @@ export const problems = {
     'The host did not deliver the file in time, or at all. Check the URL, then try again.',
   ),
   document_empty: invalid('Document is empty', 'The file at the URL is empty. Send the URL of a complete file.'),
-  document_too_large: invalid('Document is too large', 'The file exceeds 20 MiB, or 10 MiB for an id-card.'),
+  document_too_large: invalid(
+    'Document is too large',
+    'The file is larger than its document type allows. Send a smaller one.',
+  ),
   document_type_not_allowed: invalid('File type not allowed', 'The file type is not accepted for this document type.'),
   document_type_mismatch: invalid(
     'File type mismatch',

@@ -25,7 +25,7 @@ function copyButton(text: Text): HTMLButtonElement {
   return button;
 }
 
-/** Whether Redoc has taken over its prerendered page. An earlier change of the page would make Redoc discard it. */
+/** Whether Redoc has hydrated the element. A change before that would make it discard its prerendered page. */
 const isHydrated = (element: Element): boolean => Object.keys(element).some((name) => name.startsWith('__reactFiber'));
 
 /** Elements that match the selector and have not been yielded before. */

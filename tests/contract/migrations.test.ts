@@ -134,7 +134,7 @@ describe('migrate on a database that is in use', () => {
     await report.query(`BEGIN; SELECT FROM client WHERE email = 'jane@example.com'`);
     const messages: string[] = [];
     const migration = { isRunning: true };
-    // On a busy machine an attempt may last longer than its timeout, which is told, too.
+    // On a busy machine an attempt may last longer than its timeout, which adds a message.
     const isAttempt = (message: string): boolean => !message.startsWith('waits: ');
     // Attempts of a second: a busy machine must see the holder within each.
     const patient = { ...patience, timeoutMs: 1_000 };

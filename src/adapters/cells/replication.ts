@@ -96,7 +96,7 @@ const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datna
 export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {
   const name = nameOfMove(tenantId);
   if (await exists(target, `SELECT FROM pg_subscription WHERE ${OWN}`, [name])) return;
-  // PostgreSQL logs the texts of statements, and of those that fail: the password must be in none.
+  // PostgreSQL logs the texts of statements, but not their values (log_parameter_max_length = 0): the password is a value.
   await target.query(`SELECT set_config('ces.source', $1, false)`, [url]);
   await target.query(`DO $$ BEGIN
     EXECUTE format('CREATE SUBSCRIPTION ${name} CONNECTION %L PUBLICATION ${name}

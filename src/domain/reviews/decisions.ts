@@ -77,7 +77,7 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
 
 /** How long before the claim a visit may begin: as long as a live visit may be claimed before its time. */
 const BEFORE_CLAIM_MS = 15 * 60_000;
-/** Tolerance for the reviewing system's clock, which may be ahead of ours. */
+/** How far the clock of the reviewing system may be ahead of the service's. */
 const AHEAD_MS = 60_000;
 
 /**

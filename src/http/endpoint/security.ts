@@ -5,7 +5,7 @@ import { requireOwnCell } from '../../domain/access/cells.js';
 import { callerOf, findClientState, type ClientState } from '../../domain/access/callerState.js';
 import type { Permission } from '../../contract.js';
 import { isRevoked } from '../../domain/access/issueTokens.js';
-import { Problem, problems } from '../../problem.js';
+import { Problem } from '../../problem.js';
 
 /** Maximum of entries in each cache; one token serves thousands of calls. */
 const CACHE_MAX = 10_000;
@@ -117,7 +117,7 @@ export function requirePermissions({ permissions }: Caller, alternatives: Altern
   const lacking = missing.map((permissions) => permissions.join(', ')).join(' or ');
   throw new Problem(
     'insufficient_permission',
-    problems.insufficient_permission.detail.replace('a permission', lacking),
+    `The token lacks ${lacking}. Ask the operator for it, or request a token with a wider scope.`,
     { scope: missing.flat().join(' ') },
   );
 }

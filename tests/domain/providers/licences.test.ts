@@ -128,7 +128,7 @@ async function readyFor(action: Action | 'reuse', reviewerRef: string, changes: 
 const state = async (code: 'AZ' | 'TX') =>
   (await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code } })).id;
 const unknown = async () => randomUUID();
-/** A move is news, so nothing is reused after it, whatever the licence. */
+/** After a move of the patient, no approval is reused, whether or not a provider has a licence. */
 const moveTo =
   (code: 'AZ') =>
   async (id: string): Promise<unknown> =>
