@@ -9,7 +9,6 @@ export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error']
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
-  /** HTTP status. */
   readonly status: number;
   /** Newer services may send codes that this type lacks. */
   readonly code: ErrorCode;
@@ -21,13 +20,11 @@ export class ApiError extends Error {
   readonly requestId: string | null;
   /** The invalid fields, with reasons. */
   readonly errors: NonNullable<Problem['errors']>;
-  /** The whole body. */
   readonly body: unknown;
   /** The response, with headers and a readable body. */
   readonly response: Response;
 
   constructor(response: Response, body: unknown) {
-    // A problem, an OAuth error, or another body.
     const { errors, ...said } = (body ?? {}) as { errors?: unknown } & Record<string, string | undefined>;
     const name = said['code'] ?? said['error'] ?? 'unknown';
     const docUrl = said['doc_url'];
@@ -43,17 +40,12 @@ export class ApiError extends Error {
   }
 
   static async of(response: Response): Promise<ApiError> {
-    return new ApiError(
-      response,
-      await response
-        .clone()
-        .json()
-        .catch(() => null),
-    );
+    const body = response.clone().json();
+    return new ApiError(response, await body.catch(() => null));
   }
 }
 
-/** Seconds until a retry may succeed; null if the response does not say. */
+/** In seconds; null if the response does not say. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

@@ -32,8 +32,11 @@ export function authorizedFetch(options: ClientOptions): Fetch {
 
   async function repeated(request: Request, isRepeatable: boolean): Promise<Response> {
     for (let again = retries; ; again -= 1) {
-      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
-      const response = await send(new Request(request.clone(), { signal })).catch((error: unknown) => {
+      const limit = AbortSignal.timeout(timeout);
+      const attempt = new Request(request.clone(), { signal: AbortSignal.any([request.signal, limit]) });
+      // A garbage collection that takes a Request takes its signal, too.
+      limit.onabort = () => [request, attempt];
+      const response = await send(attempt).catch((error: unknown) => {
         if (again <= 0 || !isRepeatable || request.signal.aborted) throw error;
         return null;
       });
@@ -64,7 +67,7 @@ function tokens({ baseUrl, clientId, clientSecret, scope }: ClientOptions, send:
   let renewal: Promise<string> | undefined;
   const renew = async (): Promise<string> => {
     const body = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, scope };
-    const headers = { 'Content-Type': 'application/json', Accept: 'application/json' };
+    const headers = { 'Content-Type': 'application/json' };
     const asked = Date.now();
     const response = await send(
       new Request(`${baseUrl}/oauth/token`, { method: 'POST', headers, body: JSON.stringify(body) }),

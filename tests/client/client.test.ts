@@ -10,6 +10,7 @@ import {
   type ClientOptions,
 } from '../../src/client/index.js';
 import { Webhook } from 'standardwebhooks';
+import { collectGarbage } from '../support/collectGarbage.js';
 import { patientBody, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { closeServer, listen } from '../support/objectStores.js';
@@ -175,12 +176,14 @@ it('the client accepts a base URL that ends with slashes', async () => {
   expect(sent.map(({ name }) => name)).toEqual(['POST /oauth/token', 'GET /clinics']);
 });
 
-it('the client aborts an attempt at its timeout, before the response and during its body', async () => {
+it('the client aborts an attempt at its timeout in spite of garbage collection, before the response and during its body', async () => {
   const { server: silent, origin: baseUrl } = await listen(({ url }, res) => {
+    setTimeout(() => res.destroy(), 5_000).unref();
+    setTimeout(collectGarbage, 100);
     if (url === '/oauth/token') res.end('{ "access_token": "a", "expires_in": 3600 }');
     if (url === '/orders') res.writeHead(200, { 'Content-Type': 'application/json' }).write('{');
   });
-  const { ces, sent } = watched(undefined, { baseUrl, timeout: 50, retries: 1, longestWait: 0 });
+  const { ces, sent } = watched(undefined, { baseUrl, timeout: 300, retries: 1, longestWait: 0 });
   await expect(ces.get('/clinics')).rejects.toMatchObject({ name: 'TimeoutError' });
   expect(sent.filter(({ name }) => name === 'GET /clinics')).toHaveLength(2);
   await expect(ces.get('/orders')).rejects.toMatchObject({ name: 'TimeoutError' });

@@ -3,11 +3,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { MAX_PENDING } from '../../src/adapters/cells/otherCell.js';
 import { registerCell } from '../../src/runtime/ownCell.js';
+import { collectGarbage } from '../support/collectGarbage.js';
 import { newPartner } from '../support/factories.js';
 import { closeServer, listenOnLoopback } from '../support/fileHost.js';
 import { temporaryFolder } from '../support/folder.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
+import { untilBlocked } from '../support/lockWaits.js';
 import { loginBody } from '../support/tokens.js';
 
 const folder = temporaryFolder();
@@ -79,12 +81,10 @@ describe('POST /oauth/token for a client of another cell', () => {
     });
 
     it('sends it no request when the caller has hung up before', async () => {
-      const { prisma, everyTenant } = a.domain.db;
-      const waiting = () => everyTenant.rows`SELECT FROM pg_locks WHERE relation = 'cell'::regclass AND NOT granted`;
       const arrived: Promise<string>[] = [];
       const note = (passedOn: IncomingMessage) => void arrived.push(text(passedOn));
       silent.on('request', note);
-      await prisma.$transaction(
+      await a.domain.db.prisma.$transaction(
         async (db) => {
           await db.$executeRaw`LOCK TABLE cell`;
           const gone = new Promise((resolve) => {
@@ -92,7 +92,7 @@ describe('POST /oauth/token for a client of another cell', () => {
           });
           const caller = new AbortController();
           const answer = expect(request(2, caller.signal)).rejects.toThrow('aborted');
-          while ((await waiting()).length === 0);
+          await untilBlocked(a);
           caller.abort();
           await Promise.all([answer, gone]);
         },
@@ -105,7 +105,10 @@ describe('POST /oauth/token for a client of another cell', () => {
     });
 
     it('answers 503 to all callers, and keeps only a bounded number of connections to it', async () => {
-      const callers = Array.from({ length: MAX_PENDING + 10 }, (_, index) => request(index + 4));
+      silent.on('request', () => open === MAX_PENDING && setImmediate(collectGarbage));
+      const callers = Array.from({ length: MAX_PENDING + 10 }, (_, index) =>
+        request(index + 4, AbortSignal.timeout(20_000)),
+      );
       const statuses = (await Promise.all(callers)).map(({ status }) => status);
       expect(new Set(statuses)).toEqual(new Set([503]));
       expect(peak).toBeLessThanOrEqual(MAX_PENDING);

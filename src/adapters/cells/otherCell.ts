@@ -1,3 +1,5 @@
+import { withTimeLimit } from '../withTimeLimit.js';
+
 /** Milliseconds to wait for the other cell's response; the caller of the token endpoint waits meanwhile. */
 const TIMEOUT_MS = 4_000;
 /** Requests of a process to one cell: a cell that does not answer must not use up the connections of this one. */
@@ -34,7 +36,7 @@ export function openTokenRequests() {
         },
         body: JSON.stringify(body),
         redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: withTimeLimit(signal, TIMEOUT_MS),
       });
       if (response.status >= 500) return null;
       return { status: response.status, body: await response.json() };

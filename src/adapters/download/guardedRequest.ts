@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { withTimeLimit } from '../withTimeLimit.js';
 import { hostOf, isAllowedOrigin, isPublicAddress, isPublicOrigin } from './addressRules.js';
 import { lookupInDns, lookupOnThisMachine, type HostLookup } from './hostAddresses.js';
 import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } from './requestOnce.js';
@@ -23,7 +24,7 @@ export function guardedRequests(options: GuardOptions) {
     const isExempt = isAllowedOrigin(url, options.allowed);
     if (!isExempt && !isPublicOrigin(url)) throw new ForbiddenTarget();
     const lookup = options.lookup ?? (isExempt ? lookupOnThisMachine : lookupInDns);
-    const signal = AbortSignal.any([deadline, AbortSignal.timeout(options.connectTimeout)]);
+    const signal = withTimeLimit(deadline, options.connectTimeout);
     const host = hostOf(url);
     const family = isIP(host);
     const addresses = family === 0 ? await lookup(host, signal) : [{ address: host, family }];
