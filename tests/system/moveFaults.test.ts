@@ -2,7 +2,7 @@ import { closeTenant, lockMove, noteCell, setPlace } from '../../src/adapters/ce
 import { addFence, nameOfMove } from '../../src/adapters/cells/replication.js';
 import { tenantTables } from '../../src/adapters/cells/tenantTables.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
-import { cancelMove, moveTenant } from '../../src/cli/cells/move.js';
+import { cancelMove, forgetTenant, moveTenant } from '../../src/cli/cells/move.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { examine } from '../cli/installation.js';
 import { runProgram } from '../cli/runProgram.js';
@@ -22,14 +22,14 @@ suiteOfMoves('tenant move', () => {
       ...['tenant', 'move', ...args],
     );
   const cancel = (tenantId: string) => cancelMove(cells.urls, tenantId, moveAtOnce.log);
+  const findings = async (cell: CellOfTest) =>
+    (await examine({ environment: environmentOf(cell) })).faults.filter(({ check }) => check === 'moves');
+  const inBoth = async () => [await findings(cells.a), await findings(cells.b)];
   const nameOf = (url: string) => new URL(url).pathname.slice(1);
 
   it('leaves parts that doctor finds in both cells until the named command cancels the move', async () => {
     const { from, to } = cells.urls;
     const { tenantId } = await newPartner(cells.a);
-    const findings = async (cell: CellOfTest) =>
-      (await examine({ environment: environmentOf(cell) })).faults.filter(({ check }) => check === 'moves');
-    const inBoth = async () => [await findings(cells.a), await findings(cells.b)];
     expect(await inBoth()).toEqual([[], []]);
     await rowsOf(
       to,
@@ -59,6 +59,40 @@ suiteOfMoves('tenant move', () => {
     );
     expect(await command({}, tenantId, '--cancel', '--yes')).toMatchObject({ code: 0, stderr: '' });
     expect(await inBoth()).toEqual([[], []]);
+  });
+
+  it('is not complete for doctor and forget until the audit is copied, and not cancelled until the copy is deleted', async () => {
+    const { from, to } = cells.urls;
+    const { tenantId } = await newPartner(cells.a);
+    const remains = {
+      check: 'moves',
+      message: expect.stringContaining(`It left: publication ${nameOfMove(tenantId)}.`),
+    };
+    const refuse = async (event: string, table: string, work: () => Promise<unknown>) => {
+      await rowsOf(
+        to,
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END'`,
+      );
+      await rowsOf(to, `CREATE TRIGGER refuse BEFORE ${event} ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      await expect(work()).rejects.toThrow('refused');
+      await rowsOf(to, 'DROP FUNCTION refuse CASCADE');
+      expect(await inBoth()).toEqual([[expect.objectContaining(remains)], []]);
+    };
+    // An update of the place as active fails, so that the move can be cancelled.
+    await rowsOf(to, 'ALTER TABLE tenant_cell ADD CONSTRAINT not_here CHECK (place <> $$here$$)');
+    await expect(moveTenant(cells.urls, tenantId, moveAtOnce)).rejects.toThrow('not_here');
+    await rowsOf(to, 'ALTER TABLE tenant_cell DROP CONSTRAINT not_here');
+    await refuse('DELETE', 'api_client', () => cancel(tenantId));
+    await cancel(tenantId);
+    expect(await inBoth()).toEqual([[], []]);
+
+    await refuse('INSERT', 'audit_event', () => moveTenant(cells.urls, tenantId, moveAtOnce));
+    const forget = () => forgetTenant(from, tenantId, true, moveAtOnce.log);
+    await expect(forget()).rejects.toThrow('is not complete');
+    const { audit } = await moveTenant(cells.urls, tenantId, moveAtOnce);
+    expect(audit).toBeGreaterThan(0);
+    expect(await inBoth()).toEqual([[], []]);
+    await expect(forget()).resolves.toBe(0);
   });
 
   it('waits for a lock of a request, and copies between databases with different time zones and date styles', async () => {

@@ -117,8 +117,8 @@ export async function waitingTables(target: Client, tenantId: string): Promise<n
   );
 }
 
-/** Removes the replication of a tenant from both databases, even if it was only partly set up. */
-export async function unpublish(source: Client, target: Client, tenantId: string): Promise<void> {
+/** Ends the replication of a tenant, even if it was only partly set up. Only the publication stays. */
+export async function stopReplication(source: Client, target: Client, tenantId: string): Promise<void> {
   const name = nameOfMove(tenantId);
   // Slots of the first copy have the oid of a subscription, which is unique only with the target's system identifier.
   const { rows } = await target.query<{ syncSlots: string }>(
@@ -137,7 +137,11 @@ export async function unpublish(source: Client, target: Client, tenantId: string
   const ofMove = [name, subscription?.syncSlots];
   await source.query(`SELECT pg_terminate_backend(active_pid, 5000) ${slots} AND active`, ofMove);
   await source.query(`SELECT pg_drop_replication_slot(slot_name) ${slots}`, ofMove);
-  await source.query(`DROP PUBLICATION IF EXISTS ${name}`);
+}
+
+/** Removes the publication. It is the last step: by the publication, `doctor` and `forget` see that others are missing. */
+export async function unpublish(source: Client, tenantId: string): Promise<void> {
+  await source.query(`DROP PUBLICATION IF EXISTS ${nameOfMove(tenantId)}`);
 }
 
 /** A move that no command is working on, and its parts in this database. */

@@ -58,8 +58,9 @@ export async function moveTenant(cells: Cells, tenantId: string, options: MoveOp
     }
     await places.setPlace(source, tenantId, ['closed'], 'away', (await places.ownCell(target, 'target')).name);
     // Before the audit is copied, which can take long, make sure that no change of the old copy can reach the new one.
-    await replication.unpublish(source, target, tenantId);
+    await replication.stopReplication(source, target, tenantId);
     const audit = await places.appendAudit(source, target, tenantId);
+    await replication.unpublish(source, tenantId);
     return { closedSeconds, audit };
   });
 }
@@ -169,10 +170,11 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     if (!(await places.setPlace(target, tenantId, ['arriving', 'away'], 'away', here.name))) {
       throw new Error(`${tenantId} is active in the target: repeat the move to complete it, then move it back.`);
     }
-    await replication.unpublish(source, target, tenantId);
+    await replication.stopReplication(source, target, tenantId);
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
     await replication.removeFence({ url: cells.from, client: source }, tenantId, log);
     await tenantRows.deleteRows(target, await tenantRows.tenantTables(target), tenantId);
+    await replication.unpublish(source, tenantId);
   });
 }
 
