@@ -82,7 +82,14 @@ suiteOfMoves('tenant move', () => {
     await rowsOf(to, 'ALTER TABLE tenant_cell ADD CONSTRAINT not_here CHECK (place <> $$here$$)');
     await expect(moveTenant(cells.urls, tenantId, moveAtOnce)).rejects.toThrow('not_here');
     await rowsOf(to, 'ALTER TABLE tenant_cell DROP CONSTRAINT not_here');
+    // The cancellation died before it ended the replication: deleted rows would arrive again.
+    await rowsOf(to, `UPDATE tenant_cell SET place = 'away' WHERE tenant_id = '${tenantId}'`);
+    const again = () =>
+      expect(moveTenant(cells.urls, tenantId, moveAtOnce)).rejects.toThrow('its cancellation, has not');
+    await again();
+    await expect(forgetTenant(to, tenantId, false, moveAtOnce.log)).rejects.toThrow('repeat or cancel it first');
     await refuse('DELETE', 'api_client', () => cancel(tenantId));
+    await again();
     await cancel(tenantId);
     expect(await inBoth()).toEqual([[], []]);
 

@@ -59,11 +59,14 @@ const exists = async (client: Client, query: string, values: readonly string[]):
 /** The name of a move's slot, with the oid of the database: databases of one server share slots, and ids of tenants. */
 const SLOT = `$1 || '_' || (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Whether the source still sends, or keeps for sending, changes of the tenant's rows to another cell. */
-export const isPublished = (source: Client, tenantId: string): Promise<boolean> =>
+const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+/** Whether this database still sends, keeps for sending, or receives changes of the tenant's rows. */
+export const isReplicated = (client: Client, tenantId: string): Promise<boolean> =>
   exists(
-    source,
-    `SELECT FROM pg_publication WHERE pubname = $1 UNION ALL SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT}`,
+    client,
+    `SELECT FROM pg_publication WHERE pubname = $1 UNION ALL SELECT FROM pg_replication_slots WHERE slot_name = ${SLOT}
+     UNION ALL SELECT FROM pg_subscription WHERE ${OWN}`,
     [nameOfMove(tenantId)],
   );
 
@@ -89,8 +92,6 @@ export async function publish(source: Client, tables: readonly TenantTable[], te
   if (!isThere) await source.query(`SELECT pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
   return slot;
 }
-
-const OWN = `subname = $1 AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Copies the published rows, then follows their changes. @param url address of the source for the target's server */
 export async function subscribe(target: Client, tenantId: string, slot: string, url: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { entryOf, ownCell, type OwnCell } from '../../adapters/cells/places.js';
-import { nameOfMove } from '../../adapters/cells/replication.js';
+import { isReplicated, nameOfMove } from '../../adapters/cells/replication.js';
 import { tableWithRows, type TenantTable } from '../../adapters/cells/tenantTables.js';
 import type { Connection } from '../../adapters/database/withClient.js';
 import { describeMigrations } from '../backup/backUp.js';
@@ -47,6 +47,9 @@ export async function assertMovable(
   }
   assertSameSchema(await describeMigrations(source), await describeMigrations(target));
   if (entry?.place === 'arriving') return { here, there };
+  if (await isReplicated(source, tenantId)) {
+    refuse(`An earlier move of ${tenantId}, or its cancellation, has not ended: repeat that command first.`);
+  }
   const filled = await tableWithRows(target, tables, tenantId);
   if (filled) refuse(`The target has rows of ${tenantId} in ${filled}: remove them with "tenant forget" there.`);
   const { rows } = await source.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenantId]);

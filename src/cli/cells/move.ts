@@ -189,9 +189,9 @@ export async function forgetTenant(
     await places.lockMove(client, tenantId);
     const place = (await places.entryOf(client, tenantId))?.place;
     if (place !== 'away') throw new Error(`${tenantId} still lives in this cell: move it to another cell first.`);
-    // Deleting now would delete the rows in the other cell, too.
-    if (await replication.isPublished(client, tenantId)) {
-      throw new Error(`The move of ${tenantId} is not complete: repeat it first.`);
+    // Deleting now would delete the rows in the other cell, too, or these rows would arrive again.
+    if (await replication.isReplicated(client, tenantId)) {
+      throw new Error(`The move of ${tenantId} is not complete: repeat or cancel it first.`);
     }
     if (isDry) return 0;
     await replication.removeFence({ url, client }, tenantId, log);
