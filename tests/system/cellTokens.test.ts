@@ -104,6 +104,10 @@ describe('POST /oauth/token for a client of another cell', () => {
       silent.off('request', note);
     });
 
+    it('logs a failure for a caller that waits, and none for one that has hung up', () => {
+      expect(a.logged.filter(({ msg }) => msg === 'request failed')).toHaveLength(1);
+    });
+
     it('answers 503 to all callers, and keeps only a bounded number of connections to it', async () => {
       silent.on('request', () => open === MAX_PENDING && setImmediate(collectGarbage));
       const callers = Array.from({ length: MAX_PENDING + 10 }, (_, index) =>

@@ -18,7 +18,9 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
-    if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
+    // A hang-up also ends requests to other cells, which is no failure of the service (D-211).
+    const isByCaller = problem === behavior?.problem || (res.closed && problem.cause === undefined);
+    if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
     }
