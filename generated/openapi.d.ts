@@ -4797,9 +4797,9 @@ export interface components {
              * @description Numeric id, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
              */
             encounter_id?: number | null;
-            /** @description GFE number: prefix, dash and digits, letters in either case. The limits admit every number we issue. */
+            /** @description GFE number: prefix, dash and digits, letters in either case. */
             gfe_no?: string | null;
-            /** @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue. */
+            /** @description Order number: prefix, dash and digits, letters in either case. */
             order_no?: string | null;
         };
         /** @description Absent while the encounter has no order. */
@@ -8525,7 +8525,7 @@ export interface components {
          */
         OrderCursor: string;
         /**
-         * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+         * @description Order number: prefix, dash and digits, letters in either case.
          * @example ORD-100045
          */
         OrderNo: string;
@@ -8535,7 +8535,7 @@ export interface components {
          */
         RequiredIdempotencyKey: string;
         /**
-         * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+         * @description Order number: prefix, dash and digits, letters in either case.
          * @example ORD-100051
          */
         PaidOrderNo: string;
@@ -10288,7 +10288,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -10337,7 +10337,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -10393,7 +10393,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -10449,7 +10449,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];
@@ -10505,7 +10505,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];
@@ -10556,7 +10556,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];
@@ -10606,7 +10606,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];

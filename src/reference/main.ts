@@ -52,7 +52,8 @@ new MutationObserver(() => {
   }
   for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
     const section = header.closest<HTMLElement>('[data-section-id]')?.dataset['sectionId'];
-    if (section) header.append(runButton(section));
+    // An event is sent by this service.
+    if (section && !section.startsWith('/webhooks/paths/')) header.append(runButton(section));
   }
 }).observe(document.body, { childList: true, subtree: true });
 

@@ -72,6 +72,14 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   }, 60_000);
 
+  it('the reference page offers to run operations only, not events', async () => {
+    const event = '/webhooks/paths/webhook.ping/post';
+    await show('/webhooks/pingwebhookendpoint');
+    await page.evaluate(`location.hash = '${event}'`);
+    await page.waitForSelector(`[data-section-id="${event}"] .panel-request-samples [data-shown]`);
+    expect(await page.$(runOf(event))).toBeNull();
+  }, 60_000);
+
   it('the reference page loads its samples at the next click after loading them has failed', async () => {
     await show('/clinics/listclinics');
     for (const [text, failure] of [
