@@ -102,6 +102,24 @@ suiteOfMoves('tenant move', () => {
     await expect(forget()).resolves.toBe(0);
   });
 
+  it('can be cancelled without the other cell when that is lost for good', async () => {
+    const { from, to } = cells.urls;
+    const { tenantId } = await newPartner(cells.a);
+    await rowsOf(to, 'ALTER TABLE tenant_cell ADD CONSTRAINT not_here CHECK (place <> $$here$$) NOT VALID');
+    await expect(moveTenant(cells.urls, tenantId, moveAtOnce)).rejects.toThrow('not_here');
+    await rowsOf(to, 'ALTER TABLE tenant_cell DROP CONSTRAINT not_here');
+    const lost = () => command({ MOVE_TO_URL: '' }, tenantId, '--target-lost', '--yes');
+    expect(await lost()).toMatchObject({ code: 0, stderr: '' });
+    expect(await findings(cells.a)).toEqual([]);
+    const remains = `SELECT slot_name FROM pg_replication_slots WHERE database = current_database()
+      UNION ALL SELECT tgname FROM pg_trigger WHERE tgname LIKE '${nameOfMove(tenantId)}%'`;
+    expect(await rowsOf(from, remains)).toEqual([]);
+    const place = `SELECT cell, place::text FROM tenant_cell WHERE tenant_id = '${tenantId}'`;
+    expect(await rowsOf(from, place)).toEqual([{ cell: 'a', place: 'here' }]);
+    expect((await lost()).stderr).toMatch('There is nothing to cancel');
+    await cancel(tenantId);
+  });
+
   it('waits for a lock of a request, and copies between databases with different time zones and date styles', async () => {
     const { from, to } = cells.urls;
     const { tenantId } = await newPartner(cells.a);

@@ -140,6 +140,18 @@ export async function stopReplication(source: Client, target: Client, tenantId: 
   await source.query(`SELECT pg_drop_replication_slot(slot_name) ${slots}`, ofMove);
 }
 
+/** Drops the slots in the source of a move whose target is lost. Slots of a first copy do not name their move: idle ones go. */
+export async function dropSlots(source: Client, tenantId: string): Promise<void> {
+  const name = nameOfMove(tenantId);
+  const main = `FROM pg_replication_slots WHERE slot_name = ${SLOT}`;
+  await source.query(`SELECT pg_terminate_backend(active_pid, 5000) ${main} AND active`, [name]);
+  await source.query(
+    `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = ${SLOT}
+       OR slot_name ~ '^pg_[0-9]+_sync_' AND database = current_database() AND NOT active`,
+    [name],
+  );
+}
+
 /** Removes the publication. It is the last step: by the publication, `doctor` and `forget` see that others are missing. */
 export async function unpublish(source: Client, tenantId: string): Promise<void> {
   await source.query(`DROP PUBLICATION IF EXISTS ${nameOfMove(tenantId)}`);

@@ -12,7 +12,7 @@ import { confirm, confirmable } from '../confirmation.js';
 import { openStore, recordedOn, withAnySchema } from '../operator.js';
 import { print } from '../output.js';
 import { exportTenant, importTenant } from './tenantFile.js';
-import { cancelMove, checkMove, forgetTenant, moveTenant } from './move.js';
+import { cancelMove, cancelWithoutTarget, checkMove, forgetTenant, moveTenant } from './move.js';
 
 const NOTES = `
 MOVE_TO_URL in the environment is the address of the other cell's database, for the role that owns its schema: other users of
@@ -33,7 +33,24 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   confirmable(addCommand(tenant, 'move', moving, examples, { notes: NOTES }))
     .argument('<tenant>', 'its id or name')
     .option('--cancel', 'take an unfinished move back')
-    .action(async (idOrName, { cancel, json, ...given }) => {
+    .option('--target-lost', 'as --cancel, when the other cell is lost for good')
+    .action(async (idOrName, { cancel, targetLost, json, ...given }) => {
+      if (targetLost) {
+        await confirm(terminal, `This opens ${idOrName} here again. It must not be active in another cell.`, given);
+        await withAnySchema(terminal, ({ ownerUrl: from }, log) =>
+          recordedOn(terminal, from, async (context) => {
+            const { id } = await findTenant(context, idOrName);
+            if (!given.dryRun) await cancelWithoutTarget(from, id, log);
+          }),
+        );
+        print(
+          terminal,
+          json,
+          { cancelled: idOrName },
+          given.dryRun ? 'Dry run: nothing is cancelled.' : `${idOrName} stays in this cell.`,
+        );
+        return;
+      }
       const { moveToUrl, moveViaUrl } = readConfig(terminal.environment);
       if (moveToUrl === null) throw new Error("Set MOVE_TO_URL to the address of the other cell's database.");
       const to = protectedUrl('MOVE_TO_URL', moveToUrl);

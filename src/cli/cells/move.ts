@@ -178,6 +178,27 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
   });
 }
 
+/**
+ * Cancels a move whose target is lost for good: it can no longer tell whether the tenant was active there.
+ * @throws Error if the tenant is not on the move
+ */
+export async function cancelWithoutTarget(from: string, tenantId: string, log: (text: string) => void): Promise<void> {
+  await withClient({ connectionString: from }, async (source) => {
+    await places.lockMove(source, tenantId);
+    const here = await places.ownCell(source, 'source');
+    const place = (await places.entryOf(source, tenantId))?.place;
+    // An interrupted cancellation left the publication.
+    const isLeft = place === 'here' && (await replication.isReplicated(source, tenantId));
+    if (place !== 'leaving' && place !== 'closed' && !isLeft) {
+      throw new Error(`There is nothing to cancel: no move of ${tenantId} from this cell is under way.`);
+    }
+    await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
+    await replication.dropSlots(source, tenantId);
+    await replication.removeFence({ url: from, client: source }, tenantId, log);
+    await replication.unpublish(source, tenantId);
+  });
+}
+
 /** Deletes the rows of a tenant that lives in another cell. @returns their number */
 export async function forgetTenant(
   url: string,
