@@ -45,7 +45,7 @@ export class ApiError extends Error {
   }
 }
 
-/** In seconds; null if the response does not say. */
+/** Retry-After in seconds; null without one. */
 export function retryAfter({ headers }: Response): number | null {
   const seconds = Number(headers.get('Retry-After') ?? NaN);
   return Number.isFinite(seconds) ? seconds : null;

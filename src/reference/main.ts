@@ -52,7 +52,7 @@ new MutationObserver(() => {
   }
   for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
     const section = header.closest<HTMLElement>('[data-section-id]')?.dataset['sectionId'];
-    // An event is sent by this service.
+    // The service sends events, so there is nothing to run.
     if (section && !section.startsWith('/webhooks/paths/')) header.append(runButton(section));
   }
 }).observe(document.body, { childList: true, subtree: true });

@@ -134,22 +134,24 @@ export async function stopReplication(source: Client, target: Client, tenantId: 
     await target.query(`ALTER SUBSCRIPTION ${name} SET (slot_name = NONE)`);
     await target.query(`DROP SUBSCRIPTION ${name}`);
   }
+  await dropSlots(source, tenantId, subscription?.syncSlots);
+}
+
+/** Drops the slot of a move, and those of its first copy if a pattern of their names is given. */
+export async function dropSlots(source: Client, tenantId: string, syncSlots?: string): Promise<void> {
   const slots = `FROM pg_replication_slots WHERE (slot_name = ${SLOT} OR slot_name LIKE $2)`;
-  const ofMove = [name, subscription?.syncSlots];
+  const ofMove = [nameOfMove(tenantId), syncSlots];
   await source.query(`SELECT pg_terminate_backend(active_pid, 5000) ${slots} AND active`, ofMove);
   await source.query(`SELECT pg_drop_replication_slot(slot_name) ${slots}`, ofMove);
 }
 
-/** Drops the slots in the source of a move whose target is lost. Slots of a first copy do not name their move: idle ones go. */
-export async function dropSlots(source: Client, tenantId: string): Promise<void> {
-  const name = nameOfMove(tenantId);
-  const main = `FROM pg_replication_slots WHERE slot_name = ${SLOT}`;
-  await source.query(`SELECT pg_terminate_backend(active_pid, 5000) ${main} AND active`, [name]);
-  await source.query(
-    `SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = ${SLOT}
-       OR slot_name ~ '^pg_[0-9]+_sync_' AND database = current_database() AND NOT active`,
-    [name],
+/** Unused slots of first copies, whose names do not tell the move, or other subscription, to which they belong. */
+export async function unusedSyncSlots(source: Client): Promise<string[]> {
+  const { rows } = await source.query<{ name: string }>(
+    `SELECT slot_name AS name FROM pg_replication_slots
+     WHERE database = current_database() AND NOT active AND slot_name ~ '^pg_[0-9]+_sync_' ORDER BY name`,
   );
+  return rows.map(({ name }) => name);
 }
 
 /** Removes the publication. It is the last step: by the publication, `doctor` and `forget` see that others are missing. */

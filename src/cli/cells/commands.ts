@@ -33,23 +33,18 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   confirmable(addCommand(tenant, 'move', moving, examples, { notes: NOTES }))
     .argument('<tenant>', 'its id or name')
     .option('--cancel', 'take an unfinished move back')
-    .option('--target-lost', 'as --cancel, when the other cell is lost for good')
+    .option('--target-lost', 'cancel without the other cell, which no longer exists')
     .action(async (idOrName, { cancel, targetLost, json, ...given }) => {
       if (targetLost) {
         await confirm(terminal, `This opens ${idOrName} here again. It must not be active in another cell.`, given);
+        const isDry = given.dryRun === true;
         await withAnySchema(terminal, ({ ownerUrl: from }, log) =>
-          recordedOn(terminal, from, async (context) => {
-            const { id } = await findTenant(context, idOrName);
-            if (!given.dryRun) await cancelWithoutTarget(from, id, log);
-          }),
+          recordedOn(terminal, from, async (context) =>
+            cancelWithoutTarget(from, (await findTenant(context, idOrName)).id, isDry, log),
+          ),
         );
-        print(
-          terminal,
-          json,
-          { cancelled: idOrName },
-          given.dryRun ? 'Dry run: nothing is cancelled.' : `${idOrName} stays in this cell.`,
-        );
-        return;
+        const text = isDry ? `Dry run: the move of ${idOrName} can be cancelled.` : `${idOrName} stays in this cell.`;
+        return print(terminal, json, { cancelled: isDry ? null : idOrName }, text);
       }
       const { moveToUrl, moveViaUrl } = readConfig(terminal.environment);
       if (moveToUrl === null) throw new Error("Set MOVE_TO_URL to the address of the other cell's database.");

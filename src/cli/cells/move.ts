@@ -179,10 +179,15 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
 }
 
 /**
- * Cancels a move whose target is lost for good: it can no longer tell whether the tenant was active there.
- * @throws Error if the tenant is not on the move
+ * Cancels a move whose target no longer exists, and so cannot tell whether the tenant was active there.
+ * @throws Error if no move from this cell is under way
  */
-export async function cancelWithoutTarget(from: string, tenantId: string, log: (text: string) => void): Promise<void> {
+export async function cancelWithoutTarget(
+  from: string,
+  tenantId: string,
+  isDry: boolean,
+  log: (text: string) => void,
+): Promise<void> {
   await withClient({ connectionString: from }, async (source) => {
     await places.lockMove(source, tenantId);
     const here = await places.ownCell(source, 'source');
@@ -192,10 +197,13 @@ export async function cancelWithoutTarget(from: string, tenantId: string, log: (
     if (place !== 'leaving' && place !== 'closed' && !isLeft) {
       throw new Error(`There is nothing to cancel: no move of ${tenantId} from this cell is under way.`);
     }
+    if (isDry) return;
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
     await replication.dropSlots(source, tenantId);
     await replication.removeFence({ url: from, client: source }, tenantId, log);
     await replication.unpublish(source, tenantId);
+    const unused = await replication.unusedSyncSlots(source);
+    if (unused.length > 0) log(`Unused slots keep WAL: ${unused.join(', ')}. Drop those that no subscriber needs.`);
   });
 }
 

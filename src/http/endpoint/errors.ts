@@ -5,7 +5,7 @@ import type { OperationId } from '../../contract.js';
 import { describeCauses } from '../../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../../problem.js';
 import { limitHeaders } from './limits.js';
-import { addressOf, logIdsOf, type Locals } from './route.js';
+import { addressOf, hasGone, logIdsOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Value of `Retry-After` for every 503, in seconds. */
@@ -19,7 +19,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
     // A hang-up also ends requests to other cells, which is no failure of the service (D-211).
-    const isByCaller = problem === behavior?.problem || (res.closed && problem.cause === undefined);
+    const isByCaller = problem === behavior?.problem || (hasGone(req) && problem.cause === undefined);
     if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
