@@ -49,18 +49,6 @@ describe('addAddendum 200', () => {
   });
 });
 
-describe('addAddendum 400', () => {
-  it.each([
-    ['a missing text', { reviewerRef: reviewer }, 'required'],
-    ['a blank text', { ...addendum, text: ' ' }, 'pattern'],
-    ['a text of more than 5000 characters', { ...addendum, text: 'x'.repeat(5001) }, 'maxLength'],
-  ])('refuses %s', async (_what, json, code) => {
-    const { encounter_id } = await completedEncounter(harness, partner);
-    expectProblem(await send(encounter_id, json), 400, 'validation_failed', [{ pointer: '#/text', code }]);
-    expect((await details({ encounter_id })).body.addenda).toEqual([]);
-  });
-});
-
 describe('addAddendum 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));

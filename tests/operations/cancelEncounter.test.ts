@@ -75,19 +75,6 @@ describe('cancelEncounter 200', () => {
   });
 });
 
-describe('cancelEncounter 400', () => {
-  it.each([
-    ['a missing reason', {}, 'required'],
-    ['an unknown reason', { reason: 'noshow' }, 'enum'],
-  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
-    const encounter = await newEncounter(harness, provider);
-    const answer = await send(encounter.encounter_id, partner, json);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: '#/reason', code }));
-    expect(await stored(encounter)).toEqual(encounter);
-  });
-});
-
 describe('cancelEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));

@@ -76,21 +76,6 @@ describe('claimEncounter 200', () => {
   });
 });
 
-describe('claimEncounter 400', () => {
-  it.each([
-    ['a missing reviewerRef', {}, '#/reviewerRef', 'required'],
-    ['a blank reviewerRef', { reviewerRef: ' ' }, '#/reviewerRef', 'pattern'],
-    ['a reviewerRef of 65 characters', { reviewerRef: 'x'.repeat(65) }, '#/reviewerRef', 'maxLength'],
-    ['a lease of 0 s', { reviewerRef: reviewer, leaseSeconds: 0 }, '#/leaseSeconds', 'minimum'],
-    ['a lease of more than 4 hours', { reviewerRef: reviewer, leaseSeconds: 14_401 }, '#/leaseSeconds', 'maximum'],
-    ['a lease with a fraction of a second', { reviewerRef: reviewer, leaseSeconds: 1.5 }, '#/leaseSeconds', 'type'],
-  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, pointer, code) => {
-    const encounter = await newEncounter(harness, partner);
-    expectProblem(await send(encounter.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
-    expect(await stored(encounter)).toEqual(encounter);
-  });
-});
-
 describe('claimEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await newEncounter(harness, await newPartner(harness));

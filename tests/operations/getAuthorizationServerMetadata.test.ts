@@ -1,7 +1,6 @@
 import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, loginBody } from '../support/tokens.js';
 
 const harness = await openHarness();
@@ -27,12 +26,5 @@ describe('getAuthorizationServerMetadata 200', () => {
     const headers = { 'X-Forwarded-Host': 'evil.example.com', Forwarded: 'host=evil.example.com;proto=https' };
     const { body } = await call(harness, METADATA, { headers });
     expect(JSON.stringify(body)).not.toContain('evil');
-  });
-});
-
-describe('getAuthorizationServerMetadata 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    const answer = await call(harness, `${METADATA}?issuer=x`);
-    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'issuer' }]);
   });
 });

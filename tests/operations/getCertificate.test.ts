@@ -170,12 +170,6 @@ describe('getCertificate 200', () => {
   });
 });
 
-describe('getCertificate 400', () => {
-  it('refuses a malformed encounter number', async () => {
-    expectProblem(await get('GFE-1'), 400, 'validation_failed');
-  });
-});
-
 describe('getCertificate 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await completedEncounter(harness, await newPartner(harness));

@@ -93,14 +93,6 @@ describe('getChart 200', () => {
   });
 });
 
-describe('getChart 400', () => {
-  it('requires reviewerRef', async () => {
-    const { encounter_id } = await claimedEncounter(harness, partner);
-    const answer = await call(harness, `GET /encounters/${encounter_id}/chart`, { token: partner.token });
-    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'reviewerRef' }]);
-  });
-});
-
 describe('getChart 404', () => {
   it("answers encounter_not_found for another tenant's encounter, and audits the attempt", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));

@@ -1,6 +1,5 @@
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
 
 const harness = await openHarness();
@@ -15,12 +14,5 @@ describe('getClock 200', () => {
     harness.clock.advance(60);
     const now = new Date(harness.clock.now.getTime() + 3_600_000).toISOString();
     expect((await getClock()).body).toEqual({ now, offsetSeconds: 3600 });
-  });
-});
-
-describe('getClock 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    const answer = await call(harness, 'GET /sandbox/clock?zone=UTC', { token: partner.token });
-    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'zone' }]);
   });
 });

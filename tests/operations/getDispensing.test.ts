@@ -146,12 +146,6 @@ describe('getDispensing 200', () => {
   });
 });
 
-describe('getDispensing 400', () => {
-  it('refuses a malformed order number', async () => {
-    expectProblem(await get('100045'), 400, 'validation_failed', [{ parameter: 'order_no', code: 'pattern' }]);
-  });
-});
-
 describe('getDispensing 403', () => {
   it('refuses a client that may only read orders', async () => {
     const { order_no } = await completedEncounter(harness, partner);

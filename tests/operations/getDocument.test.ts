@@ -43,12 +43,6 @@ describe('getDocument 200', () => {
   });
 });
 
-describe('getDocument 400', () => {
-  it('refuses an id that is not a UUID', async () => {
-    expectProblem(await get('d1'), 400, 'validation_failed', [{ parameter: 'documentId' }]);
-  });
-});
-
 describe('getDocument 403', () => {
   it('refuses a token without read:document', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));

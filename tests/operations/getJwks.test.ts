@@ -1,7 +1,6 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 
 const harness = await openHarness();
 
@@ -26,12 +25,5 @@ describe('getJwks 200', () => {
     expect(body).toEqual({ keys: [publicKey, publicKey] });
     expect(body.keys[0].kid).toBe(kid);
     expect(body.keys[1].kid).not.toBe(kid);
-  });
-});
-
-describe('getJwks 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    const answer = await call(harness, 'GET /.well-known/jwks.json?kid=1');
-    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'kid' }]);
   });
 });

@@ -72,22 +72,6 @@ describe('getPatient 200', () => {
   });
 });
 
-describe('getPatient 400', () => {
-  it.each([
-    ['a word', 'me', ['format']],
-    ['a URN', `urn:uuid:${absent}`, ['maxLength']],
-    ['braces', `%7B${absent}%7D`, ['maxLength', 'format']],
-    ['a UUID without hyphens', absent.replaceAll('-', ''), ['format']],
-    ['a digit too many', `${absent}0`, ['maxLength', 'format']],
-    ['a NUL', `${absent.slice(1)}%00`, ['format']],
-    ['malformed percent-encoding', '%E0%A4%A', ['format']],
-    ['SQL', "'%20OR%20'1'='1", ['format']],
-  ])('refuses the id: %s', async (_what, id, rules) => {
-    const faults = rules.map((code) => ({ parameter: 'id', code }));
-    expectProblem(await get(id), 400, 'validation_failed', faults);
-  });
-});
-
 describe('getPatient 404', () => {
   it('answers patient_not_found for an unknown id', async () => {
     expectProblem(await get(absent), 404, 'patient_not_found');

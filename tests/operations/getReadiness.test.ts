@@ -8,7 +8,6 @@ import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { expectProblem } from '../support/refusals.js';
 
 const emptyBucket = '<ListBucketResult><Name>documents</Name></ListBucketResult>';
 const workingStore: RequestListener = (_request, response) => void response.end(emptyBucket);
@@ -82,12 +81,6 @@ describe('getReadiness 200', () => {
     await Promise.all(Array.from({ length: 50 }, getReadiness));
     // There are two checks if the cached result expires in between.
     expect(storeRequests - before).toBeLessThanOrEqual(2);
-  });
-});
-
-describe('getReadiness 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    expectProblem(await call(harness, 'GET /readyz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });
 });
 

@@ -164,22 +164,6 @@ describe('getReviewOptions 200', () => {
   });
 });
 
-describe('getReviewOptions 400', () => {
-  it.each(['clinicId', 'patientId', 'treatmentIds'])('refuses a query without %s', async (parameter) => {
-    const id = randomUUID();
-    const query = new URLSearchParams({ clinicId: id, patientId: id, treatmentIds: id });
-    query.delete(parameter);
-    const answer = await call(harness, `GET /review-options?${query.toString()}`, { token: partner.token });
-    expectProblem(answer, 400, 'validation_failed', [{ parameter }]);
-  });
-
-  it('refuses more treatments than an encounter may have', async () => {
-    const treatmentIds = Array.from({ length: 21 }, () => randomUUID());
-    const answer = await ask({ clinicId: randomUUID(), patientId: randomUUID(), treatmentIds });
-    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'treatmentIds' }]);
-  });
-});
-
 describe('getReviewOptions 403', () => {
   it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
     const own = await newClinic(harness, partner);

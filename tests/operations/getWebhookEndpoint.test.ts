@@ -26,12 +26,6 @@ describe('getWebhookEndpoint 200', () => {
   });
 });
 
-describe('getWebhookEndpoint 400', () => {
-  it('refuses an id that is not a UUID', async () => {
-    expectProblem(await get('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
-  });
-});
-
 describe('getWebhookEndpoint 404', () => {
   it('answers 404 for endpoints of other clients to a client that is limited to clinics', async () => {
     const clinics = [await newClinic(harness, partner)];

@@ -1,7 +1,6 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -29,11 +28,5 @@ describe('listStates 200', () => {
     for (const permission of ['read:client', 'write:client'] as const) {
       expect((await list('', await newClient(harness, partner.tenantId, [permission]))).status).toBe(200);
     }
-  });
-});
-
-describe('listStates 400', () => {
-  it('refuses a malformed country code', async () => {
-    expectProblem(await list('?countryCode=USA'), 400, 'validation_failed', [{ parameter: 'countryCode' }]);
   });
 });

@@ -2,7 +2,6 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
@@ -21,11 +20,5 @@ describe('listWebhookEndpoints 200', () => {
     expect(idsOf(await list(partner))).toEqual([first.id, second.id]);
     expect(idsOf(await list(limited))).toEqual([second.id]);
     expect(idsOf(await list(await newPartner(harness)))).toEqual([]);
-  });
-});
-
-describe('listWebhookEndpoints 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    expectProblem(await list(partner, '?page=1'), 400, 'validation_failed', [{ parameter: 'page' }]);
   });
 });

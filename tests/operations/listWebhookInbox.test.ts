@@ -2,7 +2,6 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness, 'sandbox');
@@ -45,11 +44,5 @@ describe('listWebhookInbox 200', () => {
       (await list(client)).body.data.map(({ endpoint_id }: { endpoint_id: string }) => endpoint_id);
     expect(await seenBy(limited)).toEqual(endpoints.slice(0, 1));
     expect(await seenBy(partner)).toEqual(expect.arrayContaining(endpoints));
-  });
-});
-
-describe('listWebhookInbox 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    expectProblem(await list(partner, '?limit=1'), 400, 'validation_failed', [{ parameter: 'limit' }]);
   });
 });

@@ -113,12 +113,6 @@ describe('recordFulfilment 200', () => {
   });
 });
 
-describe('recordFulfilment 400', () => {
-  it('refuses the status pending, which no pharmacy may set', async () => {
-    expectProblem(await record('pending'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
-  });
-});
-
 describe('recordFulfilment 404', () => {
   it('answers order_not_found for orders of other tenants and for pharmacies without a line in the order', async () => {
     expectProblem(await record('accepted', {}, await newPartner(harness)), 404, 'order_not_found');

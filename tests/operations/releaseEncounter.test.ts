@@ -36,15 +36,6 @@ describe('releaseEncounter 200', () => {
   });
 });
 
-describe('releaseEncounter 400', () => {
-  it('requires reviewerRef', async () => {
-    const claimed = await claimedEncounter(harness, partner);
-    const fault = { pointer: '#/reviewerRef', code: 'required' };
-    expectProblem(await send(claimed.encounter_id, {}), 400, 'validation_failed', [fault]);
-    expect(await stored(claimed)).toEqual(claimed);
-  });
-});
-
 describe('releaseEncounter 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));

@@ -45,19 +45,6 @@ describe('requestInformation 200', () => {
   });
 });
 
-describe('requestInformation 400', () => {
-  it.each([
-    ['a missing message', { reviewerRef: reviewer }, 'required'],
-    ['a blank message', { ...question, message: ' \n' }, 'pattern'],
-    ['a message of more than 2000 characters', { ...question, message: 'x'.repeat(2001) }, 'maxLength'],
-  ])('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
-    const claimed = await claimedEncounter(harness, partner);
-    const fault = { pointer: '#/message', code };
-    expectProblem(await send(claimed.encounter_id, json), 400, 'validation_failed', [fault]);
-    expect(recordOf(await details(claimed))).toEqual(claimed);
-  });
-});
-
 describe('requestInformation 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));

@@ -208,12 +208,6 @@ describe('resetSandbox 204', () => {
   });
 });
 
-describe('resetSandbox 400', () => {
-  it('refuses an unknown query parameter', async () => {
-    expectProblem(await send('POST /sandbox/reset?all=true'), 400, 'validation_failed', [{ parameter: 'all' }]);
-  });
-});
-
 describe('resetSandbox 409', () => {
   it('answers sandbox_busy with Retry-After while another reset runs, and changes no row', async () => {
     const { tenantId } = partner;

@@ -157,18 +157,6 @@ describe('uploadPatientDocument 200', () => {
 });
 
 describe('uploadPatientDocument 400', () => {
-  it.each<[string, Upload, unknown, object]>([
-    ['an unknown documentType (D-29)', { type: 'x-ray' }, {}, { parameter: 'documentType', code: 'enum' }],
-    ['a patient’s id that is not a UUID', { patient: 'me' }, {}, { parameter: 'id', code: 'format' }],
-    ['a missing url', {}, { url: undefined }, { pointer: '#/url', code: 'required' }],
-    ['an empty name', {}, { fileName: '' }, { pointer: '#/fileName', code: 'minLength' }],
-    ['a name that is too long', {}, { fileName: 'x'.repeat(256) }, { pointer: '#/fileName', code: 'maxLength' }],
-  ])('answers validation_failed for %s, and fetches no file', async (_what, options, change, fault) => {
-    const before = host.connections();
-    expectProblem(await upload({ url, ...(change as object) }, options), 400, 'validation_failed', [fault]);
-    expect(host.connections()).toBe(before);
-  });
-
   const wrongUrls: [ProblemCode, string][] = [
     ['document_url_invalid', ''],
     ['document_url_invalid', '/blood.pdf'],

@@ -130,14 +130,6 @@ describe('withdrawDocument 200', () => {
   });
 });
 
-describe('withdrawDocument 400', () => {
-  it.each([{}, { reason: 'other' }])('refuses the body %j', async (json) => {
-    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
-    const answer = await send(`POST /documents/${documentId}/withdraw`, json);
-    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/reason' }]);
-  });
-});
-
 describe('withdrawDocument 403', () => {
   it('refuses a token without write:document', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
