@@ -1,23 +1,115 @@
-import { createRunner } from 'jest-light-runner';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
+import process from 'node:process';
+import { setInterval } from 'node:timers/promises';
+import { URL, fileURLToPath } from 'node:url';
 
-const ASKED = 'jest-light-runner-get-worker-data';
-const GIVEN = 'jest-light-runner-worker-data';
+/** A file is stuck if its processes use less than 3 % of a processor for three minutes. */
+const QUIET_MS = 180_000;
+const QUIET_TICKS = 540;
+/** An endless loop uses CPU. The only limit where there is no /proc. */
+const LIMIT_MS = 3_600_000;
+
+const isSystem = ({ path }) => path.includes('/tests/system/');
 
 /**
- * Gives each worker a separate channel. On the runner's single channel the first request is answered for all workers,
- * and a worker that does not listen yet waits forever.
+ * Runs test files in processes of plain Node, which load the service once, not once per file. A file that is stuck or
+ * ends its process fails, and a new process runs the next file.
  */
-export default class Runner extends createRunner({ runtime: 'child_process' }) {
-  _runTest(test) {
-    const { config: projectConfig } = test.context;
-    const started = this._testRunners.get(projectConfig);
-    if (!started) return super._runTest(test);
-    const workerData = { globalConfig: this._globalConfig, projectConfig, runtime: this._runtime };
-    let answer;
-    const channel = {
-      onMessage: (listener) => (answer = listener),
-      postMessage: (message) => message === ASKED && answer({ type: GIVEN, workerData }),
-    };
-    return started.pool.run(test.path, { channel });
+export default class Runner {
+  constructor(globalConfig) {
+    this.globalConfig = globalConfig;
+  }
+
+  async runTests(tests, _watcher, onStart, onResult, onFailure) {
+    // Half of the workers begin with the slowest files, the others with the fastest, so that failures show early. Jest
+    // sorts by the last duration, which a fresh clone does not know: files that start processes are slow.
+    const waiting = [...tests].sort((one, other) => isSystem(other) - isSystem(one));
+    const workers = Array.from({ length: this.globalConfig.maxWorkers }, async (_, index) => {
+      let worker;
+      for (;;) {
+        const test = index % 2 === 0 ? waiting.shift() : waiting.pop();
+        if (!test) break;
+        await onStart(test);
+        worker ??= new Worker({ globalConfig: this.globalConfig, projectConfig: test.context.config });
+        try {
+          await onResult(test, await worker.run(test.path));
+        } catch ({ message, stack }) {
+          worker.end();
+          worker = undefined;
+          await onFailure(test, { message, stack });
+        }
+      }
+      worker?.end();
+    });
+    await Promise.all(workers);
+  }
+}
+
+/** A process that leads a group, so that it ends with everything that its tests have started. */
+class Worker {
+  constructor(workerData) {
+    this.process = fork(fileURLToPath(new URL('worker.js', import.meta.url)), { detached: true });
+    this.process.send({ workerData });
+  }
+
+  /** @throws Error if the file cannot be loaded, is stuck or ends the process */
+  async run(path) {
+    const over = new AbortController();
+    const { signal } = over;
+    this.process.send({ path });
+    try {
+      return await Promise.race([this.#result(signal), this.#end(signal), this.#limit(signal)]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  end() {
+    try {
+      process.kill(-Number(this.process.pid), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  }
+
+  async #result(signal) {
+    const [{ result, error }] = await once(this.process, 'message', { signal });
+    if (error) throw error;
+    return result;
+  }
+
+  async #end(signal) {
+    const [code, name] = await once(this.process, 'exit', { signal });
+    throw new Error(`The file ended its process (${name ?? code}).`);
+  }
+
+  async #limit(signal) {
+    const begun = Date.now();
+    let busy = { at: begun, ticks: this.#ticks() };
+    for await (const _ of setInterval(5_000, undefined, { signal })) {
+      const now = { at: Date.now(), ticks: this.#ticks() };
+      if (now.ticks >= busy.ticks + QUIET_TICKS) busy = now;
+      if (now.at >= busy.at + QUIET_MS) throw new Error(`The file has done nothing for ${QUIET_MS / 1_000} seconds.`);
+      if (now.at >= begun + LIMIT_MS) throw new Error(`The file has run for ${LIMIT_MS / 60_000} minutes.`);
+    }
+  }
+
+  /** CPU time of the group, in hundredths of a second. */
+  #ticks() {
+    // Counts as busy.
+    if (process.platform !== 'linux') return Date.now();
+    let ticks = 0;
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ');
+        const [group, times] = [fields[2], fields.slice(11, 15)];
+        if (Number(group) === this.process.pid) ticks += times.reduce((sum, each) => sum + Number(each), 0);
+      } catch {
+        // The process has ended.
+      }
+    }
+    return ticks;
   }
 }
