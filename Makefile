@@ -139,9 +139,6 @@ long-tests: build ## random lives, races and kills in numbers that CI has no tim
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
-test-standby: build ## tests/operations with DATABASE_READ_URL
-	TEST_STANDBY=1 npm test --silent -- tests/operations $(ARGS)
-
 lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
 	$(TSX) scripts/production/lab/main.ts $(ARGS)
 

@@ -56,7 +56,6 @@ function configOf(values: CleanedEnv<typeof variables>) {
     /** Null = the service's role owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     /** Null = every request uses `databaseUrl`. */
-    databaseReadUrl: values.DATABASE_READ_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     /** Null = there is one cell. */
     cell: values.CELL ?? null,

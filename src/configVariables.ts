@@ -69,9 +69,6 @@ export const variables = {
   DATABASE_DIRECT_URL: postgresUrl.optional(
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
-  DATABASE_READ_URL: postgresUrl.optional(
-    'A standby for reads, which sees all earlier changes ([database](database.md#reads-from-a-standby)); default: the primary serves them',
-  ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
   CELL: cellName.optional('Name of this database and its servers among several cells ([scale](scale.md#cells))'),
   CELL_URL: origin.optional('Where servers of other cells reach these; default: `BASE_URL`'),
@@ -141,7 +138,6 @@ const CONDITIONS = {
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',
   DATABASE_OWNER_URL: 'DATABASE_URL',
   DATABASE_DIRECT_URL: 'DATABASE_URL',
-  DATABASE_READ_URL: 'DATABASE_URL',
   CELL_URL: 'CELL',
   METRICS_HOST: 'METRICS_PORT',
 };

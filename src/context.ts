@@ -3,7 +3,6 @@ import type { Config } from './config.js';
 import type { Permission } from './contract.js';
 import type { RequestToken } from './adapters/cells/otherCell.js';
 import type { Database } from './adapters/database/database.js';
-import type { Reads } from './adapters/database/standby.js';
 import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
 import type { Downloader } from './adapters/download/downloader.js';
 import type { LimitName, Limits } from './adapters/limits/limits.js';
@@ -34,7 +33,6 @@ export interface DomainContext {
 /** Objects that live as long as the process. */
 export interface Services extends DomainContext {
   readonly config: Config;
-  readonly reads: Reads;
   readonly objects: ObjectStore;
   readonly scanner: DocumentScanner;
   readonly download: Downloader;

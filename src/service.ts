@@ -115,7 +115,6 @@ export async function startService({ config, options, opened, log, serveMetrics 
         services.limits?.close();
         await services.auditLog.close();
         await webhookDb?.close();
-        await services.reads.close();
         await domain.db.close();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

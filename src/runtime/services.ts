@@ -2,9 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openTokenRequests } from '../adapters/cells/otherCell.js';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
-import { openDatabase } from '../adapters/database/database.js';
-import { protectedUrl } from '../adapters/database/databaseUrl.js';
-import { readsOfPrimary, readsOfStandby, type Reads } from '../adapters/database/standby.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { targetRule } from '../adapters/download/addressRules.js';
@@ -33,9 +30,6 @@ interface ServiceOptions {
   readonly wakeDeliveries: () => void;
 }
 
-/** Shorter than the primary's timeout, because the primary serves the read if the standby does not answer. */
-const STANDBY_TIMEOUT_MS = 2_000;
-
 /** Opens everything except the database. @throws Error naming the wrong file or variable */
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, domain, databaseUrl, log, baseUrl, isStopping, wakeDeliveries } = options;
@@ -58,7 +52,6 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const services = {
     ...domain,
     config,
-    reads: openReads(options),
     log,
     keys,
     tokens: openTokens(keys, baseUrl, newId),
@@ -80,18 +73,4 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   };
   // Do not spread `services`: that would call the getter of the base URL before the URL is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });
-}
-
-/** Opens the connections for reads. @throws Error as {@link protectedUrl} */
-function openReads({ config, domain: { db }, log }: ServiceOptions): Reads {
-  const { databaseReadUrl, databasePoolSize } = config;
-  if (databaseReadUrl === null) return readsOfPrimary(db);
-  const url = protectedUrl('DATABASE_READ_URL', databaseReadUrl);
-  const standby = openDatabase(url, { poolSize: databasePoolSize, timeoutMs: STANDBY_TIMEOUT_MS, pool: 'reads' });
-  return readsOfStandby(db, standby, (error) => {
-    log.warn(
-      { reason: reasonOf(error) },
-      'the standby at DATABASE_READ_URL does not answer; the primary serves its reads',
-    );
-  });
 }

@@ -55,7 +55,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const clock = newClock();
   // A test that names a database has a way of its own to it.
   const direct = options.databaseUrl ?? database?.url ?? '';
-  const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off', ...readsOf(direct) };
+  const defaults = { DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', RATE_LIMIT: 'off' };
   const config = readConfig({ ...defaults, ...options.environment });
   const url = database === undefined ? direct : throughPooler(direct);
   const db = openDatabase(url, { poolSize: config.databasePoolSize, isPooled: url !== direct });
@@ -83,7 +83,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     async close() {
       await drain(server, 5_000);
       await services.auditLog.close();
-      await services.reads.close();
       await domain.db.close();
       await database?.drop();
       await rm(dataDir, { recursive: true, force: true });
@@ -98,12 +97,6 @@ export function useHarness(options: HarnessOptions = {}): Harness {
   beforeAll(async () => void Object.assign(harness, await startHarness(options)));
   afterAll(() => harness.close());
   return harness;
-}
-
-/** `make test-standby` names the port of the standby. */
-function readsOf(url: string): Readonly<Record<string, string>> {
-  const port = process.env['TEST_STANDBY_PORT'];
-  return port === undefined ? {} : { DATABASE_READ_URL: Object.assign(new URL(url), { port }).href };
 }
 
 function newClock(): Clock {

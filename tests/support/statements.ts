@@ -27,9 +27,9 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
 /** Whether a statement writes the audit of requests. */
 export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('INSERT INTO "audit_event"');
 
-/** {@link statementsOf} without those that write the audit, or ask how far a standby is. */
+/** {@link statementsOf} without those that write the audit. */
 export async function ownStatementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
-  return (await statementsOf(work)).filter((statement) => !isAudit(statement) && !/_lsn\(\)/.test(statement.text));
+  return (await statementsOf(work)).filter((statement) => !isAudit(statement));
 }
 
 /** The statements of each transaction that ends during the work, from BEGIN to COMMIT or ROLLBACK. */

@@ -33,7 +33,6 @@ it('the configuration without any variable has the embedded database, and is fro
     dataDir: resolve('.data'),
     databaseUrl: null,
     databaseDirectUrl: null,
-    databaseReadUrl: null,
     cell: null,
     cellUrl: null,
     moveToUrl: null,

@@ -91,8 +91,7 @@ export function createBackend(
     const running = authenticated
       ? limiter.run(authenticated.caller, (withoutSlot) => {
           const ofRequest = { idempotency, withoutSlot, hasGone: () => hasGone(req) };
-          const secured = securedContext(context, authenticated, ofRequest);
-          return endpoint.method === 'get' ? services.reads.run((db) => begin({ ...secured, db })) : begin(secured);
+          return begin(securedContext(context, authenticated, ofRequest));
         })
       : begin(context);
     const result = await running
