@@ -1,6 +1,6 @@
 /**
- * Renders the contract as a page, generated/docs/index.html, with its scripts. Writes them and the other documents that
- * the service offers, each also in compressed form.
+ * Renders the contract as a page, generated/docs/index.html, with its scripts (D-331). Writes them and the other documents
+ * that the service offers, each also in compressed form.
  */
 import { execFileSync } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Creates the code samples of the operations: the contract's examples in the languages of partners. */
+/** Creates the code samples of the operations: the contract's examples in the languages of partners (D-164). */
 import { format } from 'oxfmt';
 import { requests } from '../generated/client/values.js';
 import type { Content, Operation } from './artifacts/sources.js';

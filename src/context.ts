@@ -129,7 +129,7 @@ export interface PublicContext extends Services {
   readonly requestLimits: RequestLimits;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
-  /** The names of the cells that have already passed the request on (D-324). */
+  /** The names of the cells that have already passed the request on (ADR 9). */
   readonly cellsAsked?: string | undefined;
   /** The caller's address, for limits and audit; null if the caller has hung up. */
   readonly callerAddress: () => string | null;

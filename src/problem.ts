@@ -21,7 +21,7 @@ function summaryOf(code: ProblemCode, [first, ...more]: readonly FieldError[] = 
 interface ProblemOptions {
   readonly errors?: readonly FieldError[];
   readonly cause?: unknown;
-  /** Further members of the body, such as `existing_user_id` (D-44) and `current_status`. */
+  /** Further members of the body, such as `existing_user_id` (R-238) and `current_status`. */
   readonly extra?: Readonly<Record<string, string | readonly string[]>>;
   /** The permissions that the token lacks, for the challenge of RFC 6750 §3. */
   readonly scope?: string;
@@ -285,7 +285,7 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55), a request over the limit 429 (D-98). */
+/** Statuses of RFC 6749 §5.2; a refused refresh token is 401, a request over the limit 429 (D-98). */
 export const oauthStatuses = {
   invalid_request: 400,
   unsupported_grant_type: 400,

@@ -2,7 +2,7 @@ import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { GIVEN, inOrder, requestsOf, roleOf, ROLES, SAVED } from './postmanStory.js';
 import { operationsOf, type Contract, type Placed, type Step, type Workflow } from './sources.js';
 
-/** A Postman collection (v2.1) that runs from top to bottom: the workflows as folders, then a folder for each tag. */
+/** A Postman collection (v2.1) that runs from top to bottom: the workflows as folders, then a folder for each tag (D-167). */
 export function postmanCollection(contract: Contract, workflows: readonly Workflow[]): object {
   const operations = operationsOf(contract);
   const inputs = Object.entries(workflows[0]?.inputs.properties ?? {});

@@ -7,7 +7,7 @@ export interface Confirmation {
   readonly yes?: boolean | undefined;
 }
 
-/** Adds --dry-run and --yes to a command that asks for consent before it begins (D-297). */
+/** Adds --dry-run and --yes to a command that asks for consent before it begins. */
 export const confirmable = <Given extends unknown[], Options extends OptionValues>(command: Command<Given, Options>) =>
   command
     .option('--dry-run', 'report the effect and change nothing')

@@ -26,7 +26,7 @@ Run it as the user of the service: it creates what is missing in DATA_DIR, and s
 Exit code 1 if a check fails; warnings do not count.
 With --json: findings with check, level (ok, warning, failure), message and remedy; settings as of "config check".`;
 
-/** Adds `doctor` and `config check`. The audit omits them, because they must work without a database (D-300). */
+/** Adds `doctor` and `config check`. The audit omits them, because they must work without a database. */
 export function addDoctorCommands(program: Command, terminal: CliIo): void {
   const description =
     'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';

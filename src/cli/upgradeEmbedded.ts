@@ -5,7 +5,7 @@ import { addCommand } from './command.js';
 import { databasePlace, recordedOn } from './operator.js';
 import { print } from './output.js';
 
-/** Adds the command `upgrade-embedded` (D-314). */
+/** Adds the command `upgrade-embedded`. */
 export function addUpgradeEmbeddedCommand(program: Command, terminal: CliIo): void {
   const description =
     "move the data of the embedded PostgreSQL to this build's major version; stop the servers first. The old data stay " +

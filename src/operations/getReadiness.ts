@@ -3,7 +3,7 @@ import type { Operation } from './operation.js';
 
 /**
  * GET /readyz: 503 while the database is down or the process stops. Failures of other parts are only reported: with a
- * 503, all servers would leave the load balancer, so that even reads would fail (D-95).
+ * 503, all servers would leave the load balancer, so that even reads would fail (R-86).
  */
 export const getReadiness: Operation<'getReadiness'> = async (_input, { checkParts, isStopping }) => {
   const parts = await checkParts();

@@ -36,7 +36,7 @@ export async function withIdempotency<R extends Response>(
   return response;
 }
 
-/** A response with a secret as it is stored and replayed: a notice takes the place of the secret (D-197). */
+/** A response with a secret as it is stored and replayed: a notice takes the place of the secret. */
 export function withoutSecret({ status, body }: Response): Response {
   const { secret: _shownOnce, ...shown } = body as { readonly secret?: string };
   const secretNotice = 'A replay does not show the secret. If you lost it, rotate it with a new Idempotency-Key.';

@@ -13,7 +13,7 @@ interface EmbeddedUpgrade {
 }
 
 /**
- * Moves the data of the embedded PostgreSQL to this build's major version (D-314).
+ * Moves the data of the embedded PostgreSQL to this build's major version.
  * @returns the result of `upgradeCluster`. @throws Error while a server uses the data, or if its schema comes from a later build
  */
 export async function upgradeEmbedded({ record, ...options }: EmbeddedUpgrade) {

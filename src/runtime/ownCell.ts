@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Queries } from '../adapters/database/statements.js';
 import type { Config } from '../config.js';
 
-/** Records CELL as the name of this database (D-324). @throws Error if the database belongs to another cell */
+/** Records CELL as the name of this database (ADR 9). @throws Error if the database belongs to another cell */
 export async function registerCell({ everyTenant }: Queries, config: Config, baseUrl: string): Promise<void> {
   const { cell, cellUrl } = config;
   const [own] = await everyTenant.rows<{ name: string }>`SELECT name FROM cell WHERE is_own`;

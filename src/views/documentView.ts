@@ -13,7 +13,7 @@ export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocume
       id: document.id,
       user_id: document.patientId,
       clientId: document.patientId,
-      // Null, because uploads cannot name a clinic (D-28).
+      // Null, because uploads cannot name a clinic.
       clinicId: null,
       storageProvider: document.storageProvider,
       container: document.container,

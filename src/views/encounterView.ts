@@ -11,7 +11,7 @@ import { statusAt } from '../domain/approvals/inForce.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
 
-/** The stored encounter (D-06); approvals expire by the tenant's clock. */
+/** The stored encounter; approvals expire by the tenant's clock. */
 export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
@@ -78,7 +78,7 @@ export function estimateView(
   };
 }
 
-/** The status of an encounter: exactly the documented fields (D-06). `order_details` is absent without an order. */
+/** The status of an encounter: exactly the documented fields. `order_details` is absent without an order. */
 export function encounterStatusView(encounter: StatusEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),

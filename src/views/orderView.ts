@@ -4,7 +4,7 @@ import { balanceOf, sum } from '../domain/orders/money.js';
 import type { OrderRecord } from '../domain/orders/orders.js';
 import { createdDate, priceText } from './values.js';
 
-/** The stored order (D-07): amounts are decimal text with two places. */
+/** The stored order: amounts are decimal text with two places. */
 export function orderView(order: OrderRecord): Schemas['Order'] {
   return {
     id: order.id,

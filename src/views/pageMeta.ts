@@ -1,6 +1,6 @@
 import type { Schemas } from '../contract.js';
 
-/** One page of a numbered list (D-24), counted from 1. */
+/** One page of a numbered list, counted from 1. */
 export interface Page {
   readonly page: number;
   readonly limit: number;

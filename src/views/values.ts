@@ -16,5 +16,5 @@ export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | n
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** A time in UTC as date, space and time of day (D-43). */
+/** A time in UTC as date, space and time of day. */
 export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');

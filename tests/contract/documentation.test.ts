@@ -70,7 +70,7 @@ describe('GET /docs', () => {
       expect([target, given['content-type']]).toEqual([target, `${type}; charset=utf-8`]);
       transferred += Number(given['content-length']);
     }
-    // Most of it is Redoc (D-328).
+    // Most of it is Redoc.
     expect(transferred).toBeLessThan(700_000);
     // Browsers do not load an alternate.
     expect(text.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toEqual([

@@ -119,7 +119,7 @@ describe('createEncounter 201', () => {
     expect((await create(sent)).body).toMatchObject(sent);
   });
 
-  it('accepts UUIDs in upper case and returns them in lower case (D-51)', async () => {
+  it('accepts UUIDs in upper case and returns them in lower case (R-13)', async () => {
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     const lower = { ...valid, documentIds };
     const upper = JSON.parse(JSON.stringify(lower), (key, value) =>

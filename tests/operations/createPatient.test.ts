@@ -67,7 +67,7 @@ describe('createPatient 201', () => {
     ['dots', 'j.miller.dots@example.com', 'jmiller.dots@example.com'],
     ['a tag', 'tagged+a@example.com', 'tagged+b@example.com'],
     ['the domain', 'same.name@example.com', 'same.name@example.org'],
-  ])('creates two patients whose e-mails differ by %s (D-48)', async (_what, first, second) => {
+  ])('creates two patients whose e-mails differ by %s (R-16)', async (_what, first, second) => {
     for (const email of [first, second]) expect((await create(patientBody({ email }))).status).toBe(201);
   });
 
@@ -173,7 +173,7 @@ describe('createPatient 409', () => {
     expect(answer.text).not.toMatch(/existing_user_id|agrees|differs/);
   });
 
-  it('omits existing_user_id for a caller without read:client (D-44)', async () => {
+  it('omits existing_user_id for a caller without read:client (R-238)', async () => {
     const json = patientBody();
     await create(json);
     const answer = await create(json, { token: await tokenWithout(harness, partner, 'read:client') });

@@ -17,7 +17,7 @@ describe('findPatients 200', () => {
     ['as it was sent', 'Mary.Major+news@Example.com'],
     ['in upper case', 'MARY.MAJOR+NEWS@EXAMPLE.COM'],
     ['in lower case', 'mary.major+news@example.com'],
-  ])('finds the patient by its e-mail %s (D-17)', async (_how, email) => {
+  ])('finds the patient by its e-mail %s (R-239)', async (_how, email) => {
     const mine = await newPartner(harness);
     const json = patientBody({ email: 'Mary.Major+news@Example.com' });
     const created = await call(harness, 'POST /clients', { token: mine.token, json });
@@ -100,7 +100,7 @@ describe('findPatients 400', () => {
     ['an impossible birth date', '?lastName=Tom&dateOfBirth=1990-02-30', 'dateOfBirth', ['format']],
     ['an empty e-mail', '?email=', 'email', ['format']],
     ['a malformed e-mail', '?email=jane', 'email', ['format']],
-    ['white space around it (D-48)', '?email=%20jane@example.com', 'email', ['format']],
+    ['white space around it (R-16)', '?email=%20jane@example.com', 'email', ['format']],
     ['an unencoded plus sign, which means a space', '?email=jane+tag@example.com', 'email', ['format']],
     [
       'an e-mail that is too long',

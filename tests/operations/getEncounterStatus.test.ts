@@ -43,7 +43,7 @@ describe('getEncounterStatus 200', () => {
     expect(body.order_details).toEqual({ ...order, ...sums });
   });
 
-  it('returns the time of the order in UTC, without fractions (D-43)', async () => {
+  it('returns the time of the order in UTC, without fractions', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
     await harness.domain.db.prisma.order.updateMany({
       where: { tenantId: partner.tenantId, orderNo: order_no },
@@ -52,7 +52,7 @@ describe('getEncounterStatus 200', () => {
     expect((await ask({ encounter_id })).body.order_details.created_date).toBe('2027-06-30 22:05:09');
   });
 
-  it('finds the encounter by any identifier in either case, and by several that agree (D-32, D-51)', async () => {
+  it('finds the encounter by any identifier in either case, and by several that agree (R-245, R-13)', async () => {
     const { encounter_id, gfe_no } = ordered;
     const expected = (await ask({ encounter_id })).body;
     for (const json of [
@@ -108,7 +108,7 @@ describe('getEncounterStatus 400', () => {
     expectProblem(await ask({}), 400, 'identifier_required', [{ pointer: '#' }]);
   });
 
-  it('answers identifier_mismatch alike to identifiers of two encounters, known or not (D-32)', async () => {
+  it('answers identifier_mismatch alike to identifiers of two encounters, known or not (R-245)', async () => {
     const foreign = await newEncounter(harness, await newPartner(harness));
     const { encounter_id } = ordered;
     const answers: Answer[] = [];
@@ -129,7 +129,7 @@ describe('getEncounterStatus 400', () => {
 });
 
 describe('getEncounterStatus 403', () => {
-  it('refuses a client that is limited to other clinics (D-31)', async () => {
+  it('refuses a client that is limited to other clinics (R-04)', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     for (const json of [{ encounter_id: plain.encounter_id }, { gfe_no: plain.gfe_no }, { order_no: orderNo }]) {
       expectProblem(await ask(json, { token }), 403, 'clinic_not_permitted');
@@ -138,7 +138,7 @@ describe('getEncounterStatus 403', () => {
 });
 
 describe('getEncounterStatus 404', () => {
-  it("answers encounter_not_found for unknown numbers and another tenant's, also to a limited client (D-31)", async () => {
+  it("answers encounter_not_found for unknown numbers and another tenant's, also to a limited client (R-02)", async () => {
     const foreign = await completedEncounter(harness, await newPartner(harness));
     const { encounter_id, gfe_no, order_no } = foreign;
     const limited = await newClient(harness, partner.tenantId, undefined, [plain.clinicId]);

@@ -40,7 +40,7 @@ describe('getPatient 200', () => {
     expect((await get(await newPatient(harness, partner, sent))).body).toMatchObject(sent);
   });
 
-  it('returns the verification (D-09) and the account', async () => {
+  it('returns the verification (R-122) and the account', async () => {
     const id = await newPatient(harness, partner);
     const at = new Date('2026-11-21T10:00:00.000Z');
     const verified = { isVerified: 'INVITED', verifierJobId: 'job-7', verifierReminderCount: 2 } as const;
@@ -60,7 +60,7 @@ describe('getPatient 200', () => {
     ['the state that stateId names', texas, named],
     ['the state of a stateId in upper case', texas.toUpperCase(), named],
     ['no state when stateId is unknown', absent, null],
-  ])('returns %s (D-02)', async (_which, stateId, state) => {
+  ])('returns %s', async (_which, stateId, state) => {
     const { body } = await get(await newPatient(harness, partner, { stateId }));
     expect(body).toMatchObject({ stateId: stateId.toLowerCase(), state });
   });

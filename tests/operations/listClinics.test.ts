@@ -127,7 +127,7 @@ describe('listClinics 200', () => {
       ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
       ['?state=ok&isActive=false', []],
     ])(
-      'lists and counts the clinics that match "%s", each once; stats ignore the filter (D-39)',
+      'lists and counts the clinics that match "%s", each once; stats ignore the filter',
       async (query, names) => {
         const { status, body } = await list(query, mine);
         expect(status).toBe(200);

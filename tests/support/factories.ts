@@ -139,7 +139,7 @@ export interface ProductChanges {
   readonly minAge?: number;
   readonly synchronousOnly?: boolean;
   readonly pharmacyId?: string;
-  /** Allow-list (D-38): clinic and whether its entry is active. */
+  /** Allow-list: clinic and whether its entry is active. */
   readonly availability?: readonly { readonly clinicId: string; readonly isActive: boolean }[];
 }
 

@@ -24,8 +24,8 @@ describe('the end of an approval', () => {
   it.each([
     ['one review is enough', { reviewOften: 'YEARLY', reviewRecurring: false }],
     ['one review is enough by an unknown rule', { reviewOften: 'WEEKLY', reviewRecurring: false }],
-    ['the rule is unknown (D-03)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
-    ['the rule is in lower case (D-03)', { reviewOften: 'yearly', reviewRecurring: true }],
+    ['the rule is unknown (R-48)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
+    ['the rule is in lower case (R-48)', { reviewOften: 'yearly', reviewRecurring: true }],
     ['the rule is the name of an inherited property', { reviewOften: 'constructor', reviewRecurring: true }],
   ])('is null if %s', (_why, rule) => {
     expect(approvalEnd(rule, at('2026-11-20T16:00:00.000Z'))).toBeNull();

@@ -6,7 +6,7 @@ const TIMEOUT_MS = 4_000;
 export const MAX_PENDING = 50;
 /** Header that lists the cells already asked for this token, so that no cell is asked twice. */
 export const ASKED_HEADER = 'x-cells-asked';
-/** Header with the original caller's address, signed by the cell that received the request (D-336). */
+/** Header with the original caller's address, signed by the cell that received the request (ADR 9). */
 export const ADDRESS_HEADER = 'x-cells-address';
 
 interface TokenRequest {

@@ -7,7 +7,7 @@ export interface TokenClaims {
   readonly client_id: string;
   readonly tenant_id: string;
   readonly scope: string;
-  /** The cell that issued the token (D-324). */
+  /** The cell that issued the token (ADR 9). */
   readonly cell?: string;
   /** The client secret under which a refresh token was issued. */
   readonly secret_id?: string;
@@ -29,7 +29,7 @@ export interface Tokens {
   verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
   /**
    * Signs a caller's address for another cell, which trusts it because all cells, but no callers, have the keys
-   * (D-336).
+   * (ADR 9).
    */
   signAddress(address: string, now: Date): Promise<string>;
   /** @returns the signed address, or null unless a cell has signed it within the last minute */

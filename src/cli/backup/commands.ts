@@ -28,7 +28,7 @@ const PG_BIN = [
   "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
 ] as const;
 
-/** Adds the commands `backup` and `restore` (D-301). */
+/** Adds the commands `backup` and `restore`. */
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =

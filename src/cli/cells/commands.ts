@@ -26,7 +26,7 @@ const FILE_NOTES = `
 It needs psql of PostgreSQL 15 or later. The files have what the database has of the tenant: health data, hashes of client secrets and the
 secrets of webhooks, so that its clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
 
-/** Adds `tenant move`, `forget`, `export` and `import` (D-324). */
+/** Adds `tenant move`, `forget`, `export` and `import` (ADR 9). */
 export function addCellCommands(tenant: Command, terminal: CliIo): void {
   const moving = 'move a tenant to the database of another cell, also while servers run';
   const examples = ['lakeside --dry-run', 'lakeside --yes', 'lakeside --cancel'];

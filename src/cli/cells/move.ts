@@ -40,7 +40,7 @@ const between = <T>({ from, to }: Cells, tenantId: string, work: (sides: Sides) 
   );
 
 /**
- * Moves a tenant to another cell (D-324). Until the target activates it, the source has the only writable copy; from then
+ * Moves a tenant to another cell (ADR 9). Until the target activates it, the source has the only writable copy; from then
  * on, the target. A repetition continues an interrupted move. @returns the seconds for which the tenant had no cell
  */
 export async function moveTenant(cells: Cells, tenantId: string, options: MoveOptions) {

@@ -11,7 +11,7 @@ type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expire
 /** An API client with its secrets, oldest first, without their hashes. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
-/** Two secrets can be valid during a changeover (D-20). More are refused: operators would forget to end them. */
+/** Two secrets can be valid during a changeover (R-05). More are refused: operators would forget to end them. */
 const ACTIVE_LIMIT = 2;
 
 /** A new secret, 32 random bytes after a prefix that names the environment (R-05), and the row with its hash. */

@@ -74,7 +74,7 @@ export async function deactivateApiClient(context: QueryContext, clientId: strin
   await setActive(context, clientId, false);
 }
 
-/** Accepts the client again, but none of its earlier tokens (D-297). @throws Error for an unknown client */
+/** Accepts the client again, but none of its earlier tokens. @throws Error for an unknown client */
 export async function activateApiClient(context: QueryContext, clientId: string): Promise<void> {
   await revokeTokens(context, clientId);
   await setActive(context, clientId, true);

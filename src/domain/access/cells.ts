@@ -3,7 +3,7 @@ import type { PublicContext } from '../../context.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { OAuthProblem, oauthStatuses, Problem } from '../../problem.js';
 
-/** An SQL condition on a tenant's id: whether this cell serves and changes the tenant (D-324). */
+/** An SQL condition on a tenant's id: whether this cell serves and changes the tenant (ADR 9). */
 export const isHere = (tenantId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   NOT EXISTS (SELECT FROM tenant_cell WHERE tenant_cell.tenant_id = ${tenantId}
     AND place IN ('closed', 'away', 'arriving'))`;
@@ -39,7 +39,7 @@ export function requireOwnCell(cell: string | undefined, own: string | null): vo
 const NEW_TOKEN = 'The token was issued for another location of your data; obtain a new one at /oauth/token.';
 
 /**
- * Asks the other cells for tokens, so that partners need not know where their tenant lives (D-324); null if no cell has
+ * Asks the other cells for tokens, so that partners need not know where their tenant lives (ADR 9); null if no cell has
  * the client. @throws OAuthProblem of the cell that has it; Problem dependency_unavailable if a cell does not answer
  */
 export async function tokensOfOtherCells(

@@ -53,7 +53,7 @@ async function authenticate(
   return client;
 }
 
-/** Credentials from the body or HTTP Basic; both may be sent if they agree (D-18). Other schemes are ignored. */
+/** Credentials from the body or HTTP Basic; both may be sent if they agree. Other schemes are ignored. */
 function credentials(request: Request, basic: string | null): { clientId: string; clientSecret: string } {
   const { client_id: clientId, client_secret: clientSecret } = request;
   if (basic !== null) {

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../../generated/prisma/client.js';
 
-/** How often a category requires a new review. The API allows other values, but only these are understood (D-03). */
+/** How often a category requires a new review. The API allows other values, but only these are understood. */
 export const approvalRules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
   ['YEARLY', { months: 12, noticeDays: 30 }],
   ['MONTHLY', { months: 1, noticeDays: 5 }],
@@ -9,7 +9,7 @@ export const approvalRules: ReadonlyMap<string, { readonly months: number; reado
 
 /**
  * The end of an approval, by calendar months in UTC. A day that the month lacks becomes its last day: 2028-02-29 plus a
- * year is 2029-02-28. Null = unlimited, because one review suffices or the rule is not understood (R-48, D-03).
+ * year is 2029-02-28. Null = unlimited, because one review suffices or the rule is not understood (R-48).
  */
 export function approvalEnd(item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>, approvedAt: Date): Date | null {
   const rule = approvalRules.get(item.reviewOften);

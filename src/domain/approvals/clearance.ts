@@ -36,7 +36,7 @@ export interface Clearance {
   readonly factsChanged: boolean;
 }
 
-/** The moment `at` for which an answer holds, and the moment up to which facts are taken into account (D-270). */
+/** The moment `at` for which an answer holds, and the moment up to which facts are taken into account (R-224). */
 interface Moment {
   readonly knownAt: Date;
   readonly at: Date;
@@ -134,7 +134,7 @@ function asKnown(fact: Fact, knownAt: Date): Fact[] {
   return [fact];
 }
 
-/** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (D-270). */
+/** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (R-224). */
 function momentOf(day: string | undefined, timeZone: string, now: Date): Moment & { readonly day: string } {
   const today = localDate(now, timeZone);
   if (day === undefined || day === today) return { day: today, at: now, knownAt: now };

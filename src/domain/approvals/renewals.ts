@@ -17,7 +17,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * Lists the approvals in force that end before a day and have no successor, ordered by their end (R-225). A page starts
- * at the cursor, or at the present time, in an index of ends: that of the tenant, or of one clinic (D-298).
+ * at the cursor, or at the present time, in an index of ends: that of the tenant, or of one clinic (R-225).
  * @throws Problem cursor_invalid
  */
 export async function listRenewals(

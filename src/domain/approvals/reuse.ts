@@ -26,7 +26,7 @@ export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'v
 
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several approvals the
- * one that ends last (R-50, D-75). Only a provider's approvals count, because reused ones end with them. Within a
+ * one that ends last (R-50). Only a provider's approvals count, because reused ones end with them. Within a
  * transaction the patient must be locked, so that no concurrent decision contradicts the result before the commit.
  */
 export async function reusableApprovals(

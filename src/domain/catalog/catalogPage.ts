@@ -105,7 +105,7 @@ const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), .
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** The order of a list; ties: newest first, then smaller id (D-08). An index has each order, for both directions. */
+/** The order of a list; ties: newest first, then smaller id. An index has each order, for both directions. */
 function orderOf({ sort_by, sort_order }: Filter) {
   const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   const sorts = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];

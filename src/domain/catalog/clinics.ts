@@ -23,7 +23,7 @@ function inState(tenantId: string, state: string): Prisma.Sql {
       UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))))`;
 }
 
-/** Lists the caller's clinics, in a total order so that paging is stable (D-08). `stats` ignore the filter (D-39). */
+/** Lists the caller's clinics, in a total order so that paging is stable (R-21). `stats` ignore the filter. */
 export async function listClinics(context: Context, filter: ClinicFilter) {
   const { tenantId, allowedClinicIds } = context.caller;
   const state = filter.state?.trim();

@@ -29,7 +29,7 @@ export interface ListedProduct extends JsonOf<Product> {
   readonly availabilityTotal: number;
 }
 
-/** Maximum of availability entries per product in a page, so that 100 such products stay below 3 MB (D-201). */
+/** Maximum of availability entries per product in a page, so that 100 such products stay below 3 MB (R-172). */
 const MAX_ENTRIES = 50;
 
 const element = jsonOf('Product', 'shown', {
@@ -56,7 +56,7 @@ const element = jsonOf('Product', 'shown', {
     WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
 });
 
-/** The tenant's products without deleted ones (D-14). */
+/** The tenant's products without deleted ones (R-26). */
 export async function listProducts(context: Context, filter: ProductFilter) {
   const { tenantId } = context.caller;
   const { categoryId, clinicId } = filter;
@@ -87,7 +87,7 @@ function clinicsShownFirst({ caller }: Context, { clinicId }: ProductFilter): st
   return [...new Set([...named, ...(caller.allowedClinicIds ?? [])])];
 }
 
-/** SQL condition: whether a product is available at the clinic (D-38); false if the caller may not see the clinic. */
+/** SQL condition: whether a product is available at the clinic (R-25); false if the caller may not see the clinic. */
 function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
   if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;

@@ -7,7 +7,7 @@ interface Follower {
   isComplete(): boolean;
 }
 
-/** Passes on a file's bytes, then checks that the file is complete (D-64). @throws Problem document_type_not_allowed */
+/** Passes on a file's bytes, then checks that the file is complete. @throws Problem document_type_not_allowed */
 export async function* completeDocument(
   type: DocumentMediaType,
   body: AsyncIterable<Uint8Array>,

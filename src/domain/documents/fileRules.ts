@@ -26,7 +26,7 @@ const form: DocumentRule = {
   maxBytes: 20 * mebibyte,
 };
 
-/** Accepted files by documentType (D-25). */
+/** Accepted files by documentType. */
 export const documentRules = {
   'intake-forms': form,
   'lab-results': form,
@@ -36,7 +36,7 @@ export const documentRules = {
   photos: { types: ['image/jpeg', 'image/png', 'image/heic'], maxBytes: 20 * mebibyte },
 } as const satisfies Record<string, DocumentRule>;
 
-/** The documentType path parameter (D-29). */
+/** The documentType path parameter. */
 export type DocumentType = keyof typeof documentRules;
 
 /** The type of a stored document. The cast is safe, because only uploads write the column. */

@@ -103,7 +103,7 @@ export async function reviewOptions(
   return { reviewState, modes: modes.map(modeOf) };
 }
 
-/** A line with name, price, shipping, pharmacy and prescription, frozen for estimate and later order (D-36). */
+/** A line with name, price, shipping, pharmacy and prescription, frozen for estimate and later order (R-30). */
 function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory, rx } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);

@@ -26,7 +26,7 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
   return { rows: rows.map(shownEncounter), nextCursor };
 }
 
-/** The query for a page. For a range of times, or several statuses, no index has the order of the list (D-292). */
+/** The query for a page. For a range of times, or several statuses, no index has the order of the list. */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
   const others = [tenant, ...matching(context, filter)];

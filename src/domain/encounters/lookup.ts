@@ -129,7 +129,7 @@ export async function showEndedEncounters(
 
 /**
  * Finds the encounter that all given identifiers name.
- * @throws Problem clinic_not_permitted (D-31); identifier_mismatch when they do not agree (D-32); encounter_not_found,
+ * @throws Problem clinic_not_permitted (R-04); identifier_mismatch when they do not agree (R-245); encounter_not_found,
  * even if another tenant has it
  */
 export async function findEncounter(
@@ -179,7 +179,7 @@ const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFiel
 
 /**
  * The encounter, if visible. @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted
- * (D-31)
+ * (R-04)
  */
 export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   context: Pick<LookupContext, 'caller'>,

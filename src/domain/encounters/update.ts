@@ -106,7 +106,7 @@ async function revision(
   };
 }
 
-/** An encounter's request without its time: that instant stays, even if the clinic's zone has changed (D-282). */
+/** An encounter's request without its time: that instant stays, even if the clinic's zone has changed. */
 function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmentIds' | 'reviewType'> {
   const { clinicId, patientId, serviceQueue, documents } = encounter;
   const { additionalNotes, scheduledDay, scheduledTimeZone } = encounter;

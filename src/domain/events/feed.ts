@@ -29,7 +29,7 @@ interface FeedReader extends Pick<DomainContext, 'db'> {
 interface Frame extends Scanned {
   /** The position of the tenant's latest event; null if it never had one. */
   readonly latest: bigint | null;
-  /** If the request's cursor was the latest before a restore: the last position that the restore skipped (D-302). */
+  /** If the request's cursor was the latest before a restore: the last position that the restore skipped. */
   readonly resumed: bigint | null;
   /** The position of the first scanned event; null if there is none. */
   readonly first: bigint | null;

@@ -5,7 +5,7 @@ const PER_SECOND = 1_000;
 const MIN_SKIPPED = 1_000_000;
 
 /**
- * Skips the positions and numbers that the lost database may have assigned since the backup (D-302): so a cursor of a
+ * Skips the positions and numbers that the lost database may have assigned since the backup (R-72): so a cursor of a
  * lost event is refused, and no number names two encounters or orders. Only the schema's owner may set sequences.
  */
 export async function skipNumbers({ db: { everyTenant } }: TransactionContext, takenAt: Date): Promise<void> {

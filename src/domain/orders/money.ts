@@ -1,6 +1,6 @@
 import { Prisma, type Order, type OrderLine } from '../../../generated/prisma/client.js';
 
-/** The price of a treatment, as frozen when the encounter was created (D-36): exact decimals, or decimal text. */
+/** The price of a treatment, as frozen when the encounter was created: exact decimals, or decimal text. */
 interface PricedTreatment {
   readonly price: Prisma.Decimal | string;
   readonly shippingType: string;
@@ -10,7 +10,7 @@ interface PricedTreatment {
 /** The amounts of an estimate or an order. */
 export type Amounts = Pick<Order, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>;
 
-/** Sums the amounts of treatments, one unit of each (D-37; R-57). */
+/** Sums the amounts of treatments, one unit of each. */
 export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {
   const subTotal = sum(treatments.map(({ price }) => price));
   const totalShippingAmt = sum(treatments.map(shippingOf));

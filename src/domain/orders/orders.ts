@@ -46,7 +46,7 @@ export interface ApprovedTreatment {
 
 /**
  * Creates the order of an encounter, in the transaction that completes the encounter and after its items are decided:
- * one line for each approved treatment, at its frozen price (R-55, D-36).
+ * one line for each approved treatment, at its frozen price (R-55, R-30).
  * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter
  * and then of the order.
  */
@@ -128,7 +128,7 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
 
 /**
  * The order, if visible. @throws Problem order_not_found, also if the order has no line for the caller's pharmacies
- * (R-125); clinic_not_permitted (D-31)
+ * (R-125); clinic_not_permitted (R-04)
  */
 export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: OrderRecord | undefined): OrderRecord {
   if (!order || ofPharmacies(context, order).lines.length === 0) throw new Problem('order_not_found');

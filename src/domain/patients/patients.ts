@@ -76,7 +76,7 @@ export const columnOf = (field: Field): keyof Patient => (isRenamed(field) ? ren
 const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Creates a patient and its user account, which have the same key (D-40), and emits patient.created. The unique index
+ * Creates a patient and its user account, which have the same key (R-18), and emits patient.created. The unique index
  * decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
  * @param fixed columns of a sandbox's fixture (R-15)
@@ -120,8 +120,8 @@ export async function createPatient(
 const MAX_FOUND = 100;
 
 /**
- * Finds patients by e-mail, or by last name and birth date, in any case, among those that the caller may see (D-17,
- * R-89, R-239).
+ * Finds patients by e-mail, or by last name and birth date, in any case, among those that the caller may see (R-89,
+ * R-239).
  * @throws Problem validation_failed
  */
 export async function findPatients(
@@ -149,7 +149,7 @@ const required = (parameter: keyof Search): Problem =>
     errors: [{ parameter, code: 'required', detail: 'is required: send email, or lastName and dateOfBirth' }],
   });
 
-/** A patient with the US state of its address (D-02). */
+/** A patient with the US state of its address. */
 export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
 /** Reads a patient. @throws Problem patient_not_found, also if the caller may not see the patient */
@@ -174,7 +174,7 @@ export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: s
 }
 
 /**
- * The problem for an e-mail that is taken. Names the existing patient only to callers who may look it up (D-44).
+ * The problem for an e-mail that is taken. Names the existing patient only to callers who may look it up (R-238).
  * @param about gives further members about that patient
  */
 export async function emailTaken(

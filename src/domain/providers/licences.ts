@@ -51,7 +51,7 @@ export async function requireLicence(
 
 /**
  * Checks the licence for an addendum or a revocation as {@link requireLicence}; without a review state, a licence of
- * any state suffices (D-129).
+ * any state suffices (R-107).
  * @throws Problem provider_not_licensed
  */
 export function requireLicenceAfterReview(

@@ -65,7 +65,7 @@ function partsOf(chart: Chart): Record<ChartPart, unknown> {
       cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
       ...possibleDuplicates.flatMap(({ denials }) => denials.map(({ id }) => id)),
     ],
-    // Include prescriptions: an update of the encounter takes them from the catalog again (D-282).
+    // Include prescriptions: an update of the encounter takes them from the catalog again.
     treatments: treatments.map(({ productId, rx }) => [productId, rx]),
   };
 }

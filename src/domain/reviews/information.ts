@@ -21,7 +21,7 @@ import type { CallerContext, TransactionContext } from '../transactions/transact
 /** Maximum of entries per encounter (R-170). */
 const MAX_ROUNDS = 20;
 
-/** The question's columns in an entry that the partner adds without being asked (D-290). */
+/** The question's columns in an entry that the partner adds without being asked (R-236). */
 const noQuestion = { reviewerRef: '', message: '' };
 
 /**

@@ -39,7 +39,7 @@ const BATCHES_FOR_CALLER = 10;
  * Creates a sweep that processes rows when they are due by their tenant's clock, in batches of one transaction each.
  * Tenants with the same clock are processed together, because only sandboxes move theirs (R-74). In a sweep of all
  * tenants, a failing row does not stop the others: it is logged, and retried after a minute, later after up to four
- * hours (D-92). Safe to run concurrently with itself and with requests, because it skips locked rows.
+ * hours. Safe to run concurrently with itself and with requests, because it skips locked rows.
  */
 export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
   return async (context, tenantId) => {

@@ -26,7 +26,7 @@ export function localDate(now: Date, timeZone: string): string {
 /** Cache of the last date in each zone: computing one takes Temporal as long as a statement takes PostgreSQL. */
 const dates = new Map<string, { readonly quarter: number; readonly date: string }>();
 
-/** Age in whole years on the present day in the zone; someone born on 29 February ages on 1 March (D-251). */
+/** Age in whole years on the present day in the zone; someone born on 29 February ages on 1 March. */
 export function ageOn(now: Date, dateOfBirth: string, timeZone: string): number {
   const today = localDate(now, timeZone);
   const years = Number(today.slice(0, 4)) - Number(dateOfBirth.slice(0, 4));

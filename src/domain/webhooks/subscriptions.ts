@@ -7,7 +7,7 @@ const owner = {
   allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
 };
 
-/** An SQL condition: whether the endpoints of an `api_client` receive events (D-150). */
+/** An SQL condition: whether the endpoints of an `api_client` receive events (R-126). */
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
 /** An SQL condition: whether an endpoint wants an event that its client may see (R-129). Pings go to one endpoint. */

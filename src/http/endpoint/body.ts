@@ -5,7 +5,7 @@ import { Problem } from '../../problem.js';
 /** Maximum of bytes; far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
-/** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion (D-180). */
+/** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion. */
 const MAX_LEVELS = 32;
 /** An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;

@@ -18,7 +18,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
-    // A hang-up also ends requests to other cells, which is no failure of the service (D-211).
+    // A hang-up also ends requests to other cells, which is no failure of the service.
     const isByCaller = problem === behavior?.problem || (hasGone(req) && problem.cause === undefined);
     if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);

@@ -25,7 +25,7 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
-  /** The caller's address as stated by the cell that passed the request on (D-336). */
+  /** The caller's address as stated by the cell that passed the request on (ADR 9). */
   statedAddress?: string | null;
   /** The usage of the limit against which the request was counted last. */
   usage?: Usage;

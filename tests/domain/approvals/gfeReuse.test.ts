@@ -183,7 +183,7 @@ describe('pending_review', () => {
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
-  it('is the status of a new encounter when the review rule of the approval is unknown (D-03)', async () => {
+  it('is the status of a new encounter when the review rule of the approval is unknown (R-48)', async () => {
     await setRule('WEEKLY', true);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();

@@ -31,7 +31,7 @@ const at = async (clinicId: string, more = '', { token }: { token: string } = pa
   (await call(harness, `GET /tenants/products?clinicId=${clinicId}${more}`, { token })).body;
 const namesOf = ({ data }: { data: { name: string }[] }): string[] => data.map(({ name }) => name);
 
-describe('products available at a clinic (D-38)', () => {
+describe('products available at a clinic (R-25)', () => {
   it('are the products without an allow-list or with an active entry for the clinic', async () => {
     const body = await at(here);
     expect(namesOf(body)).toEqual(['anywhere', 'both', 'here', 'inactive']);

@@ -63,7 +63,7 @@ describe.each(lists)('%s', (target, metaName) => {
     ['minimum', 'page=0 page=-1 limit=0 limit=-20'],
     ['maximum', 'page=10001 page=99999999999999999999 limit=101'],
     ['type', 'page=1.5 page= page=one page=NaN page=1&page=2 limit=20; limit=true'],
-  ])('refuses a wrong %s instead of correcting it (D-24): %s', async (code, queries) => {
+  ])('refuses a wrong %s instead of correcting it (R-20): %s', async (code, queries) => {
     for (const query of queries.split(' ')) {
       const answer = await call(harness, `${target}?${query}`, { token: partner.token });
       const [parameter = ''] = query.split('=');

@@ -53,7 +53,7 @@ const order = async (path: string, query: string): Promise<number[]> => {
   return body.data.map(({ id }: { id: string }) => Number(id.slice(-12)));
 };
 
-// Among equals the newest comes first, then the smaller id, in both directions (D-08).
+// Among equals the newest comes first, then the smaller id, in both directions.
 const byName = [4, 7, 1, 8, 3, 6, 9, 5, 2];
 const byNameDown = [2, 5, 8, 3, 6, 9, 7, 1, 4];
 const shared: [string, number[]][] = [

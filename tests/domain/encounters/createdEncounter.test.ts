@@ -68,7 +68,7 @@ it('createEncounter groups the treatments into items by category and subcategory
 });
 
 describe('the estimate of createEncounter', () => {
-  it('sums the prices of the offers for one unit each, adds flat-rate shipping, and leaves the stock unchanged (D-36, D-37)', async () => {
+  it('sums the prices of the offers for one unit each, adds flat-rate shipping, and leaves the stock unchanged (R-30, R-55)', async () => {
     const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
     const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
     const semaglutide = await newProduct(harness, partner, { price: '299.00', ...free, isRx: true });
@@ -135,7 +135,7 @@ describe('the schedule of createEncounter', () => {
     ],
     ['a legacy zone is kept as sent', legacy, '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
     ['the clinic’s zone is the default', noon, '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
-    ['a past time is accepted (D-41)', past, '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
+    ['a past time is accepted (R-35)', past, '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
     ['a day is that of the clinic’s zone', day, null, '2027-02-04T06:00:00.000Z'],
     ['a day is that of the given zone', { ...day, ...tokyo }, null, '2027-02-03T15:00:00.000Z'],
     ['today expires 30 days after creation', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],

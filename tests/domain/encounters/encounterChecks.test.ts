@@ -175,7 +175,7 @@ describe('the availability of a treatment', () => {
     [409, 'an inactive entry here', { here: false }],
     [409, 'an inactive entry here and an active one elsewhere', { here: false, elsewhere: true }],
     [409, 'an inactive entry elsewhere', { elsewhere: false }],
-  ] as const)('makes createEncounter answer %i for %s (D-38)', async (status, _entries, entries) => {
+  ] as const)('makes createEncounter answer %i for %s (R-25)', async (status, _entries, entries) => {
     const clinics = { here: valid.clinicId, elsewhere: await newClinic(harness, partner) };
     const availability = Object.entries(entries).map(([name, isActive]) => ({
       clinicId: clinics[name as keyof typeof clinics],

@@ -99,7 +99,7 @@ describe('an e-mail in createPatient', () => {
       '.jane@example.com|ja..ne@example.com|ja ne@example.com|jane@exam ple.com|jane@-example.com|jane@exam_ple.com',
       'jane@example.com,tom@example.com|Jane <jane@example.com>|"jane"@example.com|mailto:jane@example.com',
       'jane@[192.0.2.1]|jané@example.com|jane@exämple.com|jane\u212a@example.com|jane\u017f@example.com',
-      // White space is not trimmed (D-48).
+      // White space is not trimmed.
       ' jane@x.example|jane@x.example |\tjane@x.example|jane@example.com\n|\u00a0jane@example.com|jane@example.com\0',
     ].flatMap((line) => line.split('|')),
   )('%j is rejected', async (email) => {

@@ -106,7 +106,7 @@ describe('the sweeps of ending approvals', () => {
 describe('items without an end', () => {
   it.each([
     ['an unlimited approval', 'YEARLY', false],
-    ['an approval by an unknown rule (D-03)', 'WEEKLY', true],
+    ['an approval by an unknown rule (R-48)', 'WEEKLY', true],
   ])('get no gfe.expiring event: %s', async (_item, reviewOften, reviewRecurring) => {
     const { partner } = await approval(reviewOften, reviewRecurring);
     expect(await sweepAt(partner, Date.parse('2999-01-01'))).toEqual([0, 0]);

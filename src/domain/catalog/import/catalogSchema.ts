@@ -123,7 +123,7 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   price: money,
   qty: count,
   qtyAlert: count,
-  // Members about money must be given, without default (D-04); these are the two values that the API shows.
+  // Members about money must be given, without default (R-56); these are the two values that the API shows.
   shippingType: { enum: ['FREE_SHIPPING', 'FLAT_RATE'], description: 'must be FREE_SHIPPING or FLAT_RATE' },
   shippingAmount: money,
   vendorCost: money,
