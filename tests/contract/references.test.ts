@@ -20,7 +20,13 @@ function definedIn(document: string, start: RegExp): string[] {
 
 const rules = definedIn('openapi/rules.md', /^- \*\*(R-\d+)\*\*/gm);
 const decisions = definedIn('openapi/decisions.md', /^### (D-\d+):/gm);
-const records = all.flatMap((file) => /^src\/adr\/0*(\d+)-/.exec(file)?.slice(1).map((number) => `ADR ${number}`) ?? []);
+const records = all.flatMap(
+  (file) =>
+    /^src\/adr\/0*(\d+)-/
+      .exec(file)
+      ?.slice(1)
+      .map((number) => `ADR ${number}`) ?? [],
+);
 
 const citations = files.flatMap((file) =>
   [...read(file).matchAll(/(?<![A-Z])\b(?:[RD]-\d{2,3}|ADR \d+)\b/g)].map(([id]) => ({ file, id })),

@@ -126,16 +126,13 @@ describe('listClinics 200', () => {
       ['?state=CA', []],
       ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
       ['?state=ok&isActive=false', []],
-    ])(
-      'lists and counts the clinics that match "%s", each once; stats ignore the filter',
-      async (query, names) => {
-        const { status, body } = await list(query, mine);
-        expect(status).toBe(200);
-        expect(named(body)).toEqual(names);
-        expect(body.pagination.total).toBe(names.length);
-        expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
-      },
-    );
+    ])('lists and counts the clinics that match "%s", each once; stats ignore the filter', async (query, names) => {
+      const { status, body } = await list(query, mine);
+      expect(status).toBe(200);
+      expect(named(body)).toEqual(names);
+      expect(body.pagination.total).toBe(names.length);
+      expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
+    });
   });
 });
 
