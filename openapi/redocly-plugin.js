@@ -1,4 +1,5 @@
 /** Our own rules for the contract: what Redocly's configurable rules cannot say. */
+import { completion } from './completion.js';
 
 /** The operationId is what people search for, so it is the first line of an operation. */
 const operationIdFirst = () => ({
@@ -7,15 +8,9 @@ const operationIdFirst = () => ({
   },
 });
 
-/** Secured operations answer 401, 403 and 429, and every operation with a body may be sent too much of it. */
-const documentedStatuses = () => ({
-  Operation(operation, { report, location }) {
-    const { security, requestBody, responses } = operation;
+const namedPermission = () => ({
+  Operation({ security }, { report }) {
     if (security === undefined) report({ message: 'An operation names its permission, or [] if it is public.' });
-    const needed = [...(security?.length ? ['401', '403', '429', '500', '503'] : []), ...(requestBody ? ['413'] : [])];
-    for (const status of needed.filter((code) => !(code in responses))) {
-      report({ message: `This operation documents ${status}.`, location: location.child('responses').key() });
-    }
   },
 });
 
@@ -23,44 +18,6 @@ const documentedStatuses = () => ({
 const exampleOfEachBody = () => ({
   MediaType(mediaType, { report }) {
     if (!Object.keys(mediaType.examples ?? {}).length) report({ message: 'A body has at least one named example.' });
-  },
-});
-
-/** RFC 6749 rules the errors of the token endpoint; a failing readiness response lists its checks. */
-const notProblems = { issueToken: ['400', '401', '429'], getReadiness: ['503'] };
-
-/** An error is a problem, the same for callers with a strict `Accept: application/json` and for everybody else. */
-const errorsAreProblems = () => ({
-  Operation(operation, { report, location, resolve }) {
-    for (const [status, response] of Object.entries(operation.responses)) {
-      if (Number(status) < 400 || notProblems[operation.operationId]?.includes(status)) continue;
-      const { content = {} } = response.$ref ? resolve(response).node : response;
-      const both = ['application/problem+json', 'application/json'].map((type) => JSON.stringify(content[type]));
-      if (both[0] !== undefined && both[0] === both[1]) continue;
-      const message = 'An error is declared alike as application/problem+json and application/json.';
-      report({ message, location: location.child(['responses', status]).key() });
-    }
-  },
-});
-
-const headersOfEachResponse = () => ({
-  Response(response, { report }) {
-    for (const header of ['X-Request-Id', 'API-Version'].filter((name) => !response.headers?.[name])) {
-      report({ message: `A response has the header ${header}.` });
-    }
-  },
-});
-
-/** A limited caller sees what is left. A refused token has no client whose limit it could be. */
-const limitHeaders = () => ({
-  Operation({ responses }, { report, location, resolve }) {
-    if (!('429' in responses)) return;
-    for (const [status, response] of Object.entries(responses)) {
-      const { headers = {} } = response.$ref ? resolve(response).node : response;
-      if (status === '401' || ('RateLimit' in headers && 'RateLimit-Policy' in headers)) continue;
-      const message = 'A response of a limited operation has the headers RateLimit and RateLimit-Policy.';
-      report({ message, location: location.child(['responses', status]).key() });
-    }
   },
 });
 
@@ -217,11 +174,8 @@ const tagsInOrder = () => {
 /** Of what the service answers. */
 const rules = {
   'operation-id-first': operationIdFirst,
-  'documented-statuses': documentedStatuses,
+  'named-permission': namedPermission,
   'example-of-each-body': exampleOfEachBody,
-  'errors-are-problems': errorsAreProblems,
-  'headers-of-each-response': headersOfEachResponse,
-  'limit-headers': limitHeaders,
   'key-of-each-change': keyOfEachChange,
   'request-texts': requestTexts,
   'closed-requests': closedRequests,
@@ -240,6 +194,12 @@ const all = {
 
 export default () => ({
   id: 'contract',
+  preprocessors: { oas3: { completion } },
   rules: { oas3: all },
-  configs: { all: { rules: Object.fromEntries(Object.keys(all).map((name) => [`contract/${name}`, 'error'])) } },
+  configs: {
+    all: {
+      preprocessors: { 'contract/completion': 'on' },
+      rules: Object.fromEntries(Object.keys(all).map((name) => [`contract/${name}`, 'error'])),
+    },
+  },
 });

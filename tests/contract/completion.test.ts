@@ -1,0 +1,88 @@
+import { contract, operations } from '../support/contract.js';
+
+// openapi/completion.js adds what follows from an operation. The served contract must have it in every operation.
+
+const isSecured = ({ security }: { security: readonly unknown[] }): boolean => security.length > 0;
+const takes = (name: string) => (operation: (typeof operations)[number]) =>
+  operation.parameters.some((parameter) => parameter.name === name);
+const isKeyed = takes('Idempotency-Key');
+
+it.each([
+  ['401, 403, 429, 500 and 503', 'a secured operation', isSecured, [401, 403, 429, 500, 503]],
+  ['413', 'an operation with a body', ({ requestBody }) => requestBody !== undefined, [413]],
+  ['409', 'an operation with an Idempotency-Key', isKeyed, [409]],
+  ['400', 'every operation', () => true, [400]],
+] satisfies [string, string, (operation: (typeof operations)[number]) => boolean, number[]][])(
+  'documents %s of %s',
+  (_statuses, _kind, isOfKind, statuses) => {
+    const found = operations.filter(isOfKind);
+    expect(found.length).toBeGreaterThan(20);
+    for (const operation of found) expect(operation.statuses).toEqual(expect.arrayContaining(statuses));
+  },
+);
+
+it('every secured operation, and no other, takes Sandbox-Behavior', () => {
+  expect(operations.filter(takes('Sandbox-Behavior'))).toEqual(operations.filter(isSecured));
+});
+
+const responses = operations.flatMap((operation) =>
+  Object.entries(operation.responses).map(([status, response]) => ({
+    name: `${operation.operationId} ${status}`,
+    operation,
+    status: Number(status),
+    headers: Object.keys(response.headers ?? {}),
+    content: response.content ?? {},
+  })),
+);
+const namesWithout = (header: string, of: (response: (typeof responses)[number]) => boolean): string[] =>
+  responses.filter((response) => of(response) && !response.headers.includes(header)).map(({ name }) => name);
+
+it.each(['X-Request-Id', 'API-Version'])('every response has the header %s', (header) => {
+  expect(namesWithout(header, () => true)).toEqual([]);
+});
+
+it.each(['RateLimit', 'RateLimit-Policy'])(
+  'every response of a limited operation has the header %s, except to a refused token',
+  (header) => {
+    const without = namesWithout(header, ({ operation }) => operation.statuses.includes(429));
+    expect(without).toEqual(
+      operations
+        .filter((operation) => isSecured(operation) && operation.operationId !== 'uploadPatientDocument')
+        .map(({ operationId }) => `${operationId} 401`),
+    );
+  },
+);
+
+it('every success of a secured operation forbids caching, and of a keyed one says whether it was replayed', () => {
+  const isSuccess = ({ status }: { status: number }): boolean => status < 300;
+  expect(namesWithout('Cache-Control', (one) => isSuccess(one) && isSecured(one.operation))).toEqual([]);
+  expect(namesWithout('Idempotent-Replayed', (one) => isSuccess(one) && isKeyed(one.operation))).toEqual([]);
+});
+
+it('every conflict of a keyed operation shows the request in progress, which may be retried', () => {
+  const conflicts = responses.filter(({ operation, status }) => status === 409 && isKeyed(operation));
+  for (const { headers, content } of conflicts) {
+    expect(headers).toContain('Retry-After');
+    expect(content).toHaveProperty(['application/json', 'examples', 'idempotency_in_progress']);
+  }
+});
+
+it('every failure is a problem, alike as application/problem+json and application/json', () => {
+  const differing = responses.filter(({ status, content }) => {
+    const [problem, json] = [content['application/problem+json'], content['application/json']];
+    return status >= 400 && !(problem && JSON.stringify(problem) === JSON.stringify(json));
+  });
+  // RFC 6749 rules the errors of the token endpoint; a failing readiness response lists its checks.
+  const others = ['issueToken 400', 'issueToken 401', 'issueToken 429', 'getReadiness 503'];
+  expect(differing.map(({ name }) => name)).toEqual(others);
+});
+
+it('an operation keeps the response that it writes itself', () => {
+  const [upload] = operations.filter(({ operationId }) => operationId === 'uploadPatientDocument');
+  const { content } = upload?.responses['401'] ?? {};
+  expect(content).toHaveProperty(['application/problem+json', 'examples', 'patient_access_denied']);
+});
+
+it('the contract has no mark that only the completion reads', () => {
+  expect(JSON.stringify(contract)).not.toMatch(/"x-(problems|responses|like)"/);
+});
