@@ -72,7 +72,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ['products, search: two characters', products({ search: 'qq' })],
     ['encounters, first page', encounters({})],
     ['encounters, half in', encounters({ cursor })],
-    ['encounters of a state', encounters({ status: 'pending_review', limit: 10 })],
+    ['encounters of a state', encounters({ status: ['pending_review'], limit: 10 })],
     ['encounters of a clinic, one', encounters({ clinicId, limit: 1 })],
     ['encounters of a patient, one', encounters({ patientId, limit: 1 })],
     ['encounters of a patient and a clinic, one', encounters({ patientId, clinicId, limit: 1 })],

@@ -71,8 +71,8 @@ export const databaseMutants: readonly Mutant[] = [
   {
     name: 'page-bytes',
     guarantee: 'A page ends at 1 MiB, as well as at its limit.',
-    search: 'index === 0 || bytesSoFar <= MAX_BYTES',
-    replacement: 'true',
+    search: '> MAX_BYTES && index > 0',
+    replacement: '< 0',
     tests: ['/pageBytes.test'],
   },
 ];

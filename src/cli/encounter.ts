@@ -19,9 +19,8 @@ export function addEncounterCommands(program: Command, terminal: CliIo): void {
     .addOption(new Option('--status <status...>', 'encounters with one of these statuses').choices(statuses))
     .option('--patient-id <user-id>', 'encounters of this patient', uuidOr('Give the user_id of the patient.'))
     .option('--reference <text>', "encounters with this reference, the partner's own id")
-    .action(async ({ tenant, json, status, ...filter }) => {
-      const wanted = status === undefined ? filter : { ...filter, statuses: status };
-      const page = await asCaller(terminal, tenant, (context) => listEncounters(context, wanted));
+    .action(async ({ tenant, json, ...filter }) => {
+      const page = await asCaller(terminal, tenant, (context) => listEncounters(context, filter));
       printList(terminal, json, page, shown);
     });
 

@@ -31,14 +31,14 @@ type Cell = string | number | null;
 export function printList<Row>(
   terminal: CliIo,
   asJson: boolean | undefined,
-  { rows, nextCursor }: ListPage<Row>,
+  { rows, hasMore }: ListPage<Row>,
   shown: (row: Row) => Readonly<Record<string, Cell>>,
 ): void {
   const list = rows.map(shown);
   const cells = list.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
   const header = Object.keys(list[0] ?? {}).map((name) => name.toUpperCase());
   print(terminal, asJson, list, list.length > 0 ? table(header, cells) : 'There are none.');
-  if (nextCursor !== null) terminal.err(`There are more than these ${rows.length}. See --limit and the filters.\n`);
+  if (hasMore) terminal.err(`There are more than these ${rows.length}. See --limit and the filters.\n`);
 }
 
 /** Runs a check of arguments, and reports its error as wrong usage. */

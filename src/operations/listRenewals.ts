@@ -1,9 +1,10 @@
 import type { Operation } from './operation.js';
 import * as renewals from '../domain/approvals/renewals.js';
+import { cursorPage } from '../views/cursorPage.js';
 import { renewalView } from '../views/clearanceView.js';
 
 /** GET /clearances: approvals that end soon, the first to end first. */
 export const listRenewals: Operation<'listRenewals'> = async ({ query }, context) => {
-  const { rows, nextCursor } = await renewals.listRenewals(context, query);
-  return { status: 200, body: { data: rows.map(renewalView), next_cursor: nextCursor, has_more: nextCursor !== null } };
+  const page = await renewals.listRenewals(context, query);
+  return { status: 200, body: cursorPage(page, renewalView) };
 };

@@ -4,6 +4,7 @@ import { statusAt } from '../domain/approvals/inForce.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
 import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
+import { withinBytes } from '../domain/transactions/pageBytes.js';
 import { patientDocumentView } from './documentView.js';
 import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
@@ -16,6 +17,10 @@ import { timestamp } from './values.js';
  * What a provider needs for a decision. `links` are in the documents' order; approvals expire by the tenant's clock.
  */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
+  const earlierReviews = withinBytes(chart.earlierReviews.map((review) => reviewView(review, now)));
+  const endedEncounters = withinBytes(chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)));
+  const isCut =
+    earlierReviews.length < chart.earlierReviews.length || endedEncounters.length < chart.endedEncounters.length;
   return {
     chartVersion: chartVersion(chart),
     encounter: encounterDetailsView(chart.encounter, now),
@@ -23,9 +28,9 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     treatments: chart.treatments.map(treatmentView),
     documents: chart.documents.map((document, index) => documentView(document, chart.encounter, links[index] ?? '')),
     withdrawnDocuments: chart.withdrawnDocuments.map(patientDocumentView),
-    earlierReviews: chart.earlierReviews.map((review) => reviewView(review, now)),
-    endedEncounters: chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)),
-    hasMore: chart.hasMore,
+    earlierReviews,
+    endedEncounters,
+    hasMore: chart.hasMore || isCut,
     duplicates: chart.duplicates.map(duplicateView),
     possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };

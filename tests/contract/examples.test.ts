@@ -94,7 +94,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'listProducts limited_availability': ask('listProducts', bySku('LHR')),
   'listProducts none': ask('listProducts', none),
   'listEncounters some': ask('listEncounters', { cursor: undefined }),
-  'listEncounters none': ask('listEncounters', { cursor: undefined, statuses: 'denied' }),
+  'listEncounters none': ask('listEncounters', { cursor: undefined, status: 'denied' }),
   'previewEncounter problems': by('previewEncounter', 'inactive'),
   'getEncounterStatus pending_review': by('getEncounterStatus', 'gfe_no'),
   'getEncounterStatus approved': by('getEncounterStatus', 'order_no'),

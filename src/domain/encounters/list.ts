@@ -1,80 +1,63 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
-import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
+import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';
-import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
 
-/** If a range of times matches up to so many rows, the list is read from the index of the range. */
-const FEW = 1_000;
-
 /**
- * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters. Every
- * page costs the same, because reading starts at the cursor's place in an index.
+ * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters.
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: ReadContext, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
-  const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
-  const page = withinBytes(pageBy(context, filter), order, shownSize);
-  const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(page);
-  const cursorOf = ({ encounterNo, createdAt }: ShownRow): string => listCursor(encounterNo, createdAt);
-  const { rows, nextCursor } = listPage(found, filter.limit, cursorOf);
-  return { rows: rows.map(shownEncounter), nextCursor };
+  const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(pageBy(context, filter));
+  const cursorOf = ({ encounterNo, createdAt }: ShownEncounter): string => listCursor(encounterNo, createdAt);
+  return listPage<ShownEncounter>(found.map(shownEncounter), filter.limit, cursorOf);
 }
 
-/** The query for a page. For a range of times, or several statuses, no index has the order of the list. */
+/** The query for a page. Reading starts at the cursor's place in an index, except for a range of times: ranges are mostly short, so its matches are sorted. */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
+  const { status: statuses, limit } = filter;
   const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
-  const others = [tenant, ...matching(context, filter)];
-  const { status, statuses = status === undefined ? [] : [status], limit } = filter;
-  const newest = (select: Prisma.Sql, conditions: Prisma.Sql[]): Prisma.Sql => Prisma.sql`${select}
-    WHERE ${Prisma.join(conditions, ' AND ')}
+  const conditions = [tenant, ...matching(context, filter)];
+  const newest = (selected: Prisma.Sql, matches: readonly Prisma.Sql[]): Prisma.Sql => Prisma.sql`${selected}
+    WHERE ${Prisma.join([...matches], ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${limit + 1}`;
-  const range = rangeOf(filter);
-  if (range) {
-    const all = [...others, range.within, ...(statuses.length === 0 ? [] : [ofStatus(statuses)])];
-    return Prisma.sql`
-      WITH few AS MATERIALIZED (SELECT id FROM encounter
-        WHERE ${tenant} AND ${range.within} ORDER BY ${range.column} DESC LIMIT ${Prisma.raw(String(FEW + 1))})
-      (${newest(SHOWN, [...all, Prisma.sql`encounter.id = ANY (ARRAY(SELECT id FROM few))`, fewer(true)])})
-      UNION ALL (${newest(SHOWN, [...all, fewer(false)])})`;
+  const ids = Prisma.sql`SELECT encounter.id FROM encounter`;
+  const among = (found: Prisma.Sql) => newest(SHOWN, [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${found}))`]);
+  const ranges = rangesOf(filter);
+  if (ranges.length > 0) {
+    const ofStatus = statuses ? [Prisma.sql`encounter.status = ANY (${statuses}::encounter_status[])`] : [];
+    const matches = Prisma.join([...conditions, ...ranges, ...ofStatus], ' AND ');
+    // Materialize the matches: PostgreSQL would read the list in its order, expecting to meet matches soon.
+    return among(Prisma.sql`WITH encounter AS MATERIALIZED (
+        SELECT id, created_at, encounter_no FROM encounter WHERE ${matches})
+      ${newest(ids, [Prisma.sql`true`])}`);
   }
-  if (statuses.length <= 1) return newest(SHOWN, [...others, ...statuses.map((one) => ofStatus([one]))]);
-  const ofOne = newest(Prisma.sql`SELECT encounter.id FROM encounter`, [
-    ...others,
-    Prisma.sql`encounter.status = wanted.status`,
-  ]);
-  const ids = Prisma.sql`SELECT newest.id FROM unnest(${statuses}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`;
-  return newest(SHOWN, [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${ids}))`]);
-}
-
-const fewer = (isFew: boolean): Prisma.Sql =>
-  Prisma.sql`(SELECT count(*) <= ${Prisma.raw(String(FEW))} FROM few) = ${Prisma.raw(String(isFew))}`;
-
-function ofStatus([one, ...others]: NonNullable<EncounterFilter['statuses']>): Prisma.Sql {
-  if (others.length === 0) return Prisma.sql`encounter.status = ${one}::encounter_status`;
-  return Prisma.sql`encounter.status = ANY (${[one, ...others]}::encounter_status[])`;
+  if (!statuses) return newest(SHOWN, conditions);
+  const ofOne = newest(ids, [...conditions, Prisma.sql`encounter.status = wanted.status`]);
+  return among(Prisma.sql`
+    SELECT newest.id FROM unnest(${statuses}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`);
 }
 
 const startOf = (day: string, daysLater = 0): Date => new Date(Date.parse(day) + daysLater * 86_400_000);
 
-/** The ranges of times in the filter, and the column of the range that is read first. */
-function rangeOf({ scheduled_from, scheduled_to, updated_after }: EncounterFilter) {
+/** The ranges of times in the filter. Each has two bounds: PostgreSQL takes those for narrow, and reads an index. */
+function rangesOf({ scheduled_from: from, scheduled_to: to, updated_after }: EncounterFilter): Prisma.Sql[] {
   const scheduled = Prisma.sql`scheduled_instant(encounter.scheduled_day, encounter.scheduled_at)`;
-  const updated = Prisma.sql`encounter.updated_at`;
-  const bounds = [
-    ...(scheduled_from === undefined ? [] : [Prisma.sql`${scheduled} >= ${startOf(scheduled_from)}`]),
-    ...(scheduled_to === undefined ? [] : [Prisma.sql`${scheduled} < ${startOf(scheduled_to, 1)}`]),
+  const first = from === undefined ? '-infinity' : startOf(from);
+  const end = to === undefined ? 'infinity' : startOf(to, 1);
+  const isScheduled = Prisma.sql`encounter.scheduled_day IS NOT NULL
+    AND ${scheduled} >= ${first}::timestamptz AND ${scheduled} < ${end}::timestamptz`;
+  return [
+    ...(from === undefined && to === undefined ? [] : [isScheduled]),
+    ...(updated_after === undefined
+      ? []
+      : [Prisma.sql`encounter.updated_at > ${comparableInstant(updated_after)} AND encounter.updated_at < 'infinity'`]),
   ];
-  const isScheduled = bounds.length > 0;
-  if (isScheduled) bounds.push(Prisma.sql`encounter.scheduled_day IS NOT NULL`);
-  if (updated_after !== undefined) bounds.push(Prisma.sql`${updated} > ${comparableInstant(updated_after)}`);
-  if (bounds.length === 0) return undefined;
-  return { column: isScheduled ? scheduled : updated, within: Prisma.join(bounds, ' AND ') };
 }
 
 function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {

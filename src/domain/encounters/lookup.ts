@@ -12,7 +12,7 @@ import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { applyElapsedHolds, findOrder } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
-import { pageOf, withinBytes } from '../transactions/pageBytes.js';
+import { readUntilFull } from '../transactions/pageBytes.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /** An encounter with the parts that its views show. A stored record satisfies this type, too. */
@@ -79,11 +79,6 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
 
 export const SHOWN = shownWith(Prisma.empty);
 
-/** The approximate size in bytes of a row `found` that {@link SHOWN} has selected. */
-export const shownSize = Prisma.sql`4000 + octet_length(coalesce(found."additionalNotes", ''))
-  + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found.metadata::text, ''))
-  + octet_length(coalesce(found."gfeItems"::text, ''))`;
-
 /** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {
   readonly information: readonly JsonOf<
@@ -109,22 +104,25 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
   return shownEncounter(permitted(context, row));
 }
 
-/** A patient's latest encounters that were cancelled or expired, at any clinic: up to `most`, and up to 1 MiB. */
+/** A patient's latest encounters that were cancelled or expired, at any clinic: up to `most`, or a bit more than 1 MiB. */
 export async function showEndedEncounters(
   { db, caller }: ReadContext,
   patientId: string,
   most: number,
 ): Promise<{ readonly encounters: readonly DetailedEncounter[]; readonly hasMore: boolean }> {
   const { tenantId } = caller;
-  const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
-  const latest = Prisma.sql`${DETAILED}
-    WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
-      AND encounter.status IN ('cancelled', 'expired')
-    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${most + 1}`;
-  const size = Prisma.sql`${shownSize} + octet_length(found.information::text)`;
-  const found = await db.of(tenantId).rows<ShownRow & DetailedEncounter>(withinBytes(latest, order, size));
-  const page = pageOf(found, most);
-  return { encounters: page.map(shownEncounter), hasMore: found.length > page.length };
+  const latest = await db.of(tenantId).rows<Pick<Encounter, 'id'>>`
+    SELECT id FROM encounter
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND status IN ('cancelled', 'expired')
+    ORDER BY created_at DESC, encounter_no DESC LIMIT ${most + 1}`;
+  const ids = latest.slice(0, most).map(({ id }) => id);
+  const rows = await readUntilFull(
+    ids,
+    (batch) => db.of(tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
+      WHERE encounter.tenant_id = ${tenantId} AND encounter.id = ANY (${[...batch]}::uuid[])
+      ORDER BY encounter.created_at DESC, encounter.encounter_no DESC`,
+  );
+  return { encounters: rows.map(shownEncounter), hasMore: latest.length > rows.length };
 }
 
 /**

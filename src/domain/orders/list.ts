@@ -2,11 +2,10 @@ import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
-import { identifier } from '../transactions/bulkSql.js';
 import { comparableInstant } from '../transactions/instant.js';
-import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { SnapshotContext } from '../transactions/transaction.js';
-import { withinBytes } from '../transactions/pageBytes.js';
+import { readUntilFull } from '../transactions/pageBytes.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { applyElapsedHolds, ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
 
@@ -35,38 +34,26 @@ export async function listOrders(context: SnapshotContext, filter: Filter): Prom
     ...(filter.cursor === undefined ? [] : [beyond(place, filter.cursor)]),
   ];
   const source = byLine
-    ? Prisma.sql`DISTINCT ON (line.ordered_at, line.order_id) "order".id, "order".created_at AS "createdAt"
+    ? Prisma.sql`DISTINCT ON (line.ordered_at, line.order_id) "order".id
       FROM order_line AS line JOIN "order" ON "order".tenant_id = line.tenant_id AND "order".id = line.order_id
       WHERE line.tenant_id = ${tenantId} AND `
-    : Prisma.sql`"order".id, "order".created_at AS "createdAt" FROM "order" WHERE `;
+    : Prisma.sql`"order".id FROM "order" WHERE `;
   const order = byLine
     ? Prisma.sql`line.ordered_at DESC, line.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
   const page = Prisma.sql`
     SELECT ${source} ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${order} LIMIT ${filter.limit + 1}`;
-  const sized = withinBytes(page, Prisma.sql`"createdAt" DESC, id DESC`, sizeOf(tenantId));
   return context.db.snapshot(async (db) => {
-    const found = await db.of(tenantId).rows<Pick<Order, 'id' | 'createdAt'>>(sized);
-    const { rows, nextCursor } = listPage(found, filter.limit, ({ id, createdAt }) => listCursor(id, createdAt));
-    return { rows: await ordersOf(context, db, rows), nextCursor };
+    const found = await db.of(tenantId).rows<Pick<Order, 'id'>>(page);
+    const ids = found.slice(0, filter.limit).map(({ id }) => id);
+    const rows = await readUntilFull(ids, (batch) => ordersOf(context, db, batch));
+    const cursorOf = ({ id, createdAt }: OrderRecord): string => listCursor(id, createdAt);
+    return { rows, hasMore: found.length > rows.length, cursorOf };
   });
 }
 
-/** The approximate size of an order `found`, in bytes, with its lines, payments and other parts. */
-function sizeOf(tenantId: string): Prisma.Sql {
-  const partsOf = (table: string) => Prisma.sql`(SELECT coalesce(sum(octet_length(to_json(part)::text)), 0)
-    FROM ${identifier(table)} AS part WHERE part.tenant_id = ${tenantId} AND part.order_id = found.id)`;
-  return Prisma.sql`1000 + ${Prisma.join(['order_line', 'payment', 'refund'].map(partsOf), ' + ')}`;
-}
-
-async function ordersOf(
-  context: SnapshotContext,
-  db: Queries,
-  page: readonly Pick<Order, 'id'>[],
-): Promise<OrderRecord[]> {
-  if (page.length === 0) return [];
-  const ids = page.map(({ id }) => id);
+async function ordersOf(context: SnapshotContext, db: Queries, ids: readonly string[]): Promise<OrderRecord[]> {
   const rows = await ordersWhere(db, context.caller.tenantId, Prisma.sql`id = ANY(${ids}::uuid[])`);
   const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, applyElapsedHolds(order, context.now()))]));
   return ids.flatMap((id) => byId.get(id) ?? []);

@@ -13,7 +13,7 @@ import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/poss
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import { showEndedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, nextState } from '../encounters/states.js';
-import { pageOf, withinBytes } from '../transactions/pageBytes.js';
+import { readUntilFull } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
@@ -108,27 +108,22 @@ async function patientDocuments(db: Queries, { tenantId, patientId, documents }:
 }
 
 async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {
-  const latest = Prisma.sql`
-    SELECT id, completed_at, encounter_no, review_notes FROM encounter
+  const latest = await db.of(tenantId).rows<Pick<Encounter, 'id'>>`
+    SELECT id FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
     ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MAX_ENTRIES + 1}`;
-  const size = Prisma.sql`1000 + octet_length(coalesce(review_notes, ''))
-    + (SELECT coalesce(sum(octet_length(text) + 200), 0) FROM encounter_addendum AS addendum
-      WHERE addendum.tenant_id = ${tenantId} AND addendum.encounter_id = found.id)`;
-  const order = Prisma.sql`completed_at DESC, encounter_no DESC`;
-  const found = await db.of(tenantId).rows<{ readonly id: string }>(withinBytes(latest, order, size));
-  const ids = pageOf(found, MAX_ENTRIES).map(({ id }) => id);
-  const where = Prisma.sql`id = ANY(${ids}::uuid[]) ORDER BY ${order}`;
-  const reviews = await findRows(db, tenantId, 'Encounter', where);
-  const ofReviews = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
+  const ids = latest.slice(0, MAX_ENTRIES).map(({ id }) => id);
+  const earlierReviews = await readUntilFull(ids, (batch) => reviewsOf(db, tenantId, batch));
+  return { earlierReviews, hasMore: latest.length > earlierReviews.length };
+}
+
+async function reviewsOf(db: Queries, tenantId: string, ids: readonly string[]): Promise<EarlierReview[]> {
+  const latestFirst = Prisma.sql`id = ANY(${[...ids]}::uuid[]) ORDER BY completed_at DESC, encounter_no DESC`;
+  const reviews = await findRows(db, tenantId, 'Encounter', latestFirst);
+  const ofReviews = Prisma.sql`encounter_id = ANY(${[...ids]}::uuid[])`;
   const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL AND reused_from_encounter_id IS NULL ORDER BY position`;
   const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
   const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
   const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
-  const earlierReviews = reviews.map((review) => ({
-    gfeItems: itemsOf(review.id),
-    addenda: addendaOf(review.id),
-    ...review,
-  }));
-  return { earlierReviews, hasMore: found.length > ids.length };
+  return reviews.map((review) => ({ gfeItems: itemsOf(review.id), addenda: addendaOf(review.id), ...review }));
 }

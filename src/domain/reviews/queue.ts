@@ -1,8 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
-import { pageOf, withinBytes } from '../transactions/pageBytes.js';
+import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
+import type { ListPage } from '../transactions/listCursor.js';
 
 /**
  * The head of the queue (R-47), most urgent first, for the caller's clinics and optionally for one clinic, state
@@ -12,7 +12,7 @@ import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 export async function listReviewQueue(
   context: Context,
   { serviceQueue, state, reviewType, clinicId, limit }: Input<'listReviewQueue'>['query'],
-): Promise<{ readonly encounters: ShownEncounter[]; readonly hasMore: boolean }> {
+): Promise<Omit<ListPage<ShownEncounter>, 'cursorOf'>> {
   const { tenantId, allowedClinicIds } = context.caller;
   const conditions = [
     ...(allowedClinicIds ? [Prisma.sql`clinic_id = ANY(${[...allowedClinicIds]}::uuid[])`] : []),
@@ -23,12 +23,9 @@ export async function listReviewQueue(
   // With parameters for LIMIT and the range of times, a generic plan would estimate both wrongly and sort the whole
   // queue. A literal LIMIT and IS NOT TRUE make it read the index.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
-  const head = Prisma.sql`${SHOWN}
+  const found = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
       AND (expires_at <= ${context.now()}) IS NOT TRUE AND ${Prisma.join([Prisma.sql`true`, ...conditions], ' AND ')}
     ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${atMost}`;
-  const order = Prisma.sql`coalesce("scheduledAt", "createdAt"), "encounterNo"`;
-  const found = await context.db.of(tenantId).rows<ShownRow>(withinBytes(head, order, shownSize));
-  const rows = pageOf(found, limit);
-  return { encounters: rows.map(shownEncounter), hasMore: found.length > rows.length };
+  return { rows: found.slice(0, limit).map(shownEncounter), hasMore: found.length > limit };
 }

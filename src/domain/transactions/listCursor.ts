@@ -1,18 +1,17 @@
-import { pageOf } from './pageBytes.js';
 import { cursorInvalid } from './positionCursor.js';
 
 /** A page of a list whose first row is the newest. */
 export interface ListPage<Row> {
   readonly rows: readonly Row[];
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
+  /** Whether further rows follow. */
+  readonly hasMore: boolean;
+  /** The cursor after a row. */
+  readonly cursorOf: (row: Row) => string;
 }
 
 /** Makes a page of the rows found; one row more than the page holds means that further pages follow. */
-export function listPage<Row>(found: readonly Row[], limit: number, cursorOf: (last: Row) => string): ListPage<Row> {
-  const rows = pageOf(found, limit);
-  const last = rows.at(-1);
-  return { rows, nextCursor: last && found.length > rows.length ? cursorOf(last) : null };
+export function listPage<Row>(found: readonly Row[], limit: number, cursorOf: (row: Row) => string): ListPage<Row> {
+  return { rows: found.slice(0, limit), hasMore: found.length > limit, cursorOf };
 }
 
 /** The cursor after a row: the row's key or, in a list by time, its time and key. */

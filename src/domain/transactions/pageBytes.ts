@@ -1,25 +1,29 @@
-import { Prisma } from '../../../generated/prisma/client.js';
-
 /** The size in bytes at which a page ends even before its limit (R-172). */
 const MAX_BYTES = 1024 ** 2;
 
-const limit = Prisma.raw(String(MAX_BYTES));
+/** How many rows are read at once: the largest have 2 MB. */
+const BATCH = 20;
 
-/**
- * Limits a query to 1 MiB of rows, of `size` bytes each, plus one row that shows that more follow.
- * @param found the query, with its limit. @param order the rows' order, by columns of the query
- */
-export function withinBytes(found: Prisma.Sql, order: Prisma.Sql, size: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`
-    SELECT * FROM (
-      SELECT found.*, (sum(bytes) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING))::int AS "bytesSoFar", bytes
-      FROM (${found}) AS found, LATERAL (SELECT least(${size}, ${limit}) AS bytes) AS size
-    ) AS sized
-    WHERE "bytesSoFar" - bytes <= ${limit} ORDER BY ${order}`;
+/** The first elements whose JSON fits into 1 MiB; at least one. */
+export function withinBytes<Element>(elements: Element[]): Element[] {
+  let bytes = 0;
+  const end = elements.findIndex((element, index) => (bytes += bytesOf(element)) > MAX_BYTES && index > 0);
+  return end === -1 ? elements : elements.slice(0, end);
 }
 
-/** The rows of a page: at least one, then as many as both the limit and the bytes of {@link withinBytes} allow. */
-export function pageOf<Row>(found: readonly Row[], most: number): Row[] {
-  const sized = found.slice(0, most) as (Row & { readonly bytesSoFar?: number })[];
-  return sized.filter(({ bytesSoFar = 0 }, index) => index === 0 || bytesSoFar <= MAX_BYTES);
+/** Reads rows in batches, until they exceed 1 MiB: no page shows what follows. */
+export async function readUntilFull<Id, Row>(
+  ids: readonly Id[],
+  read: (batch: readonly Id[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let start = 0; start < ids.length && bytesOf(rows, withoutBigInt) <= MAX_BYTES; start += BATCH) {
+    rows.push(...(await read(ids.slice(start, start + BATCH))));
+  }
+  return rows;
 }
+
+const bytesOf = (value: unknown, replacer?: (key: string, value: unknown) => unknown): number =>
+  Buffer.byteLength(JSON.stringify(value, replacer));
+
+const withoutBigInt = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
