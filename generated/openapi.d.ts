@@ -7777,18 +7777,13 @@ export interface components {
          */
         DocumentId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters with this stored status.
-         * @example pending_review
-         */
-        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-        /**
-         * @description In place of `status`: only encounters with one of these stored statuses, separated by commas or as repeated parameters (`statuses=…&statuses=…`). At most 7, as many as there are.
+         * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`).
          * @example [
          *       "pending_review",
          *       "in_review"
          *     ]
          */
-        EncounterStatusesFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
+        EncounterStatusFilter: ("pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired")[];
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -8999,18 +8994,13 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters with this stored status.
-                 * @example pending_review
-                 */
-                status?: components["parameters"]["EncounterStatusFilter"];
-                /**
-                 * @description In place of `status`: only encounters with one of these stored statuses, separated by commas or as repeated parameters (`statuses=…&statuses=…`). At most 7, as many as there are.
+                 * @description Only encounters with one of these stored statuses, separated by commas or as repeated parameters (`status=…&status=…`).
                  * @example [
                  *       "pending_review",
                  *       "in_review"
                  *     ]
                  */
-                statuses?: components["parameters"]["EncounterStatusesFilter"];
+                status?: components["parameters"]["EncounterStatusFilter"];
                 /**
                  * @description Only encounters of this patient (`user_id`).
                  * @example 01a10caf-a4c0-7000-8000-00000000d001
