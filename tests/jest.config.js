@@ -10,7 +10,7 @@ const slow = [
   'tests/contract/(migratedData|reference(Page|Run))',
   'tests/faults/',
   'tests/system/(auditCrash|backupPlaces|blockedWorkers|databaseTls|kit|nodeVersions|s3Start|standardOutput|tracing)',
-  'tests/system/(upgradeEmbedded|uploadCrash|workbench|workers)',
+  'tests/system/(uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;

@@ -21,7 +21,6 @@ import { commandOf } from './commandAudit.js';
 import { PROGRAM } from './command.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
-import { addUpgradeEmbeddedCommand } from './upgradeEmbedded.js';
 import { addWebhookCommands } from './webhook.js';
 import type { CliIo } from './cliIo.js';
 
@@ -96,7 +95,6 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
-  addUpgradeEmbeddedCommand(program, terminal);
   addDoctorCommands(program, terminal);
   addCapacityCommand(program, terminal);
   addCompletionCommand(program, terminal);

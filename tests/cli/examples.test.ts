@@ -60,8 +60,8 @@ async function argumentsOf(example: string): Promise<string[]> {
 }
 
 // Not here: `events tail` does not end (events.test.ts); backups need programs of the server's version
-// (backup.test.ts); an upgrade needs old data (upgradeEmbedded.test.ts), and a move another database (cells.test.ts).
-const elsewhere = /^(events tail|backup|restore|upgrade-embedded|tenant (move|forget|export|import))/;
+// (backup.test.ts), and a move needs another database (cells.test.ts).
+const elsewhere = /^(events tail|backup|restore|tenant (move|forget|export|import))/;
 it('every example of the command reference succeeds, in the order of the reference', async () => {
   const runnable = examples.filter((example) => !elsewhere.test(example));
   await everyCase(runnable, String, async (example) => {

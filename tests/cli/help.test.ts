@@ -25,7 +25,6 @@ const commands = [
     'keys rotate',
     'restore',
     'migrate',
-    'upgrade-embedded',
     'doctor',
     'config check',
     'capacity',

@@ -122,6 +122,18 @@ describe('one owner', () => {
     expect(log).not.toMatch(/jane|person|duplicate/);
   });
 
+  it('refuses data of another major version, and says how to export and restore them', async () => {
+    await (await here('server')).close();
+    const version = join(dataDir, 'postgres', 'data', 'PG_VERSION');
+    const own = await readFile(version, 'utf8');
+    await writeFile(version, '15\n');
+    await expect(here('server')).rejects.toThrow(
+      /has data of PostgreSQL 15, but this build has PostgreSQL \d+\. Export them .* "ces restore --from FOLDER"/,
+    );
+    await writeFile(version, own);
+    expect(await here('server')).toMatchObject({ started: true });
+  });
+
   const asRoot = process.getuid?.() === 0 ? it : it.skip;
   asRoot('does not run PostgreSQL as root, even inside a folder that only root may enter', async () => {
     const { url } = await here('server');
