@@ -12,7 +12,7 @@ PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/do
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-capacity bench-move bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -110,9 +110,6 @@ bench: build ## CPU time per request against a plain server in the same run, mem
 
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
-
-bench-capacity: build ## what an encounter costs from the patient to delivery, and whether `ces capacity` is right → scripts/bench/RESULTS-capacity.md (8 minutes)
-	$(TSX) scripts/bench/capacity.ts
 
 bench-move: build ## moves a tenant of 100,000 encounters to another cell under load (MOVE_ROWS for less)
 	$(TSX) scripts/bench/move.ts

@@ -5,7 +5,6 @@ import { configWarnings } from '../runtime/configWarnings.js';
 import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
 import { addBackupCommands } from './backup/commands.js';
-import { addCapacityCommand } from './capacity.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addCompletionCommand } from './completion.js';
@@ -68,7 +67,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   const program = new Command(PROGRAM)
     .description(
       'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit, ' +
-        'backups and the schema, checks the installation, and estimates its size. Works on ' +
+        'backups and the schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
@@ -96,7 +95,6 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
   addDoctorCommands(program, terminal);
-  addCapacityCommand(program, terminal);
   addCompletionCommand(program, terminal);
   return program;
 }

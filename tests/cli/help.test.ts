@@ -27,7 +27,6 @@ const commands = [
     'migrate',
     'doctor',
     'config check',
-    'capacity',
     'completion',
   ],
 ];
