@@ -12,7 +12,7 @@ PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/do
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants image-test test-titles measure-uploads faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -140,12 +140,6 @@ lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 u
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
-
-test-titles: install ## which test titles are no sentences
-	$(TSX) scripts/testTitles.ts
-
-measure-uploads: install generated/.fresh ## memory of the server while 50 documents of 20 MiB are uploaded at once
-	$(TSX) scripts/measureUploads.ts
 
 clean: ## remove everything that can be made again (not DATA_DIR)
 	rm -rf node_modules tests/tools/node_modules generated/build generated/client generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
