@@ -74,7 +74,11 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
   addCommand(tenant, 'configure', 'change the settings of a tenant', ['lakeside --gfe-reuse on --currency CAD'])
     .argument('<tenant>', 'its id or name')
     .addOption(new Option('--gfe-reuse <state>', 'let a valid approval clear a treatment again').choices(['on', 'off']))
-    .addOption(new Option('--gfe-reuse-months <months>', 'months for which an approval is valid').choices(REUSE_MONTHS))
+    .addOption(
+      new Option('--gfe-reuse-months <months>', 'months after its decision for which an approval is reused').choices(
+        REUSE_MONTHS,
+      ),
+    )
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
     .addOption(new Option('--minimum-age <years>', 'age for treatments that set none').argParser(wholeNumber(0, 120)))
     .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
