@@ -93,12 +93,74 @@ const completeOperation = (operation, sharedProblems, resolve) => {
   for (const [status, name] of Object.entries(shared)) responses[status] ??= { $ref: `../responses.yaml#/${name}` };
 };
 
+/** Adds to the schema of an event what every event has. */
+const completeEvent = (schema, type) => {
+  const { properties } = schema;
+  Object.assign(schema, {
+    type: 'object',
+    required: ['type', 'timestamp', 'data'],
+    unevaluatedProperties: true,
+    properties: {
+      type: { type: 'string', description: 'The event type.', const: type },
+      timestamp: { $ref: '../EventTime.yaml' },
+      ...properties,
+    },
+  });
+};
+
+/** `gfe.expired` is "Approval expired". */
+const summaryOf = (type) => {
+  const words = type.replace(/^gfe/, 'approval').replaceAll(/[._]/g, ' ');
+  return words[0].toUpperCase() + words.slice(1);
+};
+
+/** Makes a webhook of each event. */
+const completeWebhooks = (webhooks, event, resolve) => {
+  const { delivery } = webhooks;
+  delete webhooks.delivery;
+  for (const variant of event.node.oneOf) {
+    const [, type] = /events\/(.+)\.yaml$/.exec(variant.$ref);
+    completeEvent(resolve(variant, event.location.source.absoluteRef).node, type);
+    const schema = { $ref: `./schemas/events/${type}.yaml` };
+    webhooks[type] = {
+      post: {
+        ...delivery.post,
+        summary: summaryOf(type),
+        description: { $ref: `${schema.$ref}#/description` },
+        requestBody: { required: true, content: { 'application/json': { schema } } },
+      },
+    };
+  }
+};
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Applies the differences of one example to another. In lists of as many objects, each changes the one at its place. */
+const merged = (like, changes) => {
+  if (Array.isArray(like) && Array.isArray(changes) && like.length === changes.length && changes.every(isObject)) {
+    return like.map((item, index) => merged(item, changes[index]));
+  }
+  if (!isObject(like) || !isObject(changes)) return changes;
+  const values = Object.entries(changes).map(([name, value]) => [name, merged(like[name], value)]);
+  return { ...like, ...Object.fromEntries(values) };
+};
+
+/** Turns an example that shows only how it differs from the one in `x-like` into a whole one. */
+const completeExample = (example, from, resolve) => {
+  const { 'x-like': like } = example;
+  if (!like) return;
+  const { node, location } = resolve(like, from);
+  completeExample(node, location.source.absoluteRef, resolve);
+  example.value = merged(node.value, example.value);
+  delete example['x-like'];
+};
+
 /** A preprocessor of Redocly. */
 export const completion = () => {
   const sharedProblems = {};
   return {
     Root(root, { resolve }) {
-      const { 'x-problems': problems, 'x-responses': responses } = root;
+      const { 'x-problems': problems, 'x-responses': responses, 'x-event': event, webhooks } = root;
       // A bundle is complete.
       if (!problems) return;
       completeProblems(resolve(problems).node);
@@ -106,9 +168,10 @@ export const completion = () => {
         sharedProblems[name] = response['x-problems'];
         completeResponse(response, '.', name === 'Unauthorized' ? everyHeader : { ...everyHeader, ...limitHeaders });
       }
-      delete root['x-problems'];
-      delete root['x-responses'];
+      completeWebhooks(resolve(webhooks).node, resolve(event), resolve);
+      for (const name of ['x-problems', 'x-responses', 'x-event']) delete root[name];
     },
+    Example: (example, { location, resolve }) => completeExample(example, location.source.absoluteRef, resolve),
     Paths: {
       Operation(operation, { resolve }) {
         if (Object.keys(sharedProblems).length > 0) completeOperation(operation, sharedProblems, resolve);
