@@ -99,10 +99,7 @@ export const variables = {
   RATE_LIMIT_REQUESTS: quota.or(1_200, 'Requests of a client per minute; `client update` sets another limit'),
   RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; proportional to its own limit'),
   RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
-  RATE_LIMIT_BULK: quota.or(
-    10,
-    'Resets, clock moves and examinations of a sandbox, and replays of webhooks, per client and minute',
-  ),
+  RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, and replays of webhooks, per client and minute'),
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),

@@ -148,8 +148,6 @@ export interface Context extends PublicContext {
   readonly idempotency: IdempotencyRequest | null;
   /** Runs long work that needs no database, and lends the tenant's slot to another request meanwhile. */
   readonly withoutSlot: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Whether the caller has hung up, so that long work can end early. */
-  readonly hasGone: () => boolean;
 }
 
 /** A request that may be a retry of an earlier one. */

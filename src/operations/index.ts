@@ -7,7 +7,6 @@ export { createEncounter } from './createEncounter.js';
 export { createPatient } from './createPatient.js';
 export { createWebhookEndpoint } from './createWebhookEndpoint.js';
 export { deleteWebhookEndpoint } from './deleteWebhookEndpoint.js';
-export { examineWebhookEndpoint } from './examineWebhookEndpoint.js';
 export { findPatients } from './findPatients.js';
 export { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
 export { getCertificate } from './getCertificate.js';

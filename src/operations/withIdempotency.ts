@@ -1,5 +1,5 @@
 import type { Context } from '../context.js';
-import { findResult, releaseKey, reserveKey, storeResult } from '../domain/transactions/idempotency.js';
+import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
 /** A stored response, in the form in which it is replayed. */
@@ -47,19 +47,6 @@ export function withoutSecret({ status, body }: Response): Response {
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(stored) as R) : null;
-}
-
-/** Does work too long for a transaction; meanwhile refuses duplicates. @throws Problem idempotency_in_progress */
-export async function whileReserved<R>(context: Context, work: () => Promise<R>): Promise<R> {
-  const { idempotency } = context;
-  if (!idempotency) return work();
-  await reserveKey(context, idempotency);
-  try {
-    return await work();
-  } finally {
-    // Frees the key after a failure; after a success, the stored response has replaced the reservation.
-    await releaseKey(context, idempotency);
-  }
 }
 
 /** Needs no check: a key is bound to one operation, so the stored response is one of that operation. */

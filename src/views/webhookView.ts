@@ -1,6 +1,5 @@
 import type { WebhookInbox, WebhookInboxMessage } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { CheckResult } from '../domain/sandbox/examination.js';
 import type { Delivery } from '../domain/webhooks/deliveries.js';
 import type { Endpoint } from '../domain/webhooks/endpoints.js';
 import { timestamp } from './values.js';
@@ -41,19 +40,4 @@ export function inboxMessageView(message: WebhookInboxMessage): Schemas['Webhook
 
 export function inboxBehaviorView({ status, delayMs }: WebhookInbox): Schemas['WebhookInboxBehavior'] {
   return { status, delay_ms: delayMs };
-}
-
-export function examinationView(endpointId: string, results: readonly CheckResult[]): Schemas['Examination'] {
-  const count = (wanted: CheckResult['outcome']): number => results.filter(({ outcome }) => outcome === wanted).length;
-  const checks = results.map(({ name, outcome, seen, remedy }) => ({
-    ...{ name, outcome, remedy },
-    seen: seen.map(({ at, http_status, error, duration_ms }) => ({
-      at: at.toISOString(),
-      http_status,
-      error,
-      duration_ms,
-    })),
-  }));
-  const [passed, failed, not_judged] = [count('passed'), count('failed'), count('not_judged')];
-  return { endpoint_id: endpointId, passed, failed, not_judged, checks };
 }

@@ -230,7 +230,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
-  'examineWebhookEndpoint webhook_endpoint_not_found': withBody({ endpoint_id: absent }),
   webhook_endpoint_not_found: withQuery({ endpoint_id: absent }),
   delivery_not_found: withQuery({ delivery_id: absent }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),

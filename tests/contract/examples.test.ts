@@ -154,11 +154,6 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'rotateWebhookSecret replayed': twice(ask('rotateWebhookSecret')),
   'listWebhookDeliveries some': ask('listWebhookDeliveries', { cursor: undefined }),
   'listWebhookDeliveries none': ask('listWebhookDeliveries', { cursor: undefined, status: 'waiting' }),
-  'examineWebhookEndpoint no_verification': async () => {
-    const json = { url: `${harness.baseUrl}/sandbox/webhook-inbox` };
-    await call(harness, targetOf(operationOf('updateWebhookEndpoint')), { token: partner.token, json });
-    return by('examineWebhookEndpoint', 'endpoint')();
-  },
   'listWebhookInbox some': () => receiveExample(harness, partner).then(ask('listWebhookInbox')),
   'listAuditEvents some': async () => {
     const started = await auditCursor();

@@ -161,10 +161,6 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     const failing = { url: 'https://127.0.0.1/hook' };
     return to(`PATCH /webhook-endpoints/${id}`, { description: 'All' }, { description: 'Some' }, failing);
   },
-  async examineWebhookEndpoint(stage) {
-    const [right, other, failing] = [...(await twoEndpoints(stage)), unknownId].map((endpoint_id) => ({ endpoint_id }));
-    return to('POST /sandbox/examinations', right ?? {}, other ?? {}, failing ?? {});
-  },
   async replayWebhookEvents(stage) {
     const [id] = await twoEndpoints(stage);
     await newPatient(stage.harness, stage.partner);

@@ -23,7 +23,6 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   createWebhookEndpoint: ['id', 'secret'],
   rotateWebhookSecret: ['secret'],
   pingWebhookEndpoint: ['event_id'],
-  examineWebhookEndpoint: ['at', 'duration_ms'],
   listWebhookDeliveries: ['event_id'],
   retryWebhookDelivery: ['event_id'],
   listAuditEvents: ['next_cursor'],

@@ -18,7 +18,6 @@ export const withoutRequest = {
     },
   },
   withoutSlot: <T>(work: () => Promise<T>) => work(),
-  hasGone: () => false,
   callerAddress: () => null,
   untilGone: () => new AbortController().signal,
 };

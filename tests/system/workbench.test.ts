@@ -3,7 +3,6 @@ import { inBrowser, openPage, startBrowser, violations } from '../support/browse
 import { newClient, newPartner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
-import { newEndpoint } from '../support/webhooks.js';
 
 const harness = useHarness();
 inBrowser('the workbench')('the workbench in a browser', () => {
@@ -80,22 +79,6 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     await click('Reset the sandbox');
     await shows('#notice', 'as it was at first');
   }, 90_000);
-
-  it('the workbench examines the receiver of a webhook endpoint, and lists the checks', async () => {
-    const sandbox = await newSandbox(harness);
-    await newEndpoint(harness, sandbox, { url: `${harness.baseUrl}/sandbox/webhook-inbox` });
-    await signIn(sandbox);
-    await shows('#webhooks', '/sandbox/webhook-inbox (active)');
-    // The first endpoint is that of the examples.
-    await page.click('[aria-label$="/sandbox/webhook-inbox"]');
-    await shows('#webhooks', 'Examination: 11 passed, 6 failed, 0 not judged.');
-    await shows('#webhooks li.error', 'failed: rejects wrong signature (204 in ');
-    await shows('#notice', 'has been examined');
-    await page.setViewport({ width: 390, height: 800 });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    expect(await violations(page)).toEqual([]);
-    expect(complaints).toEqual([]);
-  }, 60_000);
 
   it('the workbench names a missing permission in the panel that needs it, and shows the other panels', async () => {
     const { tenantId } = await newSandbox(harness);

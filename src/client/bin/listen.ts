@@ -1,7 +1,9 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '../client.js';
+import { keyOf, post, signedHeaders } from './delivery.js';
+import { UsageError } from './usageError.js';
 
 export interface ListenOptions {
   readonly baseUrl: string;
@@ -37,30 +39,24 @@ interface Event {
   readonly timestamp: string;
 }
 
-/** A mistake by the user of this program. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
 /** Milliseconds between two requests to the feed. */
 const INTERVAL = 1_000;
 /** Milliseconds before an event is sent again. The wait doubles with each attempt, up to `LONGEST_WAIT`. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
-/** Milliseconds that the receiver has to respond. */
-const TIMEOUT = 30_000;
 
 /**
  * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
  * webhooks (Standard Webhooks 1.0). Repeats an event until the receiver answers 2xx. Stores the position after each
  * event, so that a restart loses nothing and repeats at most one event.
- * @throws ListenError; ApiError if the service refuses
+ * @throws UsageError; ApiError if the service refuses
  */
 export async function listen(options: ListenOptions): Promise<void> {
-  const { types, until, print } = options;
+  const { types, until, secret, print } = options;
   const state = await readState(options);
   const ces = createClient(options);
-  print(`Secret of the signatures: ${state.secret}`);
+  // A given secret is known, and must not appear in the log of a CI.
+  if (!secret) print(`Secret of the signatures: ${state.secret}`);
   for (;;) {
     const query = { ...(state.after ? { after: state.after } : {}), ...(types ? { types: [...types] } : {}) };
     const page = await ces.get('/events', { params: { query: query as object } });
@@ -80,32 +76,12 @@ export async function listen(options: ListenOptions): Promise<void> {
 async function forward({ id, ...event }: Event, secret: string, { forward: url, print }: ListenOptions): Promise<void> {
   const body = JSON.stringify(event);
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    const answer = await send(url, { 'Content-Type': 'application/json', ...signed(secret, id, body) }, body);
+    const answer = await post(url, signedHeaders([keyOf(secret)], id, body), body);
     const isDone = typeof answer === 'number' && answer >= 200 && answer < 300;
     print(`${event.timestamp} ${event.type} ${id} → ${answer}${isDone ? '' : `, again in ${wait / 1000} s`}`);
     if (isDone) return;
     await pause(wait);
   }
-}
-
-/** Sends an event to the receiver. @returns the status of the response, or the reason why there is none */
-async function send(url: string, headers: Record<string, string>, body: string): Promise<number | string> {
-  const signal = AbortSignal.timeout(TIMEOUT);
-  try {
-    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
-    await response.body?.cancel();
-    return response.status;
-  } catch (error) {
-    const { message, cause } = error as Error;
-    return cause instanceof Error ? cause.message : message;
-  }
-}
-
-function signed(secret: string, id: string, body: string): Record<string, string> {
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }
 
 async function readState({ state: file, baseUrl, clientId, secret }: ListenOptions): Promise<State> {
@@ -116,7 +92,7 @@ async function readState({ state: file, baseUrl, clientId, secret }: ListenOptio
   });
   const kept = text === null ? { client, secret: `whsec_${randomBytes(24).toString('base64')}` } : parsed(text, file);
   if (kept.client !== client) {
-    throw new ListenError(`${file} belongs to ${kept.client}. Name another file with --state, or delete this one.`);
+    throw new UsageError(`${file} belongs to ${kept.client}. Name another file with --state, or delete this one.`);
   }
   return secret ? { ...kept, secret } : kept;
 }
@@ -125,7 +101,7 @@ function parsed(text: string, file: string): State {
   try {
     return JSON.parse(text) as State;
   } catch {
-    throw new ListenError(`${file} is damaged. Delete it to begin with the oldest event.`);
+    throw new UsageError(`${file} is damaged. Delete it to begin with the oldest event.`);
   }
 }
 

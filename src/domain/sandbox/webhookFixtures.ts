@@ -1,4 +1,3 @@
-import type { EventDataOf, EventType } from '../../contract.js';
 import type { NewEvent } from '../transactions/unitOfWork.js';
 import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -6,47 +5,6 @@ import type { CallerContext } from '../transactions/transaction.js';
 const endpointId = '01a1f9b8-cbc0-7000-8000-00000000ab01';
 const deliveredId = '01a1f9b8-cbc0-7000-8000-00000000de01';
 const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
-
-const encounter = { encounter_id: 100126, gfe_no: 'GFE-100126' };
-const order_no = 'ORD-100045';
-const patientId = '01a10caf-a4c0-7000-8000-00000000d001';
-
-/** Events about records of the fixtures, so that an examined receiver can retrieve the records. */
-export const samples = {
-  'encounter.created': {
-    ...encounter,
-    status: 'pending_review',
-    reviewType: 'asynchronous',
-    clinicId: '01a05c32-5e80-7000-8000-00000000c101',
-    patientId,
-  },
-  'encounter.completed': { ...encounter, approved: 2, denied: 0, order_no },
-  'order.created': {
-    order_no,
-    encounter_id: encounter.encounter_id,
-    order_status: 'pending',
-    grand_total: '554.00',
-    balance_amt: '554.00',
-  },
-  'order.paid': {
-    order_no: 'ORD-100051',
-    encounter_id: 100131,
-    order_status: 'paid',
-    grand_total: '299.00',
-    balance_amt: '0.00',
-  },
-  'encounter.denied': { encounter_id: 100124, gfe_no: 'GFE-100124', denied: 1 },
-  'gfe.revoked': {
-    ...encounter,
-    patientId,
-    categoryId: '01a05c32-5e80-7000-8000-00000000ca01',
-    subcategoryId: '01a05c32-5e80-7000-8000-0000005ca101',
-    by_encounter_id: encounter.encounter_id,
-    order_no,
-  },
-} satisfies { readonly [Type in EventType]?: EventDataOf<Type> };
-
-export type SampleType = keyof typeof samples;
 
 /**
  * Restores the webhook endpoint of the examples and two deliveries: one succeeded, one failed. The endpoint's API

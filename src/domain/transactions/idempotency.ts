@@ -37,38 +37,9 @@ export function takeKey(
       FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) FROM start) AS impatient
       ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-        WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours' OR idempotency_key.answer IS NULL
+        WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'
       RETURNING true)
     SELECT "aheadMs", EXISTS (TABLE taken) AS "isFirst" FROM start`.catch(throwInProgress);
-}
-
-/**
- * Reserves a key before work that is too long for a transaction; {@link takeKey} follows after the work. After a crash,
- * the key is free again in a minute.
- * @throws Problem idempotency_in_progress
- */
-export async function reserveKey(
-  { db, caller }: KeyContext,
-  { operationId, key, fingerprint }: IdempotencyRequest,
-): Promise<void> {
-  const reserved = await db.of(caller.tenantId).rows<object>`
-    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-    SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
-    FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
-    ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
-      SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-      WHERE excluded.created_at - idempotency_key.created_at >
-        CASE WHEN idempotency_key.answer IS NULL THEN interval '1 minute' ELSE interval '24 hours' END
-    RETURNING true`.catch(throwInProgress);
-  if (reserved.length === 0) throw new Problem('idempotency_in_progress');
-}
-
-/** Deletes a reserved key that has no result. */
-export async function releaseKey({ db, caller }: KeyContext, { operationId, key }: IdempotencyRequest): Promise<void> {
-  await db.of(caller.tenantId).run`
-    DELETE FROM idempotency_key
-    WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
-      AND operation_id = ${operationId} AND key = ${key} AND answer IS NULL`;
 }
 
 /** Stores the result of the work under its key, at the end of the transaction in which {@link takeKey} took the key. */

@@ -1,6 +1,6 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
 import type { Sent } from '../../adapters/webhooks/sender.js';
-import type { DomainContext, Services } from '../../context.js';
+import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import { isHere } from '../access/cells.js';
@@ -43,7 +43,7 @@ interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
 }
 
 /** One request to a receiver, in the form in which the column `attempts` stores it. */
-export interface Attempt {
+interface Attempt {
   readonly at: Date;
   readonly http_status: number | null;
   readonly error: Extract<Sent, { error: unknown }>['error'] | null;
@@ -118,8 +118,8 @@ async function attempt(
 }
 
 /** Sends a body to an endpoint once (R-130). */
-export async function post(
-  context: DomainContext & Pick<Services, 'baseUrl' | 'sendWebhook'>,
+async function post(
+  context: DeliveryContext,
   target: Target,
   headers: Readonly<Record<string, string>>,
   body: string,
@@ -135,11 +135,10 @@ export async function post(
     : { at, http_status: null, error: sent.error, duration_ms, retryAfter: null };
 }
 
-export const isSuccess = ({ http_status: status }: Attempt): boolean =>
-  status !== null && status >= 200 && status < 300;
+const isSuccess = ({ http_status: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
 
 /** The secrets that sign at this time of the tenant; during a rotation, the previous one is among them (R-135). */
-export function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
+function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
   return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
 }
 

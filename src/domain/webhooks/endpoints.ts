@@ -101,18 +101,6 @@ export async function getEndpoint(context: LookupContext, id: string): Promise<E
   );
 }
 
-/** Reads an endpoint with its secrets. @throws Problem webhook_endpoint_not_found */
-export async function getTarget(context: LookupContext, id: string): Promise<Target & Pick<Endpoint, 'types'>> {
-  const { tenantId, tenantMode } = context.caller;
-  const endpoint = await found<Omit<Target, 'tenantMode'> & Pick<Endpoint, 'types'>>(
-    context.db.of(tenantId).rows`
-      SELECT tenant_id AS "tenantId", id, url, types::text[] AS types, secret, previous_secret AS "previousSecret",
-        previous_secret_until AS "previousSecretUntil"
-      FROM webhook_endpoint WHERE ${one(context, id)}`,
-  );
-  return { ...endpoint, tenantMode };
-}
-
 /**
  * Changes an endpoint; once reactivated, it receives only new events (R-128). @throws Problem
  * webhook_endpoint_not_found

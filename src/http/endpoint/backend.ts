@@ -50,7 +50,7 @@ export function createBackend(
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
-    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot' | 'hasGone'>,
+    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot'>,
   ): Context => {
     const live = { ...context, caller, routes, realNow: context.now, ...ofRequest };
     if (caller.tenantMode === 'live') return live;
@@ -90,8 +90,7 @@ export function createBackend(
     };
     const running = authenticated
       ? limiter.run(authenticated.caller, (withoutSlot) => {
-          const ofRequest = { idempotency, withoutSlot, hasGone: () => hasGone(req) };
-          return begin(securedContext(context, authenticated, ofRequest));
+          return begin(securedContext(context, authenticated, { idempotency, withoutSlot }));
         })
       : begin(context);
     const result = await running
