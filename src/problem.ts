@@ -173,7 +173,7 @@ export const problems = {
   },
   patient_email_taken: conflict(
     'E-mail already in use',
-    'A patient with this e-mail exists in your tenant and was not changed; find it with GET /clients?email=…',
+    'A patient with this e-mail exists in your tenant and was not changed. Compare name and birth date before you use that patient: families share e-mail addresses.',
   ),
   clinic_inactive: conflict('Clinic is inactive', 'Choose a clinic whose isActive is true.'),
   patient_inactive: conflict(

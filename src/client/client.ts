@@ -7,6 +7,7 @@ import type { paths } from '../../generated/client/contract.js';
 import { keyedOperations } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
 import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
+import { findOrCreate, type FindOrCreate } from './patients.js';
 import type { Arguments, Methods, ResultOf } from './requests.js';
 import { named, type Resources } from './resources.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
@@ -29,6 +30,7 @@ interface Call<Method extends Methods> {
 
 /** A client of the Clinical Encounter Service, typed by its contract: operations by resource and name, or by path. */
 export interface Client extends Resources {
+  readonly patients: Resources['patients'] & FindOrCreate;
   readonly get: Call<'get'>;
   /** Calls a POST operation. Sends a new Idempotency-Key if the operation accepts one and you give none. */
   readonly post: Call<'post'>;
@@ -90,5 +92,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
   const calls = { get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') };
   const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);
   const list = (path: string, given?: object) => itemsOf(pages(path, given));
-  return { ...calls, pages, list, ...named(calls, list) } as Client;
+  const resources = named(calls, list);
+  const patients = { ...resources.patients, findOrCreate: findOrCreate(resources.patients) };
+  return { ...calls, pages, list, ...resources, patients } as Client;
 }

@@ -8,7 +8,7 @@ export type ErrorCode = (typeof knownValues)['ProblemCode' | 'OAuthError.error']
 
 /** A request that the service rejected, or could not process. */
 export class ApiError extends Error {
-  override readonly name = 'ApiError';
+  override readonly name: string = 'ApiError';
   readonly status: number;
   /** Newer services may send codes that this type lacks. */
   readonly code: ErrorCode;
@@ -20,21 +20,29 @@ export class ApiError extends Error {
   readonly requestId: string | null;
   /** The invalid fields, with reasons. */
   readonly errors: NonNullable<Problem['errors']>;
+  /** Of `patient_email_taken`: the patient with this e-mail; null if your client may not read that patient. */
+  readonly existing_user_id: string | null;
+  /** Of `patients.create`, beside `existing_user_id`: the fields of the request that match that patient. */
+  readonly agrees: readonly string[] | null;
+  /** The compared fields that do not match. Families share addresses: compare before you use the patient. */
+  readonly differs: readonly string[] | null;
   readonly body: unknown;
   /** The response, with headers and a readable body. */
   readonly response: Response;
 
   constructor(response: Response, body: unknown) {
-    const { errors, ...said } = (body ?? {}) as { errors?: unknown } & Record<string, string | undefined>;
-    const name = said['code'] ?? said['error'] ?? 'unknown';
-    const docUrl = said['doc_url'];
-    super(said['detail'] ?? said['error_description'] ?? `${response.status} ${name}`);
+    const said = (body ?? {}) as Partial<Problem> & { readonly error?: string; readonly error_description?: string };
+    const name = said.code ?? said.error ?? 'unknown';
+    super(said.detail ?? said.error_description ?? `${response.status} ${name}`);
     this.status = response.status;
     this.code = name as ErrorCode;
-    this.docUrl = docUrl && response.url ? new URL(docUrl, response.url).href : null;
+    this.docUrl = said.doc_url && response.url ? new URL(said.doc_url, response.url).href : null;
     this.retryAfter = retryAfter(response);
     this.requestId = response.headers.get('X-Request-Id');
-    this.errors = Array.isArray(errors) ? (errors as NonNullable<Problem['errors']>) : [];
+    this.errors = said.errors ?? [];
+    this.existing_user_id = said.existing_user_id ?? null;
+    this.agrees = said.agrees ?? null;
+    this.differs = said.differs ?? null;
     this.body = body;
     this.response = response;
   }

@@ -2,6 +2,7 @@ import type { components } from '../../generated/client/contract.js';
 
 export { createClient, etagOf, type Client, type Result } from './client.js';
 export { ApiError, type ErrorCode, type Problem } from './errors.js';
+export { PatientMismatchError } from './patients.js';
 export type { ItemOf, ListParameters, ListPath, PageOf } from './lists.js';
 export type { ClientOptions } from './transport.js';
 export { verifyWebhook, WebhookError, type WebhookEvent } from './webhooks.js';

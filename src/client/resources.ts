@@ -20,7 +20,7 @@ type List = (path: string, given?: object) => AsyncGenerator;
 type Call = (path: string, init: object) => Promise<unknown>;
 
 /** The functions of {@link Resources}: `find` and `list…` iterate over elements, the others return one response. */
-export function named(calls: Readonly<Record<Methods, Call>>, list: List): object {
+export function named(calls: Readonly<Record<Methods, Call>>, list: List): Resources {
   const called = ([name, request]: [name: string, request: string]) => {
     const [method = '', path = ''] = request.split(' ');
     const call = calls[method.toLowerCase() as Methods];
@@ -30,5 +30,6 @@ export function named(calls: Readonly<Record<Methods, Call>>, list: List): objec
   };
   const resource = (operations: Readonly<Record<string, string>>): object =>
     Object.fromEntries(Object.entries(operations).map(called)) as object;
-  return Object.fromEntries(Object.entries(requests).map(([name, operations]) => [name, resource(operations)]));
+  const all = Object.entries(requests).map(([name, operations]) => [name, resource(operations)]);
+  return Object.fromEntries(all) as Resources;
 }

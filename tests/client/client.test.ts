@@ -3,6 +3,7 @@ import {
   createClient,
   etagOf,
   knownValues,
+  PatientMismatchError,
   verifyWebhook,
   WebhookError,
   type ErrorCode,
@@ -11,7 +12,7 @@ import {
 } from '../../src/client/index.js';
 import { Webhook } from 'standardwebhooks';
 import { collectGarbage } from '../support/collectGarbage.js';
-import { patientBody, type Partner } from '../support/factories.js';
+import { newClient, patientBody, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { completedEncounter } from '../support/reviews.js';
@@ -146,6 +147,46 @@ it('an ApiError has the code, the URL of its documentation and the response', as
   expect(missing.docUrl).toBe(`${harness.baseUrl}/docs#/section/errors/patient_not_found`);
   expect(missing.retryAfter).toBeNull();
   expect(await missing.response.json()).toEqual(missing.body);
+});
+
+describe('patients.findOrCreate', () => {
+  const jane = patientBody({ email: 'jane.find@example.com' }) as never as Parameters<
+    Client['patients']['create']
+  >[0]['body'];
+
+  it('creates a patient, and returns the same patient for the same e-mail, name and birth date without a change', async () => {
+    const { ces } = watched();
+    const created = await ces.patients.findOrCreate({ body: jane });
+    expect(created).toMatchObject({ firstName: jane.firstName, email: jane.email });
+    const found = await ces.patients.findOrCreate({ body: { ...jane, phone: '5125550199' } });
+    expect(found).toMatchObject(created);
+    expect(found.phone).not.toBe('5125550199');
+  });
+
+  it.each([{ firstName: 'Other' }, { lastName: 'Other' }, { dateOfBirth: '2001-02-03' }])(
+    'refuses the patient who has the e-mail but differs in %j',
+    async (change) => {
+      const { ces } = watched();
+      const { user_id } = await ces.patients.findOrCreate({ body: jane });
+      const error = await ces.patients
+        .findOrCreate({ body: { ...jane, ...change } })
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(PatientMismatchError);
+      const differs = Object.keys(change);
+      expect(error).toMatchObject({ code: 'patient_email_taken', status: 409, existing_user_id: user_id, differs });
+      expect((error as PatientMismatchError).agrees).toContain('phone');
+      expect(refusal(error).message).toContain('another name or birth date');
+    },
+  );
+
+  it('rejects with patient_email_taken if the client may not read the patient with the e-mail', async () => {
+    await watched().ces.patients.findOrCreate({ body: jane });
+    const { clientId, clientSecret } = await newClient(harness, partner.tenantId, ['write:client']);
+    const { ces } = watched(undefined, { clientId, clientSecret });
+    const error = refusal(await ces.patients.findOrCreate({ body: jane }).catch((thrown: unknown) => thrown));
+    expect(error).not.toBeInstanceOf(PatientMismatchError);
+    expect(error).toMatchObject({ code: 'patient_email_taken', existing_user_id: null, agrees: null, differs: null });
+  });
 });
 
 it('etagOf returns the ETag of a result, for use in If-Match', async () => {

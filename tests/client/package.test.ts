@@ -13,10 +13,10 @@ const run = promisify(execFile);
 
 const source = fileURLToPath(new URL('src/client', packageRoot));
 
-it('the source of the client is smaller than 22 kB and imports only the contract and openapi-fetch', async () => {
+it('the source of the client is smaller than 25 kB and imports only the contract and openapi-fetch', async () => {
   const names = (await readdir(source)).filter((name) => name.endsWith('.ts'));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(source, name))).size));
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(22_000);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(25_000);
   const texts = await Promise.all(names.map((name) => readFile(join(source, name), 'utf8')));
   const imported = texts.flatMap((text) => [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from));
   const foreign = imported.filter((from) => !/^\.\/\w+\.js$/.test(from));

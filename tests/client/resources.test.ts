@@ -37,7 +37,7 @@ function shownTexts(): Record<string, string> {
   return Object.fromEntries(texts) as Record<string, string>;
 }
 
-it('each operation is one method of one resource of the client, for which editors show its summary and description', () => {
+it('each operation is one method of one resource of the client, and editors show its summary and description, and a text for findOrCreate', () => {
   const names = Object.entries(requests).flatMap(([resource, named]) =>
     Object.entries(named).map(([name, request]): [string, string] => [request, `${resource}.${name}`]),
   );
@@ -49,7 +49,9 @@ it('each operation is one method of one resource of the client, for which editor
   expect(names).toHaveLength(operations.length);
   expect(Object.fromEntries(named.map(({ operationId, name }) => [operationId, name]))).toMatchObject(known);
   const texts = named.map(({ name, summary, description }) => [name, `${summary}\n\n${description}`]);
-  expect(shownTexts()).toEqual(Object.fromEntries(texts));
+  const { 'patients.findOrCreate': composed, ...shown } = shownTexts();
+  expect(shown).toEqual(Object.fromEntries(texts));
+  expect(composed).toContain('Creates a patient, or returns the patient');
 });
 
 it('the compiler rejects wrong method names, parameters and bodies in calls of the client', () => {
