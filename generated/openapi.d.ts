@@ -986,30 +986,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/sandbox/examinations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Examine a webhook receiver
-         * @description Sends about twenty requests to the URL of a webhook endpoint of a sandbox tenant, one after the other, and reports
-         *     how its receiver responded: valid events, duplicates, forgeries, unknown types and fields, and events in an
-         *     unexpected order. The events look like real ones, of types that the endpoint receives, but are not in the feed; neither they
-         *     nor their outcome change the endpoint or its deliveries. The response takes as long as the receiver's responses, up
-         *     to 27 seconds: after 12 seconds no further request is sent. A report with failed checks is also a 200.
-         */
-        post: operations["examineWebhookEndpoint"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/sandbox/webhook-inbox": {
         parameters: {
             query?: never;
@@ -6751,55 +6727,6 @@ export interface components {
             /** @description Read on with `next_cursor`: more requests follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
         };
-        ExamineWebhookEndpointRequest: {
-            /** @description The webhook endpoint whose receiver is examined; it may be disabled. */
-            endpoint_id: components["schemas"]["Uuid"];
-        };
-        /** @description One expectation of a receiver, and how the receiver met it. */
-        ExaminationCheck: {
-            /**
-             * @description The expectation. A receiver accepts an event by a 2xx status, and rejects a request by a status of 400 or above.
-             * @example rejects_old_timestamp
-             */
-            name: "responds_in_time" | "does_not_redirect" | "accepts_valid_event" | "accepts_duplicate" | "rejects_wrong_signature" | "rejects_partial_signature" | "rejects_missing_signature" | "rejects_old_timestamp" | "rejects_changed_body" | "rejects_reformatted_body" | "accepts_second_signature" | "accepts_unknown_type" | "accepts_unknown_fields" | "accepts_delayed_event" | "accepts_reordered_events" | "accepts_late_denial" | "accepts_revoked_approval";
-            /**
-             * @description Whether the receiver met the expectation.
-             * @example failed
-             */
-            outcome: "passed" | "failed" | "not_judged";
-            /** @description The requests of the check in their order, with the receiver's status and duration; the first three checks judge one request. */
-            seen: components["schemas"]["WebhookAttempt"][];
-            /**
-             * @description How to meet the expectation, or why it was not judged; null if it is met.
-             * @example Reject a `webhook-timestamp` that differs by more than 5 minutes from your clock.
-             */
-            remedy: string | null;
-        };
-        /** @description The report of an examination. */
-        Examination: {
-            /**
-             * Format: uuid
-             * @description The webhook endpoint.
-             */
-            endpoint_id: string;
-            /**
-             * Format: int32
-             * @description Number of passed checks.
-             */
-            passed: number;
-            /**
-             * Format: int32
-             * @description Number of failed checks.
-             */
-            failed: number;
-            /**
-             * Format: int32
-             * @description Number of checks that were not judged; `remedy` names the cause.
-             */
-            not_judged: number;
-            /** @description The checks in the order in which they ran. */
-            checks: components["schemas"]["ExaminationCheck"][];
-        };
         /** @description A delivery, as the sandbox's receiver got it. */
         WebhookInboxMessage: {
             /**
@@ -11448,56 +11375,6 @@ export interface operations {
             400: components["responses"]["BadRequestCursor"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
-    examineWebhookEndpoint: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
-                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /**
-                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
-                 * @example error=rate_limited
-                 */
-                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ExamineWebhookEndpointRequest"];
-            };
-        };
-        responses: {
-            /** @description The report */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Examination"];
-                };
-            };
-            400: components["responses"]["BadRequestIdempotent"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["SandboxForbidden"];
-            404: components["responses"]["WebhookEndpointNotFound"];
-            409: components["responses"]["IdempotencyConflict"];
-            413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
