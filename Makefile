@@ -12,7 +12,7 @@ PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/do
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -120,13 +120,19 @@ bench-restore: install generated/.fresh ## backup and restore of 100,000 encount
 upgrade-test: build ## upgrade 1.1.0 and 1.0.0 with 100,000 encounters under load, and back → scripts/upgrade/RESULTS.md (10 minutes)
 	$(TSX) scripts/upgrade/main.ts
 
-mutants: install generated/.fresh ## break 42 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
-	$(TSX) scripts/mutants/run.ts '$(ARGS)'
+mutants: build ## plant one fault after the other: its tests must notice (ARGS='token|claim': those alone; BY=auditor: the lab's auditor must)
+	$(TSX) tests/lab/plant.ts $(or $(BY),tests) '$(ARGS)'
 
-faults: build ## break the database, Redis and the store under load, at full size, and print what callers saw
-	FAULTS=full npm test --silent -- tests/faults --runInBand $(ARGS)
+lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
+	$(TSX) tests/lab/main.ts lab $(ARGS)
 
-slow-tests: build ## load, faults, kills, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
+faults: build ## the lab at full size: faults of 10 s, 60 requests per second
+	$(TSX) tests/lab/main.ts lab --seconds 10 --rate 60 $(ARGS)
+
+consistency: build ## many clients, many faults, one auditor → tests/lab/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+	$(TSX) tests/lab/main.ts consistency
+
+slow-tests: build ## kills, hang-ups, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)
@@ -134,9 +140,6 @@ long-tests: build ## random lives, races and kills in numbers that CI has no tim
 
 test-pooler: build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
-
-lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
-	$(TSX) scripts/production/lab/main.ts $(ARGS)
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh
@@ -175,13 +178,6 @@ generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.
 
 generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
 	$(call quietly,$(TSX) scripts/client.ts)
-
-.PHONY: consistency consistency-judge
-consistency: build ## many clients, many faults, one auditor → tests/consistency/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
-	$(TSX) tests/consistency/main.ts
-
-consistency-judge: build ## plant 30 faults, one at a time: the auditor must see each (ARGS='payment|event': those alone)
-	$(TSX) tests/consistency/judge.ts '$(ARGS)'
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	$(call quietly,$(TSX) scripts/cliReference.ts)

@@ -1,16 +1,15 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: load and faults, kills, other programs and their versions, the rendered reference, its samples. CI has no time for them;
+ * Guard what few changes touch: kills, hang-ups, other programs and their versions, the rendered reference, its samples. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
  */
 const slow = [
   'tests/client/(generators|releasedContracts)',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/(migratedData|reference(Page|Run))',
-  'tests/faults/',
-  'tests/system/(auditCrash|backupPlaces|blockedWorkers|databaseTls|kit|nodeVersions|s3Start|standardOutput|tracing)',
-  'tests/system/(uploadCrash|workbench|workers)',
+  'tests/system/(auditCrash|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit|nodeVersions)',
+  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench|workers)',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;

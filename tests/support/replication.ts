@@ -31,9 +31,9 @@ export interface Replication {
   remove(): Promise<void>;
 }
 
-/** Starts a primary with the empty database `ces`, and its standby. */
-export async function startReplication(): Promise<Replication> {
-  const { dataDir, remove: removeFolder } = await temporaryDataDir();
+/** Starts a primary with the empty database `ces`, and its standby. @param parent the folder of both */
+export async function startReplication(parent?: string): Promise<Replication> {
+  const { dataDir, remove: removeFolder } = await temporaryDataDir(parent);
   if (asPostgres.length > 0) await run('chown', ['postgres:postgres', dataDir]);
   const exec = (program: string, ...args: readonly string[]) =>
     run('setpriv', [...asPostgres, join(debianPrograms, program), ...args], { cwd: dataDir });

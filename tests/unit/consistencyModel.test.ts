@@ -1,8 +1,8 @@
-import { createdEncounter, encounterModel } from '../consistency/encounterModel.js';
-import type { Intent, Json } from '../consistency/history.js';
-import { linearize, type Op } from '../consistency/linearize.js';
+import { createdEncounter, encounterModel } from '../lab/encounterModel.js';
+import type { Intent, Json } from '../lab/history.js';
+import { linearize, type Op } from '../lab/linearize.js';
 
-// Histories that the auditor of tests/consistency once called impossible, and some that are.
+// Histories that the auditor of tests/lab once called impossible, and some that are.
 
 const item = { categoryId: 'c', subcategoryId: 's' };
 const facts = { reviewType: 'asynchronous', itemOfTreatment: new Map([['t', 'c s']]), isClockMoving: false };

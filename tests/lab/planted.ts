@@ -1,0 +1,214 @@
+import { plantedForTests } from './plantedForTests.js';
+
+/** A fault to plant in a copy of the service. */
+export interface Planted {
+  /** What is wrong then. */
+  readonly name: string;
+  /** Its file, below src. */
+  readonly where: string;
+  /** The text that occurs once in the file, white space aside, and what replaces it. */
+  readonly break: readonly [string, string];
+  /** Who must notice: the auditor, or one of the tests at these paths (parts of them, and as few as possible). */
+  readonly noticedBy: 'auditor' | string | readonly string[];
+}
+
+/** Faults that a test of one operation may miss. */
+const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
+  {
+    name: 'lost update of a patient',
+    where: 'domain/patients/update.ts',
+    break: ['if (!isExpected(patient.version))', 'if (false)'],
+  },
+  {
+    name: 'lost update of an encounter',
+    where: 'domain/encounters/update.ts',
+    break: ['if (!isExpected(encounter.version))', 'if (false)'],
+  },
+  {
+    name: 'claim of another provider',
+    where: 'domain/encounters/states.ts',
+    break: [
+      "return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';",
+      "return isOfClient || reviewerRef ? 'claimant' : 'provider';",
+    ],
+  },
+  {
+    name: 'claim that lapses early',
+    where: 'domain/encounters/states.ts',
+    break: [
+      'leaseExpiresAt !== null && now >= leaseExpiresAt',
+      'leaseExpiresAt !== null && now.getTime() >= leaseExpiresAt.getTime() - 3_595_000',
+    ],
+  },
+  {
+    name: 'skipped event of a change',
+    where: 'domain/encounters/update.ts',
+    break: ["effects: announce('encounter.rescheduled')", 'effects: () => ({})'],
+  },
+  {
+    name: 'event told twice',
+    where: 'domain/events/record.ts',
+    break: [
+      'events.push({ id: newId(), tenantId, clinicId, type, data, timestamp: now() });',
+      "events.push({ id: newId(), tenantId, clinicId, type, data, timestamp: now() });\n      if (type === 'order.paid') events.push({ id: newId(), tenantId, clinicId, type, data, timestamp: now() });",
+    ],
+  },
+  {
+    name: 'event skipped between two pages',
+    where: 'domain/transactions/positionCursor.ts',
+    break: [
+      'nextCursor: cursorOf(owner, last ?? start)',
+      'nextCursor: cursorOf(owner, BigInt(last ?? start) + (rows.length % 7 === 3 ? 1n : 0n))',
+    ],
+  },
+  {
+    name: 'event with amounts of before',
+    where: 'domain/orders/payments.ts',
+    break: [
+      "changed.orderStatus === 'paid' ? 'order.paid' : 'order.updated', changed)",
+      "changed.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order)",
+    ],
+  },
+  {
+    name: 'second effect of a repeated request',
+    where: 'operations/withIdempotency.ts',
+    break: ['if (idempotency && !isFirst)', 'if (idempotency && !isFirst && false)'],
+  },
+  {
+    name: 'replay that differs',
+    where: 'operations/withIdempotency.ts',
+    break: [
+      'return { ...response, headers:',
+      'return { ...response, body: { ...Object(response.body), createdAt: new Date().toISOString() }, headers:',
+    ],
+  },
+  {
+    name: 'replay for another body',
+    where: 'domain/transactions/idempotency.ts',
+    break: ['!fingerprint.equals(stored.fingerprint)', 'false'],
+  },
+  {
+    name: 'payment above the balance',
+    where: 'domain/orders/payments.ts',
+    break: ['if (balanceOf(order).lessThan(amount))', 'if (order.grandTotal.lessThan(amount))'],
+  },
+  {
+    name: 'doubled payment',
+    where: 'domain/orders/payments.ts',
+    break: [
+      'paidAmt: order.paidAmt.plus(amount) });',
+      'paidAmt: order.paidAmt.plus(amount).plus(order.paidAmt.isZero() ? 0 : amount) });',
+    ],
+  },
+  {
+    name: 'concurrent payments without a lock',
+    where: 'domain/orders/orders.ts',
+    break: ['order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`', 'order_no = ${orderNo.toUpperCase()}`'],
+  },
+  {
+    name: 'refund that ends the order early',
+    where: 'domain/orders/refunds.ts',
+    break: ["orderStatus === 'paid' && paidAmt.isZero()", "orderStatus === 'paid' || paidAmt.isZero()"],
+  },
+  {
+    name: 'order of what was denied',
+    where: 'domain/approvals/inForce.ts',
+    break: [
+      'return item && isInForce(item, at, treatment.productId) ?',
+      'return item && (at || isInForce(item, at)) ?',
+    ],
+  },
+  {
+    name: 'balance without holds',
+    where: 'domain/orders/money.ts',
+    break: ['grandTotal.minus(paidAmt).minus(heldAmt);', 'grandTotal.minus(paidAmt);'],
+  },
+  {
+    name: 'held line that goes on',
+    where: 'domain/orders/fulfilments.ts',
+    break: ["held.length > 0 && status !== 'cancelled'", "held.length > 0 && status === 'delivered'"],
+  },
+  {
+    name: 'revocation without a hold',
+    where: 'domain/orders/holds.ts',
+    break: ['if (orders.length === 0) return;', 'if (orders.length >= 0) return;'],
+  },
+  {
+    name: 'denial that leaves earlier approvals',
+    where: 'domain/approvals/endings.ts',
+    break: ['if (denied.length === 0) return;', 'if (denied.length >= 0) return;'],
+  },
+  {
+    name: 'address that changes after the shipment',
+    where: 'domain/orders/shipTo.ts',
+    break: ['if (shipped) throw', 'if (false && shipped) throw'],
+  },
+  {
+    name: 'skipped step of a fulfilment',
+    where: 'domain/orders/fulfilments.ts',
+    break: [
+      "pending: ['accepted', 'exception'],",
+      "pending: ['accepted', 'exception', 'delivered', 'shipped', 'cancelled'],",
+    ],
+  },
+  {
+    name: 'record of another tenant',
+    where: 'domain/encounters/lookup.ts',
+    break: [
+      'WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;',
+      "WHERE (encounter.tenant_id = ${caller.tenantId} OR encounter.tenant_id <> '') AND encounter.encounter_no = ${encounterNo}`;",
+    ],
+  },
+  {
+    name: 'stale read',
+    where: 'operations/getOrder.ts',
+    break: [
+      'return { status: 200, body: orderView(order) };',
+      'const cache = (Object(globalThis).planted ??= new Map());\n      const { body, at } = cache.get(order.orderNo) ?? { body: orderView(order), at: Date.now() };\n      if (Date.now() - at < 500) cache.set(order.orderNo, { body, at });\n      else cache.delete(order.orderNo);\n      return { status: 200, body };',
+    ],
+  },
+  {
+    name: 'missing audit row of a replay',
+    where: 'operations/withIdempotency.ts',
+    break: ['audit.isCommitted = !isReplay;', 'audit.isCommitted = true;'],
+  },
+  {
+    name: 'webhook that counts as delivered',
+    where: 'domain/webhooks/deliver.ts',
+    break: ['status !== null && status >= 200 && status < 300;', 'status !== null && status >= 200;'],
+  },
+  {
+    name: 'webhook that is not sent',
+    where: 'domain/webhooks/fanOut.ts',
+    break: [
+      'event.position > ${after} AND event.position <= ${through} AND ${isWanted}',
+      'event.position > ${after} AND event.position < ${through} AND ${isWanted}',
+    ],
+  },
+  {
+    name: 'withdrawal with another reason',
+    where: 'domain/documents/documents.ts',
+    break: [
+      'if (earlier.withdrawalReason === reason) return earlier;',
+      'if (earlier.withdrawalReason !== null) return earlier;',
+    ],
+  },
+  {
+    name: 'verification that fails after it succeeded',
+    where: 'domain/patients/verification.ts',
+    break: ['VERIFIED: [],', "VERIFIED: ['NOTVERIFIED'],"],
+  },
+  {
+    name: 'reset that reaches other tenants',
+    where: 'domain/sandbox/reset.ts',
+    break: [
+      'transaction.audited.push(row);',
+      'transaction.audited.push(row); await db.everyTenant.run`DELETE FROM refund`; await db.everyTenant.run`DELETE FROM payment`;',
+    ],
+  },
+];
+
+export const planted: readonly Planted[] = [
+  ...plantedForAuditor.map((fault) => ({ ...fault, noticedBy: 'auditor' })),
+  ...plantedForTests,
+];

@@ -1,0 +1,99 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
+import { prepareCluster } from '../../src/embedded/postgresCluster.js';
+import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
+import { temporaryDataDir } from '../support/postgres.js';
+import { startReplication, type Replication } from '../support/replication.js';
+
+/** PostgreSQL whose processes tests kill, stop and start again. */
+export interface Postgres {
+  /** Of the primary and of its standby. They keep their ports. */
+  readonly ports: readonly number[];
+  /** The superuser's URL of a database, by default directly at the primary's port. */
+  url(database: string, ports?: readonly number[]): string;
+  /** Sends a signal to all processes of the primary. */
+  signal(name: NodeJS.Signals): Promise<void>;
+  /** Starts those servers that have ended. */
+  restart(): Promise<void>;
+  readonly replication: Replication | undefined;
+  remove(): Promise<void>;
+}
+
+const RESTART_MS = 60_000;
+
+async function signalAll(pid: number, name: NodeJS.Signals): Promise<void> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  for (const each of [pid, ...children.split(' ').filter(Boolean).map(Number)]) {
+    try {
+      process.kill(each, name);
+    } catch {
+      // A session has ended meanwhile.
+    }
+  }
+}
+
+/** The URL with other ports, of which the service chooses the one that accepts changes. */
+function urlWith(url: string, database: string, ports: readonly number[]): string {
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
+  const several = ports.length > 1 ? '?target_session_attrs=read-write' : '';
+  return protectedUrl('DATABASE_URL', url.replace(/[^@/]+\/[^/]*$/, `${hosts}/${database}${several}`));
+}
+
+/** The embedded PostgreSQL. It survives the kill of its processes, but not of the machine, so it does not sync. */
+export async function startAlone(folder: string | undefined): Promise<Postgres> {
+  const { dataDir, remove } = await temporaryDataDir(folder);
+  const cluster = await prepareCluster(dataDir);
+  // Outside the range of outgoing connections, which could take the port while PostgreSQL is down.
+  const port = randomInt(20_000, 30_000);
+  const settings = { fsync: 'off', max_connections: '200', max_wal_size: '128MB' };
+  /** Retries, because PostgreSQL refuses to start while a process of its predecessor is left. */
+  const start = async (): Promise<RunningPostgres> => {
+    for (const end = Date.now() + RESTART_MS; ; await delay(20)) {
+      const started = await startPostgres(cluster, settings, port);
+      if (started) return started;
+      if (Date.now() > end) throw new Error(`PostgreSQL did not start again: see ${cluster.logFile}`);
+    }
+  };
+  let running = await start();
+  const hasEnded = (): boolean => [running.process?.exitCode, running.process?.signalCode].some((code) => code != null);
+  return {
+    ports: [port],
+    replication: undefined,
+    url: (database, ports = [port]) => urlWith(running.url, database, ports),
+    async signal(name) {
+      await signalAll(running.pid, name);
+      if (name === 'SIGKILL' && running.process && !hasEnded()) await once(running.process, 'exit');
+    },
+    async restart() {
+      if (hasEnded()) running = await start();
+    },
+    remove,
+  };
+}
+
+/** Debian's PostgreSQL with a synchronous standby. */
+export async function startPair(folder: string | undefined): Promise<Postgres> {
+  const replication = await startReplication(folder);
+  const ports = [replication.primary().port, replication.standby().port];
+  return {
+    ports,
+    replication,
+    url: (database, some = [replication.primary().port]) => urlWith(replication.primary().url, database, some),
+    async signal(name) {
+      await signalAll(replication.primary().pid() ?? 0, name);
+      if (name === 'SIGKILL') await replication.primary().stop(name);
+    },
+    async restart() {
+      for (const node of [replication.primary(), replication.standby()]) {
+        const isRunning = (): boolean => existsSync(`/proc/${node.pid()}`);
+        while (!isRunning()) await node.start().catch(() => delay(200));
+      }
+      await replication.synchronous();
+    },
+    remove: () => replication.remove(),
+  };
+}
