@@ -22,7 +22,7 @@ import { call } from '../../tests/support/http.js';
 import { rowsOf } from '../../tests/support/migrations.js';
 import { temporaryDataDir } from '../../tests/support/postgres.js';
 import { seedTenant } from './growthSeed.js';
-import { openScene, type Scene } from './life.js';
+import { openScene, type Scene } from './scene.js';
 import { startFlags, startMeasured } from './server.js';
 
 const ROWS = Number(process.env['MOVE_ROWS'] ?? 100_000);
@@ -52,7 +52,7 @@ const b = await startCell('b', '/dev/shm');
 const domain = systemContext(a.db);
 // The cast is safe, because the factories use only these members of a harness.
 const moving = await newPartner({ baseUrl: a.server.url, domain } as unknown as Harness);
-const staying = await openScene(a.server.url, domain, '');
+const staying = await openScene(a.server.url, domain);
 const { tenantId } = moving;
 await withClient({ connectionString: a.database.url }, (client) => seedTenant(client, tenantId, ROWS));
 
