@@ -4,7 +4,7 @@ import type { Context, PublicContext, RequestAudit, Services } from '../../conte
 import type { LimitName } from '../../adapters/limits/limits.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
-import { readBody } from './body.js';
+import { readBody, requireFinite } from './body.js';
 import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
@@ -78,6 +78,7 @@ export function createBackend(
     // Read the body only now: a caller that gets 401, 429 or 403 must not make the service read it.
     const body = endpoint.mediaTypes ? await readBody(req, res, endpoint.mediaTypes) : undefined;
     endpoint.checkBody(body);
+    requireFinite(body);
     request.body = body;
     const idempotency = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
     if (caller && behavior) await behave(behavior, caller, res.locals);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import { Problem } from '../../problem.js';
+import { fieldProblem, Problem } from '../../problem.js';
 
 /** Maximum of bytes; far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
@@ -64,6 +64,29 @@ function parseJson(text: string): unknown {
   } catch (error) {
     throw error instanceof Problem ? error : new Problem('malformed_json');
   }
+}
+
+/**
+ * Refuses a number such as 1e400 where the contract allows any JSON: JSON.parse turns it into Infinity, which can be
+ * neither stored nor hashed for an idempotency key.
+ * @throws Problem validation_failed
+ */
+export function requireFinite(body: unknown): void {
+  const path = pathOfInfinity(body);
+  if (!path) return;
+  const pointer = ['#', ...path.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
+  throw fieldProblem('validation_failed', pointer, 'must be a finite number', 'type');
+}
+
+/** The names of the members that lead to the first infinite number; null without one. */
+function pathOfInfinity(value: unknown): readonly string[] | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? null : [];
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [name, member] of Object.entries(value)) {
+    const path = pathOfInfinity(member);
+    if (path) return [name, ...path];
+  }
+  return null;
 }
 
 /** The depth of nested arrays and objects in a JSON text, counted without recursion. */
