@@ -17,9 +17,8 @@ quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-# Not by npm: it would not pass on a signal, and the server would outlive it. What runs is what package.json says.
 start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
-	@exec $$(node -p "require('./package.json').scripts.start")
+	@exec scripts/serve
 
 dev: install generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
@@ -46,7 +45,7 @@ generate: install ## contract → generated/openapi.json and .d.ts; prisma → c
 	@touch generated/.fresh
 	$(TSX) scripts/cliReference.ts
 
-build: install generated/.fresh $(PAGES) generated/build/.made ## compile to generated/build, which `npm start` runs
+build: install generated/.fresh $(PAGES) generated/build/.made ## compile to generated/build, which `scripts/serve` runs
 
 docs: generate ## render the reference to generated/docs/index.html
 	$(TSX) scripts/docs.ts

@@ -63,12 +63,10 @@ async function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-/** The flags that `npm start` gives to Node. */
+/** The flags of V8 that `scripts/serve` gives to Node. */
 export async function startFlags(): Promise<string[]> {
-  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
-    scripts: { start: string };
-  };
-  return scripts.start.split(' ').slice(1, -1);
+  const [, flags = ''] = /^exec node (.*) --require /m.exec(await readFile('scripts/serve', 'utf8')) ?? [];
+  return flags.split(' ');
 }
 
 const CONNECTIONS = 10;

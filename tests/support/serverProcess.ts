@@ -33,7 +33,16 @@ export function startBuild(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): ServerProcess {
-  const child = spawn(process.execPath, [builtProgram('main.js', root), ...args], {
+  return startCommand([process.execPath, builtProgram('main.js', root), ...args], root, environment);
+}
+
+/** The service by another command, which becomes the server's process. */
+export function startCommand(
+  [program = '', ...args]: readonly string[],
+  root: URL,
+  environment: Readonly<Record<string, string>>,
+): ServerProcess {
+  const child = spawn(program, args, {
     cwd: fileURLToPath(root),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

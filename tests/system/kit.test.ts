@@ -124,9 +124,8 @@ interface Manifest {
   });
 });
 
-it('Dockerfile and systemd unit start the server with the command of `npm start`', async () => {
-  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
-  const [, list = ''] = /^ENTRYPOINT (.*)$/m.exec(await read('Dockerfile')) ?? [];
-  expect(JSON.parse(list).join(' ')).toBe(scripts.start);
-  expect(await read('clinical-encounter.service')).toContain(`ExecStart=/usr/bin/env ${scripts.start}\n`);
+it('Dockerfile and systemd unit start the server by scripts/serve', async () => {
+  expect(await read('Dockerfile')).toContain('ENTRYPOINT ["/service/scripts/serve"]\n');
+  const [, folder = ''] = /^WorkingDirectory=(.*)$/m.exec(await read('clinical-encounter.service')) ?? [];
+  expect(await read('clinical-encounter.service')).toContain(`ExecStart=${folder}/scripts/serve\n`);
 });

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
+import { commandsOf } from '../support/handbook.js';
+import { packageRoot } from '../../src/packageRoot.js';
 import { temporaryDataDir } from '../support/postgres.js';
-import { killServers, startServer, workersOf } from '../support/serverProcess.js';
+import { killServers, startCommand, startServer, workersOf } from '../support/serverProcess.js';
 import { openStage } from '../support/stage.js';
 import { demoToken, expectCleanExit } from './servers.js';
 
@@ -44,6 +46,26 @@ it('a server with two workers serves one port, replaces a dead worker, and ends 
     await expectCleanExit(server);
     expect(workers.filter(isAlive)).toEqual([]);
     expect(server.logged().filter(({ msg }) => msg === 'started')).toHaveLength(1);
+  } finally {
+    await killServers();
+    await remove();
+  }
+});
+
+it("the handbook's command starts a server that SIGTERM ends with all its workers within DRAIN_TIMEOUT", async () => {
+  const { dataDir, remove } = await temporaryDataDir();
+  try {
+    const [build = ''] = await commandsOf('install.md', '## Build and start');
+    const command = build.trimEnd().split('\n').at(-1) ?? '';
+    const environment = { DATA_DIR: dataDir, WORKERS: '2', DRAIN_TIMEOUT: '60' };
+    const server = startCommand(command.split(' '), packageRoot, environment);
+    await server.started;
+    const workers = workersOf(server);
+    expect(workers).toHaveLength(2);
+    const stopped = performance.now();
+    await expectCleanExit(server);
+    expect(performance.now() - stopped).toBeLessThan(60_000);
+    expect(workers.filter(isAlive)).toEqual([]);
   } finally {
     await killServers();
     await remove();
