@@ -127,5 +127,5 @@ interface Manifest {
 it('Dockerfile and systemd unit start the server by scripts/serve', async () => {
   expect(await read('Dockerfile')).toContain('ENTRYPOINT ["/service/scripts/serve"]\n');
   const [, folder = ''] = /^WorkingDirectory=(.*)$/m.exec(await read('clinical-encounter.service')) ?? [];
-  expect(await read('clinical-encounter.service')).toContain(`ExecStart=${folder}/scripts/serve\n`);
+  expect(await read('clinical-encounter.service')).toContain(`ExecStart=/bin/sh ${folder}/scripts/serve\n`);
 });
