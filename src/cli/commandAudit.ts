@@ -34,8 +34,7 @@ export async function recordCommand(
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
-  const [group = null] = name.split(' ').slice(0, -1);
-  const resourceType = group === 'events' ? 'event' : group;
+  const [resourceType = null] = name.split(' ').slice(0, -1);
   const { clientId: made, patientId: read } = Object(result) as {
     readonly clientId?: unknown;
     readonly patientId?: unknown;

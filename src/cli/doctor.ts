@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../adapters/database/database.js';
 import { configFaults, readConfig, type Config } from '../config.js';
+import { variables } from '../configVariables.js';
 import { configuredDatabase } from '../runtime/configuredDatabase.js';
-import { settingsOf } from '../runtime/configSettings.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import {
   causeOf,
@@ -16,18 +16,18 @@ import {
 } from './checks/check.js';
 import { databaseChecks, readServer, type CheckedDatabase } from './checks/databaseChecks.js';
 import { serviceChecks, versionCheck } from './checks/serviceChecks.js';
-import { addCommand, addGroup } from './command.js';
+import { addCommand } from './command.js';
 import type { CliIo } from './cliIo.js';
 import { databasePlace } from './operator.js';
-import { print, table, wholeNumber } from './output.js';
+import { print, wholeNumber } from './output.js';
 
 const NOTES = `
 Run it as the user of the service: it creates what is missing in DATA_DIR, and stores and deletes one object below doctor/.
 Exit code 1 if a check fails; warnings do not count.
-With --json: findings with check, level (ok, warning, failure), message and remedy; settings as of "config check".`;
+With --json: findings with check, level (ok, warning, failure), message and remedy.`;
 
-/** Adds `doctor` and `config check`. The audit omits them, because they must work without a database. */
-export function addDoctorCommands(program: Command, terminal: CliIo): void {
+/** Adds `doctor`. The audit omits it, because it must work without a database. */
+export function addDoctorCommand(program: Command, terminal: CliIo): void {
   const description =
     'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';
   addCommand(program, 'doctor', description, ['', '--servers 3'], { notes: NOTES })
@@ -37,20 +37,8 @@ export function addDoctorCommands(program: Command, terminal: CliIo): void {
       const own = await runChecks([versionCheck(), configCheck(terminal)]);
       const isReadable = configFaults(terminal.environment).size === 0;
       const others = isReadable ? await checkParts(terminal, readConfig(terminal.environment), limits) : [];
-      report(terminal, json, [...own, ...others], '');
+      report(terminal, json, [...own, ...others]);
     });
-  const config = addGroup(program, 'config', 'the environment variables of the service');
-  addCommand(config, 'check', 'check and show every variable, without secrets; needs no database', ['']).action(
-    async ({ json }) => {
-      const rows = settingsOf(terminal.environment).map(({ name, value, source }) => [name, source, value ?? '']);
-      report(
-        terminal,
-        json,
-        await runChecks([configCheck(terminal)]),
-        `${table(['VARIABLE', 'FROM', 'VALUE'], rows)}\n`,
-      );
-    },
-  );
 }
 
 type Limits = Pick<CheckedDatabase, 'servers' | 'longTransaction'>;
@@ -90,23 +78,21 @@ function configCheck({ environment }: CliIo): Check {
     async run() {
       const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
       const warnings = configWarnings(environment).map((text) => warning(text, remedy));
-      const set = settingsOf(environment).filter(({ source }) => source === 'environment');
-      const names = set.map(({ name }) => name).join(', ');
-      const message = `Set: ${names || 'none'}. The others have their defaults.`;
+      const set = Object.keys(variables).filter((name) => environment[name]);
+      const message = `Set: ${set.join(', ') || 'none'}. The others have their defaults.`;
       return faults.length + warnings.length > 0 ? [...faults, ...warnings] : ok(message);
     },
   };
 }
 
 /** Prints the findings. @throws Error naming the checks that failed */
-function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly Finding[], before: string): void {
+function report(terminal: CliIo, asJson: boolean | undefined, findings: readonly Finding[]): void {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.map(({ check, level, message, remedy }) => {
     const line = `${level.padEnd(7)}  ${check.padEnd(width)}  ${message}`;
     return remedy === null ? line : `${line}\n${' '.repeat(width + 11)}→ ${remedy}`;
   });
-  const settings = settingsOf(terminal.environment);
-  print(terminal, asJson, { findings, settings }, `${before}${lines.join('\n')}`);
+  print(terminal, asJson, { findings }, lines.join('\n'));
   const failed = new Set(findings.filter(({ level }) => level === 'failure').map(({ check }) => check));
   if (failed.size > 0) throw new Error(`Failed: ${[...failed].join(', ')}.`);
 }

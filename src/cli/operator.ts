@@ -34,25 +34,23 @@ const TIMEOUT_MS = 120_000;
 /**
  * Runs a command on the service's database, which is started if necessary, and audits the command. Uses the database's
  * clock, because the operator's may be wrong.
- * @param interruption aborted by a signal; without it, a signal rolls the work back and ends the process
  * @throws Error if the database does not answer, or its schema differs from that of this build
  */
 export async function withDatabase<T>(
   terminal: CliIo,
   work: (context: DomainContext) => Promise<T>,
-  { asOwner = false, interruption }: { asOwner?: boolean; interruption?: AbortController } = {},
+  { asOwner = false }: { asOwner?: boolean } = {},
 ): Promise<T> {
   const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Closing the pool rolls the work back. Wait only shortly for the embedded server to stop.
   const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
-  const stop = interruption ? () => interruption.abort() : exit;
-  process.once('SIGINT', stop).once('SIGTERM', stop);
+  process.once('SIGINT', exit).once('SIGTERM', exit);
   try {
     return await recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, work);
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
+    process.off('SIGINT', exit).off('SIGTERM', exit);
     await db.close();
     await database.close();
   }

@@ -7,10 +7,8 @@ import { addAuditCommands } from './audit.js';
 import { addBackupCommands } from './backup/commands.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
-import { addCompletionCommand } from './completion.js';
-import { addDoctorCommands } from './doctor.js';
+import { addDoctorCommand } from './doctor.js';
 import { addEncounterCommands } from './encounter.js';
-import { addEventCommands } from './events.js';
 import { addJobCommands } from './job.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
@@ -87,15 +85,13 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addEncounterCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
-  addEventCommands(program, terminal);
   addWebhookCommands(program, terminal);
   addJobCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
-  addDoctorCommands(program, terminal);
-  addCompletionCommand(program, terminal);
+  addDoctorCommand(program, terminal);
   return program;
 }
 

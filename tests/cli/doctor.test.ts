@@ -2,7 +2,6 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { runChecks } from '../../src/cli/checks/check.js';
 import { versionCheck } from '../../src/cli/checks/serviceChecks.js';
-import { variables } from '../../src/configVariables.js';
 import { name as service } from '../../src/packageRoot.js';
 import { afterTheFile } from '../support/fakeClamd.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -220,42 +219,5 @@ describe('doctor', () => {
     const warning = { check: 'bucket versions', level: 'warning', message: 'The bucket keeps no versions.', remedy };
     expect({ code, faults }).toEqual({ code: 0, faults: [warning] });
     expect(await s3?.keys()).toEqual([]);
-  });
-});
-
-describe('config check', () => {
-  it('shows every variable without secrets, and needs no database', async () => {
-    const secrets = { S3_ACCESS_KEY: 'a-4711', S3_SECRET_KEY: 's-4711', S3_ENDPOINT: 'https://u:p4711@s3.example' };
-    const passphrase = { BACKUP_PASSPHRASE: 'passphrase of 4711' };
-    const environment = {
-      ...{ OBJECT_STORE: 's3', S3_BUCKET: 'documents', ...secrets, ...passphrase },
-      DATABASE_URL: 'postgresql://ces:4711@db.example/ces?password=4711',
-      RATE_LIMIT_REDIS_URL: 'redis://:p4711#@redis.example',
-      PORT: '',
-    };
-    const { code, stdout, stderr } = await runProgram(environment, 'config', 'check', '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).not.toContain('4711');
-    const { settings, findings } = JSON.parse(stdout) as { settings: { name: string }[]; findings: object[] };
-    expect(findings).toMatchObject([{ check: 'configuration', level: 'ok', remedy: null }]);
-    expect(settings.map((setting) => setting.name)).toEqual(Object.keys(variables));
-    expect(settings).toEqual(
-      expect.arrayContaining([
-        { name: 'DATABASE_URL', value: 'postgresql://db.example/ces', source: 'environment' },
-        { name: 'RATE_LIMIT_REDIS_URL', value: '(hidden)', source: 'environment' },
-        { name: 'S3_SECRET_KEY', value: '(hidden)', source: 'environment' },
-        { name: 'S3_ENDPOINT', value: 'https://s3.example/', source: 'environment' },
-        { name: 'PORT', value: '3000', source: 'default' },
-        { name: 'BASE_URL', value: null, source: 'default' },
-      ]),
-    );
-  });
-
-  it('exits with 1 for wrong variables, and names each with its rule but without its value', async () => {
-    const { code, stdout, stderr } = await runProgram({ PORT: 'p4711', WORKERS: '4711' }, 'config', 'check');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Failed: configuration.\n' });
-    expect(stdout).toMatch(/^failure {2}configuration {2}PORT must be a whole number from 0 to 65535\.$/m);
-    expect(stdout).toMatch(/^WORKERS +wrong$/m);
-    expect(stdout).not.toContain('4711');
   });
 });

@@ -59,9 +59,9 @@ async function argumentsOf(example: string): Promise<string[]> {
   return words.map((word, index) => (index > 1 ? own[word] : undefined) ?? word);
 }
 
-// Not here: `events tail` does not end (events.test.ts); backups need programs of the server's version
+// Not here: backups need programs of the server's version
 // (backup.test.ts), and a move needs another database (cells.test.ts).
-const elsewhere = /^(events tail|backup|restore|tenant (move|forget|export|import))/;
+const elsewhere = /^(backup|restore|tenant (move|forget|export|import))/;
 it('every example of the command reference succeeds, in the order of the reference', async () => {
   const runnable = examples.filter((example) => !elsewhere.test(example));
   await everyCase(runnable, String, async (example) => {

@@ -21,13 +21,10 @@ const commands = [
     'encounter list',
     'job list',
     'job retry',
-    'events tail',
     'keys rotate',
     'restore',
     'migrate',
     'doctor',
-    'config check',
-    'completion',
   ],
 ];
 

@@ -3,7 +3,6 @@ import type { EventDataOf, EventType, Input } from '../../contract.js';
 import type { PatientViewer } from '../access/visibility.js';
 import {
   cursorInvalid,
-  cursorOf,
   MAX_SCANNED,
   positionOf,
   scannedPage,
@@ -49,12 +48,6 @@ export async function readEvents(context: FeedReader, request: Request): Promise
   if (after !== null) requireNext(frame.resumed ?? after, frame.first ?? latest + 1n);
   const found = frame.found.map(({ timestamp, ...event }) => ({ timestamp: new Date(timestamp), ...event }));
   return scannedPage(tenantId, frame, found, request.limit, latest);
-}
-
-/** The cursor of the feed's end, from which a reader gets only later events. */
-export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
-  const counter = await db.prisma.eventCounter.findUnique({ where: { tenantId } });
-  return cursorOf(tenantId, counter?.position ?? 0n);
 }
 
 /** Reads a part of the feed by one statement: between two statements, a purge could delete events unnoticed. */
