@@ -86,7 +86,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
 }
 
 /**
- * Creates the service's role at every start, because clusters of older builds lack it; two processes may do so at once.
+ * Creates the service's role at every start, because the first one may have been killed before; two processes may do so at once.
  */
 async function createServiceRole(url: string, password: string): Promise<void> {
   const statement = `DO $$ BEGIN

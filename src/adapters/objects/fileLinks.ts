@@ -32,12 +32,8 @@ export function createFileLinks(secret: KeyObject): FileLinks {
       const [payload = '', signature = '', ...more] = text.split('.');
       if (more.length > 0 || !sameText(signature, signatureOf(payload))) return undefined;
       // The content is trustworthy: a valid signature proves that `sign` created it.
-      const content: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-      const fields: readonly unknown[] = Array.isArray(content) ? content : [];
-      // Take the first and the last field: links of earlier versions have name and type in between.
-      const [key, expiresAt] = [fields[0], fields.at(-1)];
-      if (typeof key !== 'string' || typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
-      return { key, expiresAt };
+      const [key, expiresAt] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [string, number];
+      return now.getTime() < expiresAt ? { key, expiresAt } : undefined;
     },
   };
 }

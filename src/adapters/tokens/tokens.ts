@@ -93,7 +93,7 @@ function headerOf(token: string): jwt.JwtHeader | undefined {
   }
 }
 
-/** Narrows the type only: a valid signature proves that `sign`, perhaps of an earlier build, wrote these claims. */
+/** Narrows the type only: a valid signature proves that `sign` wrote these claims. */
 function isClaims(payload: unknown): payload is TokenClaims {
   const { client_id, tenant_id, scope, iat, exp } = Object(payload) as Readonly<Record<string, unknown>>;
   const texts = [client_id, tenant_id, scope].every((claim) => typeof claim === 'string');

@@ -4,10 +4,8 @@ import type { BackupStore } from './backupStore.js';
 
 const MANIFEST = 'manifest.json';
 const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
-/** The names of this program's files, including unfinished ones of earlier versions; other files are left alone. */
-const OWN = new RegExp(
-  `^(database-${UUID}\\.dump|keys-${UUID}\\.json|[^/]+\\.${UUID}\\.part|objects/[\\da-f]{64}(\\.${UUID}\\.part)?)$`,
-);
+/** The names of this program's files; other files are left alone. */
+const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\\da-f]{64})$`);
 /** Maximum of objects that are copied at the same time. */
 const CONCURRENCY = 8;
 
@@ -28,8 +26,8 @@ export interface Manifest {
   readonly version: string;
   /** Major versions of the server and of the program that dumped it. */
   readonly postgres: { readonly server: number; readonly program: number };
-  /** Identifies the database; absent in backups of earlier versions. */
-  readonly database?: string;
+  /** Identifies the database. */
+  readonly database: string;
   /** The exported tenant; absent in a backup of the whole database. */
   readonly tenant?: string;
   /** The name of the object store of an exported tenant. */
@@ -68,10 +66,10 @@ export async function readManifest(store: BackupStore, isOfTenant = false): Prom
 
 /** Protects the backup of another database from being replaced. @throws Error if there is one */
 export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
-  const { database: other = database, takenAt } = (await findManifest(store)) ?? {};
-  if (other === database) return;
+  const found = await findManifest(store);
+  if (!found || found.database === database) return;
   throw new Error(
-    `${store.address} has the backup of another database, of ${takenAt}: use another address, or remove it.`,
+    `${store.address} has the backup of another database, of ${found.takenAt}: use another address, or remove it.`,
   );
 }
 
