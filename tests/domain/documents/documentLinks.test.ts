@@ -1,5 +1,5 @@
-import { createHash, createHmac } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
@@ -70,18 +70,6 @@ describe('the link to a document', () => {
     expect(JSON.stringify(harness.logged)).not.toContain(link);
     const content = Buffer.from(link.split('.')[0] ?? '', 'base64url').toString();
     expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
-  });
-
-  it('works if it contains a file name, as links of earlier versions do', async () => {
-    const { fileUrl, blobPath } = await uploaded('blood test.pdf');
-    const content = JSON.stringify([blobPath, 'other.pdf', 'text/html', harness.clock.now.getTime() + 900_000]);
-    const payload = Buffer.from(content).toString('base64url');
-    const secret = await readFile(join(harness.dataDir, 'file-link.key'));
-    const signature = createHmac('sha256', secret).update(payload).digest('base64url');
-    const { status, headers } = await load(`${fileUrl.slice(0, fileUrl.lastIndexOf('/'))}/${payload}.${signature}`);
-    const type = headers.get('Content-Type');
-    expect([status, type]).toEqual([200, 'application/pdf']);
-    expect(headers.get('Content-Disposition')).toBe('attachment; filename="blood test.pdf"');
   });
 
   const rowsOf = ({ id }: Uploaded) =>
