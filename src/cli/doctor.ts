@@ -15,7 +15,7 @@ import {
   type Finding,
 } from './checks/check.js';
 import { databaseChecks, readServer, type CheckedDatabase } from './checks/databaseChecks.js';
-import { serviceChecks, versionCheck } from './checks/serviceChecks.js';
+import { serviceChecks } from './checks/serviceChecks.js';
 import { addCommand } from './command.js';
 import type { CliIo } from './cliIo.js';
 import { databasePlace } from './operator.js';
@@ -34,7 +34,7 @@ export function addDoctorCommand(program: Command, terminal: CliIo): void {
     .option('--servers <number>', 'servers that share the database', wholeNumber(1, 1_000), 1)
     .option('--long-transaction <seconds>', 'warn of older transactions', wholeNumber(0, 86_400), 300)
     .action(async ({ json, ...limits }) => {
-      const own = await runChecks([versionCheck(), configCheck(terminal)]);
+      const own = await runChecks([configCheck(terminal)]);
       const isReadable = configFaults(terminal.environment).size === 0;
       const others = isReadable ? await checkParts(terminal, readConfig(terminal.environment), limits) : [];
       report(terminal, json, [...own, ...others]);

@@ -1,10 +1,7 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { pathToFileURL } from 'node:url';
+import { chmod } from 'node:fs/promises';
 import { runChecks } from '../../src/cli/checks/check.js';
-import { versionCheck } from '../../src/cli/checks/serviceChecks.js';
 import { name as service } from '../../src/packageRoot.js';
 import { afterTheFile } from '../support/fakeClamd.js';
-import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/mock.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { hasRedis, startRedis } from '../support/redis.js';
@@ -22,7 +19,6 @@ const [installation, redis, s3, other, older, unused] = await Promise.all([
 ]);
 const { harness, clamd } = installation;
 const keysFile = `${harness.dataDir}/signing-keys.json`;
-const folder = temporaryFolder();
 afterAll(async () => {
   await Promise.all([redis?.kill(), s3?.close(), closeServer(other.server), closeServer(older.server)]);
   await installation.close();
@@ -168,18 +164,6 @@ describe('doctor', () => {
     const message = 'There is no answer within 0.01 s.';
     expect(await runChecks([late], 10)).toEqual([
       { check: 'scanner', level: 'failure', message, remedy: 'Start clamd.' },
-    ]);
-  });
-
-  it('finds packages that differ from package.json, and a Node.js that is too old', async () => {
-    const packages = { engines: { node: '>=99.0' }, dependencies: { pg: '1.0.0', pino: '2.0.0' } };
-    await writeFile(folder('package.json'), JSON.stringify(packages));
-    await mkdir(folder('node_modules/pg'), { recursive: true });
-    await writeFile(folder('node_modules/pg/package.json'), '{"version":"0.9.0"}');
-    const message = 'Packages differ from package.json: pg 1.0.0 (installed: 0.9.0), pino 2.0.0 (installed: missing).';
-    expect(await runChecks([versionCheck(pathToFileURL(folder('/')))])).toMatchObject([
-      { level: 'failure', message: expect.stringMatching(/is older than 99\.0/), remedy: 'Update Node.js.' },
-      { level: 'failure', message, remedy: expect.stringMatching(/npm ci/) },
     ]);
   });
 });

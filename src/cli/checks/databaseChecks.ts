@@ -217,19 +217,6 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
       },
     },
     {
-      name: 'dead rows',
-      remedy: 'Run VACUUM (ANALYZE).',
-      async run() {
-        const tables = await db.everyTenant.rows<{ name: string; dead: number }>`
-          SELECT relname AS name, n_dead_tup::float AS dead FROM pg_stat_user_tables
-          WHERE n_dead_tup > 100000 AND n_dead_tup > 0.2 * n_live_tup ORDER BY 2 DESC`;
-        if (tables.length === 0) return ok('No large table has many dead rows.');
-        const names = tables.map(({ name, dead }) => `${name} (${dead})`).join(', ');
-        const advice = 'Run VACUUM (ANALYZE) on them, and check that autovacuum is on and no transaction is long.';
-        return warning(`Dead rows: ${names}.`, advice);
-      },
-    },
-    {
       name: 'jobs',
       remedy: MIGRATE,
       async run() {

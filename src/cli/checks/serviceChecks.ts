@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
@@ -11,7 +11,7 @@ import { createDocumentScanner } from '../../adapters/scanner/createDocumentScan
 import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
 import { localUrl, type Config } from '../../config.js';
 import { errorCode } from '../../failures.js';
-import { name as serviceName, packageRoot, version } from '../../packageRoot.js';
+import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import { usesDisk } from '../../runtime/readiness.js';
 import { PROGRAM } from '../command.js';
@@ -33,38 +33,6 @@ export function serviceChecks(config: Config): Check[] {
     ...(config.rateLimit?.redisUrl ? [redis(config.rateLimit.redisUrl)] : []),
     baseUrl(config),
   ];
-}
-
-/** The members of a package.json that the check of versions reads. */
-interface Manifest {
-  readonly version: string;
-  readonly engines: { readonly node: string };
-  readonly dependencies: Readonly<Record<string, string>>;
-}
-
-/** Checks the versions of Node and of the installed packages. @param root the folder of package.json */
-export function versionCheck(root = packageRoot): Check {
-  const remedy = `Run "npm ci --omit=dev --omit=optional" (${INSTALL}).`;
-  const read = async (path: string) => JSON.parse(await readFile(new URL(path, root), 'utf8')) as Manifest;
-  return {
-    name: 'versions',
-    remedy,
-    async run() {
-      const { engines, dependencies } = await read('package.json');
-      const wanted = engines.node.replace('>=', '');
-      const isOld = process.versions.node.localeCompare(wanted, 'en', { numeric: true }) < 0;
-      const checks = Object.entries(dependencies).map(async ([name, expected]) => {
-        const installed = await read(`node_modules/${name}/package.json`).catch(() => ({ version: 'missing' }));
-        return installed.version === expected ? [] : `${name} ${expected} (installed: ${installed.version})`;
-      });
-      const wrong = (await Promise.all(checks)).flat();
-      if (!isOld && wrong.length === 0) return ok(`Service ${version}, Node.js ${process.versions.node}.`);
-      return [
-        ...(isOld ? [failure(`Node.js ${process.versions.node} is older than ${wanted}.`, 'Update Node.js.')] : []),
-        ...(wrong.length > 0 ? [failure(`Packages differ from package.json: ${wrong.join(', ')}.`, remedy)] : []),
-      ];
-    },
-  };
 }
 
 function disk(config: Config): Check {
