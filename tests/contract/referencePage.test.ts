@@ -24,7 +24,7 @@ const sections = {
   hold: 'section/the-life-of-an-encounter/how-long-an-approval-holds',
   idempotency: 'section/errors/idempotency_key_required',
   'If-Match': 'section/retries/concurrent-changes:-if-match',
-  instalments: 'section/orders-and-payments',
+  installments: 'section/orders-and-payments',
   mock: 'section/the-mock',
   pagination: 'section/paging',
   permissions: 'section/access-tokens/permissions',
