@@ -583,8 +583,8 @@ export interface paths {
         /**
          * Record a refund
          * @description Records a refund, of part or all of a payment, that was made elsewhere; the service moves no money. A paid order
-         *     becomes `pending` again with its balance, or `refunded` when no payment remains: this is final, and not possible
-         *     after a shipment.
+         *     stays `paid`, and is `refunded` when no payment remains: this is final, and also possible after a shipment. A
+         *     refund of a `pending` order raises its balance again.
          */
         post: operations["refundPayment"];
         delete?: never;
@@ -1197,7 +1197,7 @@ export interface paths {
          * Revoke approvals of an encounter
          * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
          *     and `gfe.revoked` is emitted for each. An approval is one decision: it is also revoked wherever it is reused. The
-         *     encounter stays `completed` and its order does not change; the operator decides about an unpaid order.
+         *     encounter stays `completed`, and lines of its order that have not left the pharmacy are held.
          *     `reviewerRef` may name another provider than the reviewer; the provider needs a licence as for a review if your tenant
          *     requires licences.
          */
