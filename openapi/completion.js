@@ -150,6 +150,8 @@ const completeExample = (example, from, resolve) => {
   const { 'x-like': like } = example;
   if (!like) return;
   const { node, location } = resolve(like, from);
+  // Lint reports the reference.
+  if (!node) return;
   completeExample(node, location.source.absoluteRef, resolve);
   example.value = merged(node.value, example.value);
   delete example['x-like'];

@@ -97,6 +97,8 @@ const followed = (node, location, resolve) => {
   if (!node.$ref) return { node, location };
   const { $ref: _, ...own } = node;
   const target = resolve(node, location.source.absoluteRef);
+  // Another rule reports a reference to nothing.
+  if (!target.node) return { node: own, location };
   const end = followed(target.node, target.location, resolve);
   return { ...end, node: { ...end.node, ...own } };
 };
