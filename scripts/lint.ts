@@ -3,8 +3,8 @@ import { readMigrations } from '../src/adapters/database/migrationFile.js';
 import { licenceFaults, readLockFile } from './licences.js';
 import { faultsOfMigration } from './migrationRules.js';
 
-const ofMigrations = (await readMigrations()).flatMap((migration) =>
-  faultsOfMigration(migration).map((fault) => `prisma/migrations/${migration.name}: ${fault}\n`),
+const ofMigrations = (await readMigrations()).flatMap(({ name, sql }) =>
+  faultsOfMigration(sql).map((fault) => `prisma/migrations/${name}: ${fault}\n`),
 );
 const ofLicences = licenceFaults(await readLockFile()).map((fault) => `${fault}\n`);
 const faults = [...ofMigrations, ...ofLicences];

@@ -1,7 +1,4 @@
-import { kindOf, locksOf, statementsOf, type Migration } from '../src/adapters/database/migrationFile.js';
-
-/** The last migration of the latest release. The rules apply only to later ones: released files never change. */
-export const LAST_RELEASED = '20261125232000_possible_duplicates';
+import { kindOf, locksOf, statementsOf } from '../src/adapters/database/migrationFile.js';
 
 /** Matches the name of the table that a statement changes or locks. */
 const TABLE =
@@ -20,9 +17,8 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^ALTER COLUMN .* TYPE /s, 'A change of type rewrites the table: add a column.'],
 ];
 
-/** The reasons why a migration could disturb servers of the last release; none if it is part of a release. */
-export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>): string[] {
-  if (name <= LAST_RELEASED) return [];
+/** The reasons why a migration could disturb servers of the last release. */
+export function faultsOfMigration(sql: string): string[] {
   const kind = kindOf(sql);
   const statements = statementsOf(sql);
   const stated = locksOf(sql);
@@ -35,7 +31,7 @@ export function faultsOfMigration({ name, sql }: Pick<Migration, 'name' | 'sql'>
   const faults = REFUSED.filter(([pattern]) => has(pattern)).map(([, advice]) => advice);
 
   if (has(/^DROP (TABLE|COLUMN)\b/) && !/^-- Unused since \d+\.\d+\.\d+/m.test(sql))
-    faults.push('Drop a table or column a release after its last use: state "-- Unused since 1.2.0".');
+    faults.push('Drop a table or column a release after its last use: state "-- Unused since 1.0.0".');
   if (has(/NOT VALID$/) && has(/^VALIDATE /))
     faults.push('Validate a constraint in a later migration: this one holds a stronger lock.');
   if (kind === 'transaction' && has(/ INDEX CONCURRENTLY /))

@@ -7,7 +7,7 @@ import process from 'node:process';
 const slow = [
   'tests/client/(generators|releasedContracts)',
   'tests/consumer/(dynamicMock|postman|samples)',
-  'tests/contract/(migratedData|reference(Page|Run))',
+  'tests/contract/reference(Page|Run)',
   'tests/system/(auditCrash|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit|nodeVersions)',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench|workers)',
 ];

@@ -40,9 +40,10 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
         is_active, created_at, updated_at)
       SELECT gen_random_uuid(), :tenant, ${id('clinic', 'n')}, '', '', '', CASE WHEN n % 500 = 0 THEN 'WY' ELSE 'TX' END,
         '', 'US', true, true, ${at}, ${at} FROM generate_series(0, :rows - 1) n`,
-    `INSERT INTO category VALUES (${id('category', '1')}, :tenant, 'Category', 'YEARLY', true, now(), NULL, now(), NULL)`,
-    `INSERT INTO subcategory
-      VALUES (${id('subcategory', '1')}, :tenant, ${id('category', '1')}, 'Subcategory', now(), NULL, now(), NULL)`,
+    `INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
+      VALUES (${id('category', '1')}, :tenant, 'Category', 'YEARLY', true, now(), now())`,
+    `INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
+      VALUES (${id('subcategory', '1')}, :tenant, ${id('category', '1')}, 'Subcategory', now(), now())`,
     `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
         external_code, category_id, subcategory_id, created_at, updated_at)
       SELECT ${id('product', 'n')}, :tenant, 'SKU-' || n, ${name('Product')}, '', 1, n % 10 > 0, ${id('pharmacy', '1')}, '',

@@ -1,7 +1,7 @@
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
-import { migrationNames, rowsOf } from '../support/migrations.js';
+import { migrations, rowsOf } from '../support/migrations.js';
 import { freePort } from '../support/mock.js';
 import { adminUrl } from '../support/postgres.js';
 import { examine, expectFound, openInstallation, type Broken } from './installation.js';
@@ -26,7 +26,7 @@ const addJob = (change: string) => ({
       SELECT FROM added, graphile_worker.reschedule_jobs(ARRAY[added.id], ${change})`),
   undo: () => sql(`DELETE FROM graphile_worker._private_jobs`),
 });
-const lastMigration = migrationNames.at(-1);
+const lastMigration = migrations.at(-1)?.name;
 const record = (migration: string, finishedAt: string) => ({
   prepare: () =>
     sql(`INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)

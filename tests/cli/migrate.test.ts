@@ -2,15 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { migrations, namesOf, rowsOf } from '../support/migrations.js';
 import { refusal } from './operator.js';
 import { runJson, runProgram } from './runProgram.js';
 
 const databases: TestDatabase[] = [];
-afterEach(async () => {
-  await Promise.all(databases.splice(0).map(({ drop }) => drop()));
-  await dropDatabases();
-});
+afterEach(() => Promise.all(databases.splice(0).map(({ drop }) => drop())));
 
 async function environmentOf(create: () => Promise<TestDatabase>): Promise<{ DATABASE_URL: string }> {
   const database = await create();
@@ -30,7 +27,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
     stderr: '{"error":{"message":"Migrations are pending. Run \\"ces migrate\\"."}}\n',
   });
   const { pending }: { pending: string[] } = JSON.parse(before.stdout);
-  expect(pending).toEqual(expect.arrayContaining(['20261120180000_initial', 'graphile_worker']));
+  expect(pending).toEqual([...namesOf(migrations), 'graphile_worker']);
   expect(await status()).toEqual(before);
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     ...before,
@@ -48,31 +45,16 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   expect(await rowsOf(environment.DATABASE_URL, audited)).toEqual([row, row]);
 });
 
-it('migrate --plan states how each pending migration runs, its locks and the rows of their tables, and applies none', async () => {
-  const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261126110000_item_clinic')));
-  const environment = { DATABASE_URL: url };
-  await rowsOf(url, `UPDATE pg_class SET reltuples = 700 WHERE oid = 'gfe_item'::regclass`);
+it('migrate --plan states how each pending migration runs and what it locks, and applies none', async () => {
+  const environment = await environmentOf(createEmptyDatabase);
   const { plan }: { plan: { migration: string }[] } = await runJson(environment, 'migrate', '--plan');
-  const planOf = (name: string) => plan.find(({ migration }) => migration === name);
-  const lockOf = (mode: string) => [{ mode, table: 'gfe_item', rows: 700 }];
-  expect(planOf('20261126110000_item_clinic')).toMatchObject({
-    runs: 'in a transaction, reads no row',
-    locks: lockOf('ACCESS EXCLUSIVE'),
-  });
-  expect(planOf('20261126110100_item_clinic_of_existing')).toMatchObject({
-    runs: 'in batches',
-    locks: lockOf('ROW EXCLUSIVE'),
-  });
-  expect(planOf('20261126110200_renewals_of_clinic')).toMatchObject({
-    runs: 'beside requests, reads all rows',
-    locks: lockOf('SHARE UPDATE EXCLUSIVE'),
-  });
-  expect(planOf('graphile_worker')).toMatchObject({ locks: null });
+  const [initial, jobs] = plan;
+  expect(initial).toEqual({ migration: migrations[0]?.name, runs: 'in a transaction', locks: [] });
+  expect(jobs).toMatchObject({ migration: 'graphile_worker', locks: null });
 
   const { stdout } = await runProgram(environment, 'migrate', '--plan');
-  expect(stdout).toMatch(
-    /^20261126110000_item_clinic +in a transaction, reads no row +ACCESS EXCLUSIVE gfe_item \(700 rows\)$/m,
-  );
+  expect(stdout).toMatch(/^\d+_initial +in a transaction +none$/m);
+  expect(stdout).toMatch(/^graphile_worker +in a transaction +not stated$/m);
   const { stdout: pending } = await runProgram(environment, 'migrate', '--status', '--json');
   expect(JSON.parse(pending)).toEqual({ pending: plan.map(({ migration }) => migration) });
 });
@@ -103,7 +85,7 @@ it('migrate --status lists the pending migrations of the embedded database', asy
   try {
     expect(await runProgram({ DATA_DIR: dataDir }, 'migrate', '--status')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('Pending 20261120180000_initial\n'),
+      stdout: expect.stringContaining(`Pending ${migrations[0]?.name}\n`),
     });
   } finally {
     await rm(dataDir, { recursive: true });

@@ -2,10 +2,21 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
+import { planMigrations } from '../../src/adapters/database/migrationPlan.js';
 import { checkSchema, GENERATION, migrate } from '../../src/adapters/database/migrations.js';
-import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import {
+  database,
+  databaseWith,
+  dropDatabases,
+  migrations,
+  namesOf,
+  nextBuild,
+  nextMigrations,
+  rowsOf,
+} from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 
+const migrationNames = namesOf(migrations);
 const clients: Client[] = [];
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.end()));
@@ -82,7 +93,7 @@ describe('migrate', () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, `CREATE TYPE "order_status" AS ENUM ('in the way')`);
     await expect(migrate(url)).rejects.toThrow(
-      /^Migration 20261120180000_initial was not applied: .*"order_status" already exists/,
+      /^Migration \d{14}_initial was not applied: .*"order_status" already exists/,
     );
     expect(await tablesOf(url)).toEqual([]);
     await rowsOf(url, 'DROP TYPE "order_status"');
@@ -116,9 +127,7 @@ describe('migrate', () => {
 });
 
 describe('migrate on a database that is in use', () => {
-  /** Index of the first migration that changes the table of patients. */
-  const last = migrationNames.indexOf('20261122162000_patient_creator');
-  const changesPatients = migrationNames[last] ?? '';
+  const [first = '', locking = '', ...rest] = namesOf(nextMigrations);
   const patience = { timeoutMs: 100, pausesMs: [10, 10] };
 
   async function connect(url: string): Promise<Client> {
@@ -129,72 +138,107 @@ describe('migrate on a database that is in use', () => {
   }
 
   it('lets requests run between its attempts to get a lock, and names the blocking session without its query', async () => {
-    const url = await databaseWith(migrationNames.slice(0, last - 1));
+    const url = await database(createTestDatabase);
     const [report, requests] = [await connect(url), await connect(url)];
-    await report.query(`BEGIN; SELECT FROM client WHERE email = 'jane@example.com'`);
+    await report.query(`BEGIN; SELECT FROM sweep_failure WHERE tenant_id = 'lakeside'`);
     const messages: string[] = [];
     const migration = { isRunning: true };
     // On a busy machine an attempt may last longer than its timeout, which adds a message.
-    const isAttempt = (message: string): boolean => !message.startsWith('waits: ');
+    const isAttempt = (message: string): boolean => !/^Migration \w+ waits: /.test(message);
     // Attempts of a second: a busy machine must see the holder within each.
     const patient = { ...patience, timeoutMs: 1_000 };
-    const migrating = migrate(url, (message) => isAttempt(message) && messages.push(message), patient)
+    const migrating = migrate(url, (message) => isAttempt(message) && messages.push(message), patient, nextBuild)
       .catch((error: unknown) => messages.push(String(error)))
       .finally(() => (migration.isRunning = false));
-    while (migration.isRunning) await requests.query('SELECT FROM client');
+    while (migration.isRunning) await requests.query('SELECT FROM sweep_failure');
     await migrating;
 
     const [{ pid } = { pid: 0 }] = (await report.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
     const session = `process ${pid} \\(a report, idle in transaction, in a transaction for \\d+ s\\)`;
-    const holder = expect.stringMatching(new RegExp(`${session} holds AccessShareLock on client`));
+    const holder = expect.stringMatching(new RegExp(`${session} holds AccessShareLock on sweep_failure`));
     expect(messages).toEqual([holder, holder, holder]);
-    expect(messages.at(-1)).toContain(`Migration ${changesPatients} was not applied: it got no lock in 3 attempts`);
-    expect(messages.join()).not.toContain('jane');
+    expect(messages.at(-1)).toContain(`Migration ${locking} was not applied: it got no lock in 3 attempts`);
+    expect(messages.join()).not.toContain('lakeside');
   });
 
   it('keeps the migrations before the one that could not get its lock, and resumes with that one', async () => {
-    const url = await databaseWith(migrationNames.slice(0, last - 1));
+    const url = await database(createTestDatabase);
     const report = await connect(url);
-    await report.query('BEGIN; SELECT FROM client');
-    await expect(migrate(url, undefined, { ...patience, pausesMs: [] })).rejects.toThrow(changesPatients);
-    const pending = migrationNames.slice(last);
-    expect(await checkSchema(url)).toEqual({ state: 'behind', pending });
-    expect(await migrate(url, () => void report.query('COMMIT'), patience)).toEqual(pending);
+    await report.query('BEGIN; SELECT FROM sweep_failure');
+    await expect(migrate(url, undefined, { ...patience, pausesMs: [] }, nextBuild)).rejects.toThrow(locking);
+    expect(await tablesOf(url)).toContain('sweep_reason');
+    const pending = [locking, ...rest];
+    expect(await checkSchema(url, nextBuild)).toEqual({ state: 'behind', pending });
+    expect(await migrate(url, () => void report.query('COMMIT'), patience, nextBuild)).toEqual(pending);
+    expect(await checkSchema(url)).toEqual({ state: 'newer', names: [first, ...pending] });
   });
 });
 
 describe('migrations that run without a transaction', () => {
   const patience = { timeoutMs: 20, pausesMs: [] };
-  const before = (name: string): string[] => migrationNames.slice(0, migrationNames.indexOf(name));
   const invalid = `SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid`;
+  const [indexing] = nextMigrations.slice(2);
+  const beforeIndex = () => databaseWith(nextMigrations.slice(0, 2));
 
   it('rebuild an index that an interrupted attempt left invalid', async () => {
-    const url = await databaseWith(before('20261126000000_renewals'));
-    await rowsOf(url, 'CREATE INDEX gfe_item_renewal_idx ON gfe_item(id)');
-    await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'gfe_item_renewal_idx'::regclass`);
-    await migrate(url);
+    const url = await beforeIndex();
+    await rowsOf(url, 'CREATE INDEX sweep_failure_reason_idx ON sweep_failure(row_id)');
+    await rowsOf(url, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sweep_failure_reason_idx'::regclass`);
+    await migrate(url, undefined, undefined, nextBuild);
     expect(await rowsOf(url, invalid)).toEqual([]);
-    const [index] = await rowsOf(url, `SELECT pg_get_indexdef('gfe_item_renewal_idx'::regclass) AS definition`);
-    expect(index?.['definition']).toContain('valid_until');
+    const [index] = await rowsOf(url, `SELECT pg_get_indexdef('sweep_failure_reason_idx'::regclass) AS definition`);
+    expect(index?.['definition']).toContain('(tenant_id, reason)');
   });
 
   it('wait for an older transaction and name its session, while requests still write', async () => {
-    const url = await databaseWith(before('20261126000000_renewals'));
+    const url = await beforeIndex();
     const report = new Client({ connectionString: url, application_name: 'a report' });
     clients.push(report);
     await report.connect();
-    await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM gfe_item');
+    await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM sweep_failure');
     const waits: string[] = [];
     const log = async (message: string): Promise<void> => {
       waits.push(message);
-      await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE gfe_item IN ROW EXCLUSIVE MODE; COMMIT`);
+      await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE sweep_failure IN ROW EXCLUSIVE MODE; COMMIT`);
       await report.query('COMMIT');
     };
-    await migrate(url, (message) => void log(message), patience);
+    await migrate(url, (message) => void log(message), patience, nextBuild);
     expect(waits).toEqual([
-      expect.stringMatching(/^Migration 20261126000000_renewals waits: process \d+ \(a report, /),
+      expect.stringMatching(new RegExp(`^Migration ${indexing?.name} waits: process \\d+ \\(a report, `)),
     ]);
     expect(await rowsOf(url, invalid)).toEqual([]);
+  });
+
+  it('change rows in batches, each in its own transaction, until no row is left', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(
+      url,
+      `INSERT INTO sweep_failure SELECT 'lakeside', gen_random_uuid(), 1, now() FROM generate_series(1, 5)`,
+    );
+    await migrate(url, undefined, undefined, nextBuild);
+    const rows = 'SELECT reason, count(*)::int AS rows, count(DISTINCT xmin::text)::int AS batches';
+    expect(await rowsOf(url, `${rows} FROM sweep_failure GROUP BY reason`)).toEqual([
+      { reason: 'timeout', rows: 5, batches: 3 },
+    ]);
+  });
+});
+
+describe('planMigrations', () => {
+  it('states for each pending migration how it runs, its locks and the rows of their tables', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(url, `UPDATE pg_class SET reltuples = 700 WHERE oid = 'sweep_failure'::regclass`);
+    const schema = await checkSchema(url, nextBuild);
+    const pending = schema.state === 'behind' ? schema.pending : [];
+    const lock = (mode: string) => [{ mode, table: 'sweep_failure', rows: 700 }];
+    const [table, column, index, batches] = pending;
+    expect(await planMigrations(url, [...pending, 'graphile_worker'], nextBuild)).toEqual([
+      { migration: table, runs: 'in a transaction', locks: [] },
+      { migration: column, runs: 'in a transaction, reads no row', locks: lock('ACCESS EXCLUSIVE') },
+      { migration: index, runs: 'beside requests, reads all rows', locks: lock('SHARE UPDATE EXCLUSIVE') },
+      { migration: batches, runs: 'in batches', locks: lock('ROW EXCLUSIVE') },
+      { migration: 'graphile_worker', runs: 'in a transaction', locks: null },
+    ]);
+    expect(await tablesOf(url)).not.toContain('sweep_reason');
   });
 });
 
@@ -231,10 +275,9 @@ describe('checkSchema', () => {
   });
 
   it('calls a schema unknown that lacks a migration of this build and has a later one', async () => {
-    const url = await database(createTestDatabase);
-    const missing = `DELETE FROM _prisma_migrations WHERE migration_name = '${migrationNames[1]}'`;
-    await rowsOf(url, `${laterMigration}; ${missing}`);
-    expect(await checkSchema(url)).toMatchObject({ state: 'unknown' });
+    const url = await databaseWith(nextMigrations.slice(1));
+    await rowsOf(url, laterMigration);
+    expect(await checkSchema(url, nextBuild)).toMatchObject({ state: 'unknown' });
   });
 
   it('accepts this build: no migration requires a later server generation than it has', async () => {

@@ -1,15 +1,18 @@
-import { readdirSync } from 'node:fs';
 import { applyMigration } from '../../src/adapters/database/applyMigration.js';
-import { readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { readMigrations, type Migration } from '../../src/adapters/database/migrationFile.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
-import { copyDatabase, createEmptyDatabase, type TestDatabase } from './postgres.js';
+import { createTestDatabase, type TestDatabase } from './postgres.js';
 
-/** The migrations of the repository, oldest first. */
-export const migrationNames = readdirSync(new URL('../../prisma/migrations/', import.meta.url), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map((entry) => entry.name)
-  .sort();
+/** The migrations of this build, oldest first. */
+export const migrations = await readMigrations();
+/** Synthetic migrations of a later build: one for each way to run, and one before the first that needs a lock. */
+export const nextMigrations = await readMigrations(new URL('nextMigrations/', import.meta.url));
+/** All migrations of that build. */
+export const nextBuild = [...migrations, ...nextMigrations];
+
 const databases: TestDatabase[] = [];
+
+export const namesOf = (some: readonly Migration[]): string[] => some.map(({ name }) => name);
 
 /** A database that {@link dropDatabases} drops. */
 export async function database(create: () => Promise<TestDatabase>): Promise<string> {
@@ -18,34 +21,13 @@ export async function database(create: () => Promise<TestDatabase>): Promise<str
   return made.url;
 }
 
-/** Makes databases that begin with what `fill` writes once, because migrations take far longer than a copy. */
-export function filledDatabase(fill: (url: string) => Promise<unknown>): () => Promise<string> {
-  let filled: Promise<TestDatabase> | undefined;
-  const make = async (): Promise<TestDatabase> => {
-    const made = await createEmptyDatabase();
-    await fill(made.url);
-    return made;
-  };
-  afterAll(async () => (await filled)?.drop());
-  return async () => {
-    const source = await (filled ??= make());
-    return database(() => copyDatabase(source));
-  };
-}
-
-/** A database with only these migrations. */
-export async function databaseWith(applied: readonly string[]): Promise<string> {
-  const url = await database(createEmptyDatabase);
-  await applyMigrations(url, applied);
-  return url;
-}
-
-/** Applies migrations, as the service does, and records them. */
-export async function applyMigrations(url: string, names: readonly string[]): Promise<void> {
-  const migrations = (await readMigrations()).filter(({ name }) => names.includes(name));
+/** A migrated database with these migrations, too, applied as the service does. */
+export async function databaseWith(later: readonly Migration[]): Promise<string> {
+  const url = await database(createTestDatabase);
   await withClient({ connectionString: url }, async (client) => {
-    for (const migration of migrations) await applyMigration(client, migration, 0);
+    for (const migration of later) await applyMigration(client, migration, 0);
   });
+  return url;
 }
 
 /** For `afterEach`. */

@@ -28,11 +28,6 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), required(templateVariable));
 }
 
-/** Copies a database without sessions, such as one that a test file fills once. */
-export async function copyDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
-  return createDatabase(required(adminVariable), required(templateVariable), new URL(url).pathname.slice(1));
-}
-
 /** A database without tables, for tests of the migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), 'template0');

@@ -88,8 +88,10 @@ describe('isUniqueViolation', () => {
     const attempts = [
       db.prisma.category.create({ data: sameName }),
       db.prisma.$transaction(async (tx) => tx.category.create({ data: sameName })),
-      db.prisma.$executeRaw`INSERT INTO category SELECT gen_random_uuid(), tenant_id, category_name, review_often,
-        review_recurring, created_at, created_by, updated_at, updated_by FROM category WHERE id = ${row.id}::uuid`,
+      db.prisma.$executeRaw`INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring,
+          created_at, updated_at)
+        SELECT gen_random_uuid(), tenant_id, category_name, review_often, review_recurring, created_at, updated_at
+        FROM category WHERE id = ${row.id}::uuid`,
     ];
     for (const error of await Promise.all(attempts.map(failure))) {
       expect(isUniqueViolation(error, 'category_tenant_id_category_name_key')).toBe(true);

@@ -9,9 +9,8 @@ export interface Migration {
   readonly checksum: string;
 }
 
-/** The migrations of this build, oldest first. */
-export async function readMigrations(): Promise<Migration[]> {
-  const folder = new URL('prisma/migrations/', packageRoot);
+/** The migrations of a folder, oldest first; by default those of this build. */
+export async function readMigrations(folder = new URL('prisma/migrations/', packageRoot)): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isDirectory())
@@ -51,7 +50,7 @@ export interface StatedLock {
   readonly table: string;
 }
 
-/** The locks that a file states in its comments; undefined for files of 1.1.0 and earlier, which state none. */
+/** The locks that a file states in its comments; undefined if it states none. */
 export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly reads: string | undefined } | undefined {
   const [line, stated, reads] = LOCKS.exec(sql) ?? [];
   if (line === undefined || stated === undefined) return undefined;

@@ -1,4 +1,4 @@
-import { kindOf, locksOf, readMigrations, type StatedLock } from './migrationFile.js';
+import { kindOf, locksOf, readMigrations, type Migration, type StatedLock } from './migrationFile.js';
 import { withClient } from './withClient.js';
 
 /** What a pending migration will do. */
@@ -11,9 +11,13 @@ export interface PlannedMigration {
 
 const RUNS = { transaction: 'in a transaction', indexes: 'beside requests', batches: 'in batches' } as const;
 
-/** Describes pending migrations in their order. */
-export async function planMigrations(url: string, pending: readonly string[]): Promise<PlannedMigration[]> {
-  const migrations = await readMigrations();
+/** Describes pending migrations in their order. @param build other migrations than those of this build, in tests */
+export async function planMigrations(
+  url: string,
+  pending: readonly string[],
+  build?: readonly Migration[],
+): Promise<PlannedMigration[]> {
+  const migrations = build ?? (await readMigrations());
   return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
     const { rows } = await client.query<{ name: string; rows: number | null }>(
       `SELECT relname AS name, nullif(reltuples, -1)::float8 AS rows FROM pg_class

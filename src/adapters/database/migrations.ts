@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { messageOf } from '../../failures.js';
 import { applyMigration } from './applyMigration.js';
 import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
-import { readMigrations } from './migrationFile.js';
+import { readMigrations, type Migration } from './migrationFile.js';
 import { rowsOf, withClient } from './withClient.js';
 
 /**
@@ -22,9 +22,12 @@ export type SchemaState =
   /** `reason`: recorded migrations that this build lacks or has with another content, or that did not finish. */
   | { readonly state: 'unknown'; readonly reason: string };
 
-/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, including one after 5 s without a response */
-export async function checkSchema(url: string): Promise<SchemaState> {
-  const known = await readMigrations();
+/**
+ * Compares `_prisma_migrations` with the migrations of this build. @param build other migrations, in tests
+ * @throws the driver's error, including one after 5 s without a response
+ */
+export async function checkSchema(url: string, build?: readonly Migration[]): Promise<SchemaState> {
+  const known = build ?? (await readMigrations());
   const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(
     url,
     '_prisma_migrations',
@@ -51,20 +54,23 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 /**
  * Applies and records the pending migrations. Table, checksums and lock are those of Prisma, so several processes may
  * run this at the same time. @param log receives a message while a migration waits for locks
+ * @param build other migrations than those of this build, in tests
  * @returns the applied ones. @throws Error naming the migration that fails or gets no lock; earlier ones stay applied
  */
 export async function migrate(
   url: string,
   log: (message: string) => void = () => {},
   patience = LOCK_PATIENCE,
+  build?: readonly Migration[],
 ): Promise<string[]> {
   return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
     await lockMigrations(client);
-    const schema = await checkSchema(url);
+    const known = build ?? (await readMigrations());
+    const schema = await checkSchema(url, known);
     if (schema.state === 'unknown') throw new Error(schema.reason);
     if (schema.state !== 'behind') return [];
     await assertOurs(client);
-    const pending = (await readMigrations()).filter(({ name }) => schema.pending.includes(name));
+    const pending = known.filter(({ name }) => schema.pending.includes(name));
     for (const migration of pending) {
       const { name } = migration;
       await withLockRetries(

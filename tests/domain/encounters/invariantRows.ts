@@ -18,7 +18,7 @@ const times = `${at}, ${at}`;
 
 /** A tenant with the records that an encounter needs; all tenants share the ids, as sandbox fixtures do. */
 export const tenantRows = (tenant: string): string[] => [
-  `INSERT INTO tenant VALUES ('${tenant}', '${tenant}', 'sandbox', true, ${times})`,
+  `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES ('${tenant}', '${tenant}', 'sandbox', ${times})`,
   `INSERT INTO api_client (id, tenant_id, client_id, name, created_at, updated_at)
     VALUES ('${tenant === 'a' ? apiClient : v7()}', '${tenant}', '${tenant}', 'x', ${times})`,
   `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)

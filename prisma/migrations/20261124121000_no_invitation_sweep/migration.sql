@@ -1,2 +1,0 @@
--- No sweep looks for spent invitations any longer.
-DROP INDEX "client_invitation_idx";

@@ -1,1 +1,0 @@
-ALTER TABLE "encounter" ADD COLUMN "reviewed_identity" JSONB;

@@ -1,2 +1,0 @@
--- Locks: ACCESS EXCLUSIVE encounter; reads no row
-ALTER TABLE "encounter" ADD COLUMN "reference" TEXT, ADD COLUMN "metadata" JSONB;
