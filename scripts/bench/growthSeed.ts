@@ -100,12 +100,5 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${key} ${definition}`);
   }
   await client.query('SET session_replication_role = origin');
-  // Set the counts that the triggers, which are off, would have maintained.
-  await one(`UPDATE tenant SET
-    active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
-    inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),
-    active_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND is_active AND NOT is_deleted),
-    inactive_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND NOT is_active AND NOT is_deleted)
-    WHERE id = :tenant`);
   await client.query('VACUUM ANALYZE');
 }

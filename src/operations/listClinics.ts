@@ -5,9 +5,7 @@ import { clinicView } from '../views/clinicView.js';
 
 /** GET /clinics: the clinics that the caller may see. */
 export const listClinics: Operation<'listClinics'> = async ({ query }, context) => {
-  const page = await clinics.listClinics(context, query);
-  const { total, stats } = page;
-  const data = page.clinics.map(clinicView);
+  const { rows, total, stats } = await clinics.listClinics(context, query);
   const pagination = { total, page: query.page, limit: query.limit, totalPages: totalPages(total, query) };
-  return { status: 200, body: { data, pagination, stats: { total: stats.active + stats.inactive, ...stats } } };
+  return { status: 200, body: { data: rows.map(clinicView), pagination, stats: { total: stats.active + stats.inactive, ...stats } } };
 };

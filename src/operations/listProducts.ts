@@ -5,6 +5,6 @@ import { productView } from '../views/productView.js';
 
 /** GET /tenants/products: the catalog, without deleted products. */
 export const listProducts: Operation<'listProducts'> = async ({ query }, context) => {
-  const page = await products.listProducts(context, query);
-  return { status: 200, body: { data: page.products.map(productView), meta: pageMeta(page.total, query) } };
+  const { rows, total } = await products.listProducts(context, query);
+  return { status: 200, body: { data: rows.map(productView), meta: pageMeta(total, query) } };
 };

@@ -82,7 +82,7 @@ export async function rowsRead(observer: Client, statement: Statement): Promise<
 let prepared = 0;
 
 /** The plan for any values, which the service's sessions use. */
-export async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
+async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
   const name = `generic_${(prepared += 1)}`;
   const literals = values.map((value) => {
     if (value === null || value === undefined) return 'NULL';

@@ -203,8 +203,6 @@ suiteOfMoves('two cells', () => {
       const { token } = await atB(partner);
       expect((await call(b, `GET /encounters/${before}`, { token })).status).toBe(200);
       expect((await newEncounter(b, { ...partner, token })).encounter_id).toBeGreaterThan(before);
-      const counts = `SELECT active_clinics, active_products FROM tenant WHERE id = '${partner.tenantId}'`;
-      expect(await rowsOf(cells.to, counts)).toEqual([{ active_clinics: 2, active_products: 2 }]);
       expect((await command(b, 'import', '--from', folder('export'))).stderr).toContain(
         'The database already contains rows of',
       );

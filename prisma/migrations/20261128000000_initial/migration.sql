@@ -3,6 +3,12 @@
 -- compares both. Every tenant-owned table has the primary key (tenant_id, id): sandboxes share the ids of their fixtures,
 -- and composite foreign keys refuse a link across tenants (R-01).
 
+-- Extensions ---------------------------------------------------------------------------------------------------------
+
+-- For the indexes of searches, which begin with the tenant. Both are trusted: the owner of the database may create them.
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+
 -- Types --------------------------------------------------------------------------------------------------------------
 
 CREATE TYPE tenant_mode AS ENUM ('live', 'sandbox');
@@ -45,10 +51,6 @@ CREATE TABLE tenant (
   minimum_age INTEGER NOT NULL DEFAULT 0,
   currency TEXT NOT NULL DEFAULT 'USD',
   clock_offset_ms BIGINT NOT NULL DEFAULT 0,
-  active_clinics INTEGER NOT NULL DEFAULT 0,
-  inactive_clinics INTEGER NOT NULL DEFAULT 0,
-  active_products INTEGER NOT NULL DEFAULT 0,
-  inactive_products INTEGER NOT NULL DEFAULT 0,
   created_at TIMESTAMPTZ(3) NOT NULL,
   updated_at TIMESTAMPTZ(3) NOT NULL,
   CONSTRAINT tenant_pkey PRIMARY KEY (id)
@@ -795,12 +797,6 @@ ALTER TABLE audit_event
 
 -- Indexes ------------------------------------------------------------------------------------------------------------
 
--- All parts of three characters, each with its tenant: one list of rows is read for each part, without those of other tenants.
-CREATE FUNCTION search_keys(tenant TEXT, VARIADIC texts TEXT[]) RETURNS TEXT[]
-  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT array_agg("tenant" || ' ' || substr("text", "place", 3))
-    FROM unnest("texts") AS "text", generate_series(1, length("text") - 2) AS "place"
-  $$;
 -- A schedule without a time counts as its day in UTC (D-292). Immutable: the cast depends on no setting.
 CREATE FUNCTION scheduled_instant(day TEXT, at TIMESTAMPTZ) RETURNS TIMESTAMPTZ LANGUAGE sql IMMUTABLE
   AS $$ SELECT coalesce("at", ("day" || 'T00:00:00Z')::timestamptz) $$;
@@ -828,8 +824,8 @@ CREATE INDEX clinic_tenant_id_created_at_id_idx ON clinic(tenant_id, created_at,
 CREATE INDEX clinic_created_desc_idx ON clinic(tenant_id, created_at DESC, id);
 CREATE INDEX clinic_updated_idx ON clinic(tenant_id, updated_at, created_at DESC, id);
 CREATE INDEX clinic_updated_desc_idx ON clinic(tenant_id, updated_at DESC, created_at DESC, id);
--- A search for three characters or more.
-CREATE INDEX clinic_search_idx ON clinic USING gin (search_keys(tenant_id, name_key, email_key));
+-- Words of three letters or digits, and more.
+CREATE INDEX clinic_search_idx ON clinic USING gin (tenant_id, (name_key || E'\n' || email_key) gin_trgm_ops);
 
 CREATE UNIQUE INDEX clinic_location_tenant_id_clinic_id_name_key ON clinic_location(tenant_id, clinic_id, name);
 CREATE INDEX clinic_location_tenant_id_state_clinic_id_idx ON clinic_location(tenant_id, state, clinic_id);
@@ -853,8 +849,8 @@ CREATE INDEX product_tenant_id_is_deleted_created_at_id_idx ON product(tenant_id
 CREATE INDEX product_created_desc_idx ON product(tenant_id, is_deleted, created_at DESC, id);
 CREATE INDEX product_updated_idx ON product(tenant_id, is_deleted, updated_at, created_at DESC, id);
 CREATE INDEX product_updated_desc_idx ON product(tenant_id, is_deleted, updated_at DESC, created_at DESC, id);
--- A search for three characters or more.
-CREATE INDEX product_search_idx ON product USING gin (search_keys(tenant_id, name_key, sku_key));
+-- Words of three letters or digits, and more.
+CREATE INDEX product_search_idx ON product USING gin (tenant_id, (name_key || E'\n' || sku_key) gin_trgm_ops);
 -- A deleted product frees its sku.
 CREATE UNIQUE INDEX product_tenant_id_sku_live_key ON product(tenant_id, sku) WHERE NOT is_deleted;
 
@@ -1151,47 +1147,6 @@ ALTER TABLE "order"
 -- The oldest generation of servers that works on this schema (GENERATION in src/adapters/database/migrations.ts). A
 -- migration that breaks older servers replaces it by one that returns a higher number.
 CREATE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS $$SELECT 2$$;
-
--- Numbers of a tenant's clinics and products, for lists. Runs once for each statement: removed rows count -1, added rows 1,
--- changed rows both. The tenant's row stays locked until the commit; only changes of the same catalog wait for it.
-CREATE FUNCTION count_clinics() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE "tenant" SET
-    "active_clinics" = "active_clinics" + TG_ARGV[0]::int * "active",
-    "inactive_clinics" = "inactive_clinics" + TG_ARGV[0]::int * "inactive"
-  FROM (SELECT "tenant_id", count(*) FILTER (WHERE "is_active") AS "active",
-      count(*) FILTER (WHERE NOT "is_active") AS "inactive" FROM "changed" GROUP BY "tenant_id") AS "counted"
-  WHERE "id" = "tenant_id";
-  RETURN NULL;
-END $$;
-CREATE TRIGGER clinic_added AFTER INSERT ON clinic REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_clinics('1');
-CREATE TRIGGER clinic_removed AFTER DELETE ON clinic REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_clinics('-1');
-CREATE TRIGGER clinic_changed_from AFTER UPDATE ON clinic REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_clinics('-1');
-CREATE TRIGGER clinic_changed_to AFTER UPDATE ON clinic REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_clinics('1');
-
-CREATE FUNCTION count_products() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE "tenant" SET
-    "active_products" = "active_products" + TG_ARGV[0]::int * "active",
-    "inactive_products" = "inactive_products" + TG_ARGV[0]::int * "inactive"
-  FROM (SELECT "tenant_id", count(*) FILTER (WHERE "is_active") AS "active",
-      count(*) FILTER (WHERE NOT "is_active") AS "inactive" FROM "changed" WHERE NOT "is_deleted" GROUP BY "tenant_id")
-    AS "counted"
-  WHERE "id" = "tenant_id";
-  RETURN NULL;
-END $$;
-CREATE TRIGGER product_added AFTER INSERT ON product REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_products('1');
-CREATE TRIGGER product_removed AFTER DELETE ON product REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_products('-1');
-CREATE TRIGGER product_changed_from AFTER UPDATE ON product REFERENCING OLD TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_products('-1');
-CREATE TRIGGER product_changed_to AFTER UPDATE ON product REFERENCING NEW TABLE AS changed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_products('1');
 
 -- The columns that a chart shows as facts (R-210, D-240). A statement that changes them cannot forget that approvals depend
 -- on them.

@@ -43,7 +43,7 @@ export async function exportTenant(
       'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
       `SET TRANSACTION SNAPSHOT '${snapshot}'`,
       ...tables.flatMap((table) => copyOf(table, tenantId)),
-      ...(await endOf(client, tenantId)),
+      ...(await endOf(client)),
     ];
     const script = psql.output(url, ...RUN, ...commands.flatMap((command) => ['--command', command]));
     const dump = { file, sha256: await target.write(file, script) };
@@ -91,14 +91,12 @@ const copyOf = (table: TenantTable, tenantId: string): string[] => [
   `\\echo '\\\\.'`,
 ];
 
-/** Statements that follow the rows: correct the counts, which triggers doubled, and move sequences past the numbers. */
-async function endOf(client: Connection, tenantId: string): Promise<string[]> {
+/** Statements that follow the rows: move sequences past the numbers. */
+async function endOf(client: Connection): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
-    `SELECT format('UPDATE tenant SET (active_clinics, inactive_clinics, active_products, inactive_products) = (%s, %s, %s, %s) WHERE id = %L;',
-       active_clinics, inactive_clinics, active_products, inactive_products, id) AS statement FROM tenant WHERE id = $1
-     UNION ALL SELECT format('SELECT setval(%L, %s) FROM %I WHERE last_value < %s;', sequencename, last_value + 1000, sequencename, last_value + 1000)
+    `SELECT format('SELECT setval(%L, %s) FROM %I WHERE last_value < %s;', sequencename, last_value + 1000, sequencename, last_value + 1000)
+       AS statement
      FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL`,
-    [tenantId],
   );
   return rows.map(({ statement }) => `\\echo '${statement.replaceAll("'", "''")}'`);
 }

@@ -29,6 +29,9 @@ const MAX_JOB_DELAY_SECONDS = 300;
 /** Many times the normal delay, because checkpoints are added every minute. */
 const MAX_CHECKPOINT_DELAY_SECONDS = 600;
 
+/** The extensions that the initial migration creates, for the indexes of searches. */
+const EXTENSIONS = ['pg_trgm', 'btree_gin'];
+
 const HANDBOOK = 'scripts/production/database.md';
 const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
 const START = `Start a server, and see "${PROGRAM} job list".`;
@@ -52,6 +55,8 @@ export async function readServer({ everyTenant }: Database) {
     verbosity: string;
     connections: number;
     isEncrypted: boolean;
+    missing: string[];
+    unavailable: string[];
   }>`
     SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major,
       pg_encoding_to_char(encoding) AS encoding, current_setting('transaction_read_only') = 'on' AS "isReadOnly",
@@ -64,7 +69,11 @@ export async function readServer({ everyTenant }: Database) {
       current_setting('log_error_verbosity') AS verbosity,
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
-      coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted"
+      coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted",
+      ARRAY(SELECT name FROM unnest(${EXTENSIONS}::text[]) AS name
+        WHERE name NOT IN (SELECT extname FROM pg_extension)) AS missing,
+      ARRAY(SELECT wanted FROM unnest(${EXTENSIONS}::text[]) AS wanted
+        WHERE wanted NOT IN (SELECT name FROM pg_available_extensions)) AS unavailable
     FROM pg_database WHERE datname = current_database()`;
   if (!server) throw new Error('PostgreSQL does not know its own database');
   return server;
@@ -93,6 +102,23 @@ function serverChecks(server: Server, { db, url, config, servers }: CheckedDatab
         if (server.encoding === 'UTF8') return ok('UTF8.');
         const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
         return failure(`The encoding of the database is ${server.encoding}.`, advice);
+      },
+    },
+    {
+      name: 'extensions',
+      remedy,
+      async run() {
+        const { missing, unavailable } = server;
+        if (unavailable.length > 0) {
+          return failure(
+            `PostgreSQL does not have the extensions ${unavailable.join(', ')}.`,
+            "Install PostgreSQL's contrib package.",
+          );
+        }
+        if (missing.length === 0) return ok('The extensions for searches are installed.');
+        const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
+        const advice = `${MIGRATE} If that is denied, run "${statements}" as a superuser.`;
+        return failure(`The database lacks the extensions ${missing.join(', ')}.`, advice);
       },
     },
     {

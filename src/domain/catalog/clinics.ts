@@ -27,25 +27,19 @@ function inState(tenantId: string, state: string): Prisma.Sql {
 export async function listClinics(context: Context, filter: ClinicFilter) {
   const { tenantId, allowedClinicIds } = context.caller;
   const state = filter.state?.trim();
-  const limit = allowedClinicIds && Prisma.sql`id = ANY(${[...allowedClinicIds]}::uuid[])`;
-  const conditions = [...(limit ? [limit] : []), ...(state ? [inState(tenantId, state)] : [])];
-  const { rows, total, active, inactive } = await readPage<ListedClinic>(
+  const limit = allowedClinicIds ? [Prisma.sql`listed.id = ANY(${[...allowedClinicIds]}::uuid[])`] : [];
+  const visible = Prisma.join([Prisma.sql`listed.tenant_id = ${tenantId}`, ...limit], ' AND ');
+  return readPage<ListedClinic, { stats: { active: number; inactive: number } }>(
     context,
     {
       table: 'clinic',
       element,
       first: [],
-      listed: Prisma.sql`listed.tenant_id = ${tenantId}`,
-      counts: limit
-        ? Prisma.sql`SELECT count(*) FILTER (WHERE is_active)::int AS active,
-            count(*) FILTER (WHERE NOT is_active)::int AS inactive
-          FROM clinic WHERE tenant_id = ${tenantId} AND ${limit}`
-        : Prisma.sql`SELECT active_clinics AS active, inactive_clinics AS inactive FROM tenant WHERE id = ${tenantId}`,
-      conditions,
-      isNarrow: conditions.length > 0,
+      conditions: [...limit, ...(state ? [inState(tenantId, state)] : [])],
       searched: ['name_key', 'email_key'],
+      more: Prisma.sql`, (SELECT json_build_object('active', count(*) FILTER (WHERE is_active),
+        'inactive', count(*) FILTER (WHERE NOT is_active)) FROM clinic AS listed WHERE ${visible}) AS stats`,
     },
     filter,
   );
-  return { clinics: rows, total, stats: { active, inactive } };
 }

@@ -58,27 +58,23 @@ const element = jsonOf('Product', 'shown', {
 
 /** The tenant's products without deleted ones (R-26). */
 export async function listProducts(context: Context, filter: ProductFilter) {
-  const { tenantId } = context.caller;
   const { categoryId, clinicId } = filter;
-  const { rows, total } = await readPage<ListedProduct>(
+  return readPage<ListedProduct>(
     context,
     {
       table: 'product',
       element,
       first: clinicsShownFirst(context, filter),
-      listed: Prisma.sql`listed.tenant_id = ${tenantId} AND NOT listed.is_deleted`,
-      counts: Prisma.sql`
-        SELECT active_products AS active, inactive_products AS inactive FROM tenant WHERE id = ${tenantId}`,
       conditions: [
+        Prisma.sql`NOT listed.is_deleted`,
         ...(categoryId === undefined ? [] : [Prisma.sql`listed.category_id = ${categoryId}::uuid`]),
         ...(clinicId === undefined ? [] : [availableAt(context, clinicId)]),
       ],
-      isNarrow: false,
       searched: ['name_key', 'sku_key'],
+      more: Prisma.empty,
     },
     filter,
   );
-  return { products: rows, total };
 }
 
 /** The clinics whose entries come first: that of the filter, then those to which the client is limited. */
