@@ -7,5 +7,8 @@ import { clinicView } from '../views/clinicView.js';
 export const listClinics: Operation<'listClinics'> = async ({ query }, context) => {
   const { rows, total, stats } = await clinics.listClinics(context, query);
   const pagination = { total, page: query.page, limit: query.limit, totalPages: totalPages(total, query) };
-  return { status: 200, body: { data: rows.map(clinicView), pagination, stats: { total: stats.active + stats.inactive, ...stats } } };
+  return {
+    status: 200,
+    body: { data: rows.map(clinicView), pagination, stats: { total: stats.active + stats.inactive, ...stats } },
+  };
 };

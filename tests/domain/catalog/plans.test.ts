@@ -127,17 +127,14 @@ it.each([
   ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
   ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
   ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
-])(
-  'GET %s reads the table %s in the order of an index',
-  async (path, table, index) => {
-    const [page, ...others] = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
-    expect(others).toEqual([]);
-    expect(page?.read).toEqual(expect.arrayContaining([{ table, index }, ...(elementScans[table] ?? [])]));
-    // Totals are counted in the smallest index.
-    const bounded = await boundedIndexes();
-    for (const scan of page?.read ?? []) expect(bounded).toContain(scan.index);
-  },
-);
+])('GET %s reads the table %s in the order of an index', async (path, table, index) => {
+  const [page, ...others] = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
+  expect(others).toEqual([]);
+  expect(page?.read).toEqual(expect.arrayContaining([{ table, index }, ...(elementScans[table] ?? [])]));
+  // Totals are counted in the smallest index.
+  const bounded = await boundedIndexes();
+  for (const scan of page?.read ?? []) expect(bounded).toContain(scan.index);
+});
 
 it('the service runs its statements with generic plans, as these tests do', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
