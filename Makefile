@@ -10,7 +10,9 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 PAGES := generated/docs/index.html generated/docs/workbench/main.js generated/docs/clinical-encounter-client.tgz
 
 # Runs a command; what it prints is shown only if it fails.
-quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
+quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
+# Prints what is done, and for how many seconds.
+timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
 .PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants consistency image-test faults slow-tests long-tests lab clean
 
@@ -20,10 +22,10 @@ help: ## list the targets
 start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
 	@exec scripts/serve
 
-dev: install generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
+dev: node generated/.fresh $(PAGES) ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) scripts/dev.ts
 
-test: build ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
+test: install build ## run the tests, except the slow ones (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-unit: install generated/.fresh ## pure rules, without a database, in a few seconds
@@ -32,31 +34,33 @@ test-unit: install generated/.fresh ## pure rules, without a database, in a few 
 test-quick: install generated/.fresh $(PAGES) ## the inner loop: operations, rules of the code (ARGS=tests/domain/orders: those, too)
 	npm test --silent -- tests/unit tests/operations tests/runtime 'tests/contract/(imports|references|registry|vocabulary)' $(ARGS)
 
-test-nodes: build tools ## the unit and contract tests on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
+test-nodes: install build tools ## the unit and contract tests on Node 22 and 24 (Linux; ARGS=tests/system: those, too)
 	@for bin in tests/tools/node_modules/node{22,24}-*/bin; do \
 	  "$$bin/node" --version && PATH="$$PWD/$$bin:$$PATH" npm test --silent -- tests/unit tests/contract $(ARGS) || exit 1; done
 
 check: install fresh lint breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 
-install: node node_modules/.installed ## install the pinned dependencies
+install: node ## install all packages, with those of tests, linters and benchmarks (tests/package.json)
+	@[ -e node_modules/jest ] || $(MAKE) --no-print-directory --always-make node_modules/.installed ALL=1
 
-generate: install ## contract → generated/openapi.json and .d.ts; prisma → client; src/cli → scripts/production/cli.md
+generate: node node_modules/.installed ## contract → generated/openapi.json and .d.ts; prisma → client; src/cli → scripts/production/cli.md
 	$(TSX) scripts/generate.ts
 	@touch generated/.fresh
 	$(TSX) scripts/cliReference.ts
 
-build: install generated/.fresh $(PAGES) generated/build/.made ## compile to generated/build, which `scripts/serve` runs
+build: node generated/.fresh ## compile to generated/build, which `scripts/serve` runs
+	@$(MAKE) --no-print-directory --silent --jobs=2 --output-sync $(PAGES) generated/build/.made
 
 docs: generate ## render the reference to generated/docs/index.html
 	$(TSX) scripts/docs.ts
 
-migrate: install generated/.fresh ## the operator's command "migrate", run from the sources
+migrate: node generated/.fresh ## the operator's command "migrate", run from the sources
 	$(TSX) src/cli/main.ts migrate
 
 migration-sql: install generated/.fresh ## print the SQL from the committed prisma/schema.prisma to the present one, to begin a migration with
 	@older=$$(mktemp) && trap "rm -f $$older" EXIT && git show HEAD:prisma/schema.prisma >$$older && $(TSX) scripts/migrationSql.ts $$older
 
-client: install generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
+client: node generated/docs/clinical-encounter-client.tgz ## pack the TypeScript client to generated/docs/clinical-encounter-client.tgz
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -75,10 +79,10 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
 
-licences: install ## list the packages that the service runs with and their licences
+licences: node node_modules/.installed ## list the packages that the service runs with and their licences
 	@$(TSX) scripts/licences.ts
 
-sbom: install ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
+sbom: node node_modules/.installed ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
 	@mkdir -p generated/build
 	@$(TSX) scripts/sbom.ts $(ARGS) >generated/build/sbom.json
 
@@ -104,40 +108,40 @@ release: breaking ## keep the contract and the partner's flow as released ones, 
 	node_modules/.bin/esbuild tests/consumer/partnerFlow.ts --bundle --format=esm --platform=node --define:expect=openExpect \
 	  --outfile=generated/flows/$(VERSION).js
 
-bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
+bench: install build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
 
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
 
-bench-move: build ## moves a tenant of 100,000 encounters to another cell under load (MOVE_ROWS for less)
+bench-move: install build ## moves a tenant of 100,000 encounters to another cell under load (MOVE_ROWS for less)
 	$(TSX) scripts/bench/move.ts
 
 bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
 	$(TSX) scripts/bench/restore.ts
 
-upgrade-test: build ## upgrade 1.1.0 and 1.0.0 with 100,000 encounters under load, and back → scripts/upgrade/RESULTS.md (10 minutes)
+upgrade-test: install build ## upgrade 1.1.0 and 1.0.0 with 100,000 encounters under load, and back → scripts/upgrade/RESULTS.md (10 minutes)
 	$(TSX) scripts/upgrade/main.ts
 
-mutants: build ## plant one fault after the other: its tests must notice (ARGS='token|claim': those alone; BY=auditor: the lab's auditor must)
+mutants: install build ## plant one fault after the other: its tests must notice (ARGS='token|claim': those alone; BY=auditor: the lab's auditor must)
 	$(TSX) tests/lab/plant.ts $(or $(BY),tests) '$(ARGS)'
 
-lab: build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
+lab: install build ## three servers, haproxy, a primary with its standby, Redis and S3 under load, with one fault after the other (ARGS='--only S3')
 	$(TSX) tests/lab/main.ts lab $(ARGS)
 
-faults: build ## the lab at full size: faults of 10 s, 60 requests per second
+faults: install build ## the lab at full size: faults of 10 s, 60 requests per second
 	$(TSX) tests/lab/main.ts lab --seconds 10 --rate 60 $(ARGS)
 
-consistency: build ## many clients, many faults, one auditor → tests/lab/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
+consistency: install build ## many clients, many faults, one auditor → tests/lab/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
 	$(TSX) tests/lab/main.ts consistency
 
-slow-tests: build ## kills, hang-ups, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
+slow-tests: install build ## kills, hang-ups, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
-long-tests: build ## random lives, races and kills in numbers that CI has no time for (about an hour)
+long-tests: install build ## random lives, races and kills in numbers that CI has no time for (about an hour)
 	LIVES=5000 REUSE_LIVES=500 MONEY_LIVES=200 RACES=500 KILLS=20 EVENTS=100 npm test --silent -- 'tests/.*(Life|Race|Money|Crash|shipTo|cancelOrder|listen)\.test' $(ARGS)
 
-test-pooler: build ## tests/operations through PgBouncer in transaction mode
+test-pooler: install build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
@@ -154,32 +158,29 @@ port:
 	@! (exec 3<>"/dev/tcp/$${HOST:-127.0.0.1}/$${PORT:-3000}") 2>/dev/null || { echo \
 	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=3001 make start)." >&2; exit 1; }
 
-node_modules/.installed: package.json package-lock.json
-	@echo 'Installing the dependencies …'
-	$(call quietly,npm ci)
+node_modules/.installed: package.json package-lock.json tests/package.json
+	$(call timed,Installing the packages,npm ci $(if $(ALL)$(wildcard node_modules/jest),,--workspaces=false))
 	@touch $@
 
 generated/.fresh: node_modules/.installed $(CONTRACT)
-	@echo 'Generating code and reference from the contract …'
-	$(call quietly,$(TSX) scripts/generate.ts)
+	$(call timed,Generating code from the contract,$(TSX) scripts/generate.ts)
 	@touch $@
 
 # Types are what `make check` looks at.
 generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*' ! -path 'src/workbench/*' ! -path 'src/reference/*')
 generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
-	@echo 'Compiling the service …'
-	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
+	$(call timed,Compiling the service,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
 generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.ts scripts/diagrams.ts src/workbench/* src/client/*.ts)
-	$(call quietly,$(TSX) scripts/workbench.ts)
+	$(call timed,Bundling the workbench,$(TSX) scripts/workbench.ts)
 
 generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
-	$(call quietly,$(TSX) scripts/client.ts)
+	$(call timed,Packing the client,$(TSX) scripts/client.ts)
 
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
-	$(call quietly,$(TSX) scripts/cliReference.ts)
+	@$(call quietly,$(TSX) scripts/cliReference.ts)
 
 generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
-	$(call quietly,$(TSX) scripts/docs.ts)
+	$(call timed,Rendering the reference,$(TSX) scripts/docs.ts)

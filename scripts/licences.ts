@@ -7,6 +7,8 @@ interface LockedPackage {
   readonly license?: string;
   readonly dev?: boolean;
   readonly optional?: boolean;
+  /** Set for the folder tests, which has packages of its own. */
+  readonly link?: boolean;
   /** Set for packages that only tools for development, or optional packages, need. */
   readonly devOptional?: boolean;
 }
@@ -41,7 +43,7 @@ const reviewed: Readonly<Record<string, string>> = {
 
 /** The locked packages, by path, without those for development alone. */
 export const runningPackages = ({ packages }: LockFile): [string, LockedPackage][] =>
-  Object.entries(packages).filter(([path, { dev }]) => path && !dev);
+  Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
 
 /** The SPDX expression of each package's licence, by name@version. */
 export function licencesOf(lockFile: LockFile): Map<string, string> {

@@ -9,11 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readLockFile, runningPackages, type LockFile } from './licences.js';
 
-type Manifest = Record<'devDependencies' | 'optionalDependencies', unknown>;
+type Manifest = Record<'devDependencies' | 'workspaces', unknown>;
 
 const withOptional = !process.argv.includes('--omit=optional');
-const installed = ({ devDependencies: _tools, optionalDependencies, ...rest }: Manifest): object =>
-  withOptional ? { ...rest, optionalDependencies } : rest;
+const installed = ({ devDependencies: _tools, workspaces: _tests, ...rest }: Manifest): object => rest;
 
 const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest;
 const lockFile: LockFile = await readLockFile();

@@ -107,7 +107,7 @@ describe('GET /openapi.json', () => {
   });
 
   it('is served as a mock by the command of the guide, which names the version of Prism in package.json', async () => {
-    const { devDependencies } = JSON.parse(await readFile(pathOf('package.json'), 'utf8'));
+    const { devDependencies } = JSON.parse(await readFile(pathOf('tests/package.json'), 'utf8'));
     const program = `npx @stoplight/prism-cli@${devDependencies['@stoplight/prism-cli']}`;
     const guide = await call(harness, 'GET /docs/guide.md');
     expect(guide.text).toContain(`${program} mock ${harness.baseUrl}/openapi.json`);

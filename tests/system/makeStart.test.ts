@@ -9,23 +9,27 @@ import { portOf } from '../support/fileHost.js';
 
 // Runs the real Makefile with stand-ins for the programs: a real installation takes a minute.
 
+const COPIED = [
+  'Makefile',
+  'package.json',
+  'package-lock.json',
+  'tests/package.json',
+  'scripts/nodeVersion.cjs',
+  'scripts/ces',
+  'scripts/serve',
+];
+
 let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-make-'));
-  for (const name of [
-    'Makefile',
-    'package.json',
-    'package-lock.json',
-    'scripts/nodeVersion.cjs',
-    'scripts/ces',
-    'scripts/serve',
-  ]) {
+  for (const name of COPIED) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await copyFile(new URL(name, packageRoot), join(folder, name));
   }
   await program('bin/npm', 'echo noise of npm');
-  const docs = 'mkdir -p generated/docs generated/prisma; touch generated/docs/index.html';
+  const docs =
+    'mkdir -p generated/docs/workbench generated/prisma; cd generated/docs; touch index.html workbench/main.js clinical-encounter-client.tgz';
   await program('node_modules/.bin/tsx', `echo noise of $1; ${docs}`);
   await program('node_modules/.bin/esbuild', 'echo noise of esbuild');
   for (const name of ['scripts/generate.ts', 'scripts/docs.ts', 'tsconfig.json']) {
@@ -57,17 +61,26 @@ function run(command: string, environment: Record<string, string> = {}) {
   });
 }
 
-it('"make start" prints three lines before the server starts, and starts it immediately the next time', async () => {
-  const steps = 'Installing .*\nGenerating .*\nCompiling .*\n';
-  const first = expect.stringMatching(`^${steps}serving\n$`);
-  expect(await run('make start')).toEqual({ code: 0, stdout: first, stderr: '' });
+it('"make start" prints each step with its seconds before the server starts, and starts it immediately the next time', async () => {
+  const { stdout, ...ended } = await run('make start');
+  expect(ended).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^Installing the packages … \d+ s\nGenerating code .* … \d+ s\n/);
+  expect(stdout).toMatch(/\nCompiling the service … \d+ s\n/);
+  expect(stdout).toMatch(/\nserving\n$/);
   expect(await run('make start')).toEqual({ code: 0, stdout: 'serving\n', stderr: '' });
+});
+
+it('"make start" installs only its own packages, and "make install" those of the tests, too', async () => {
+  await program('bin/npm', 'echo "npm $*" >>npm.log');
+  await run('make start');
+  await run('make install');
+  expect(await readFile(join(folder, 'npm.log'), 'utf8')).toBe('npm ci --workspaces=false\nnpm ci\n');
 });
 
 it('"make start" stops at a step that fails, and shows its output', async () => {
   await program('bin/npm', 'echo what npm says; exit 1');
   const { code, stdout, stderr } = await run('make start');
-  expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringMatching(/^Installing .*\n$/) });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringMatching(/^Installing .* … $/) });
   expect(stderr).toMatch(/^what npm says\n/);
 });
 

@@ -12,13 +12,13 @@ interface RequestEnd {
 /** Sends a span for each request to OpenTelemetry. */
 export type Tracing = Awaited<ReturnType<typeof startTracing>>;
 
-/** Starts OpenTelemetry, which reads its own variables. @throws Error if the optional dependency is missing */
+/** Starts OpenTelemetry, which reads its own variables. @throws Error if its package is missing */
 export async function startTracing(serviceName: string) {
   const [{ NodeSDK }, { ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace }] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('@opentelemetry/api'),
   ]).catch((cause: unknown) => {
-    const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the optional dependency @opentelemetry/sdk-node';
+    const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the package @opentelemetry/sdk-node';
     throw new Error(`${what}: install it, or unset the variable.`, { cause });
   });
   // Send spans only: Prometheus reads the metrics, and standard output has the log.
