@@ -186,7 +186,7 @@ export const operations: readonly BenchOperation[] = [
       query(
         `SELECT i.*, e.patient_id, e.encounter_no, e.gfe_no FROM gfe_item i
          JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
-         WHERE i.tenant_id = $1 AND i.status = 'approved' AND i.reused_from_encounter_id IS NULL
+         WHERE i.tenant_id = $1 AND i.status = 'approved'
            AND i.valid_until > now() AND i.valid_until < '2100-01-01' AND NOT EXISTS (
              SELECT FROM encounter n JOIN gfe_item s ON s.tenant_id = n.tenant_id AND s.encounter_id = n.id
              WHERE n.tenant_id = $1 AND n.patient_id = e.patient_id AND n.clinic_id = e.clinic_id

@@ -50,7 +50,7 @@ function itemLines(item: CertifiedItem, now: Date, clock: Clock) {
     paragraph(9, `${remark}${item.categoryName}: ${item.subCategoryName}`, true),
     paragraph(8, decision.text),
     ...(declined ? [paragraph(8, `Not approved: ${declined}`)] : []),
-    paragraph(8, `Decided on ${clock(item.decidedAt)} in ${item.gfeNo}`),
+    paragraph(8, `Decided on ${clock(item.decidedAt)}`),
     paragraph(8, `Provider: ${providerOf(item)}`),
   ];
 }

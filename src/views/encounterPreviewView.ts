@@ -29,7 +29,5 @@ function previewItemView({ lines }: EncounterDraft, item: DraftItem): Schemas['P
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
     treatmentIds: treatmentIdsOf(lines, item),
-    validUntil: timestamp(item.validUntil),
-    reusedFromEncounterId: item.reusedFromEncounterId,
   };
 }

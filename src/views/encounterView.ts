@@ -105,7 +105,6 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
     decidedAt: timestamp(item.decidedAt),
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,
-    reusedFromEncounterId: item.reusedFromEncounterId,
     revocationReason: item.revocationReason,
   });
 }

@@ -68,7 +68,7 @@ describe("the operator's program", () => {
     ['a missing option', ['client', 'create']],
     ['a value that is not offered', ['tenant', 'create', 'a', '--mode', 'test']],
     ['a command without a change', ['tenant', 'configure', 'a']],
-    ['a state that is not offered', ['tenant', 'configure', 'a', '--gfe-reuse', 'yes']],
+    ['a state that is not offered', ['tenant', 'configure', 'a', '--require-licensed-provider', 'yes']],
     ['an order without a tenant', ['order', 'cancel', 'ORD-100045']],
     ['an overlap that is too short', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
     ['an id that is not a slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],

@@ -19,20 +19,24 @@ describe('tenant configure', () => {
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
       ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
-      ...{ gfeReuseMonths: 12, requireLicensedProvider: false, minimumAge: 18 },
+      ...{ requireLicensedProvider: false, minimumAge: 18 },
     };
     const configure = (...args: string[]) => json('tenant', 'configure', name, ...args);
-    expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
-    expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
-    const last = { ...configured, gfeReuse: false, currency: 'EUR' };
-    expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual(last);
+    expect(await configure('--minimum-age', '21')).toEqual({ ...configured, minimumAge: 21, currency: 'USD' });
+    expect(await configure('--currency', 'cad')).toEqual({ ...configured, minimumAge: 21, currency: 'CAD' });
+    const last = { ...configured, minimumAge: 16, currency: 'EUR' };
+    expect(await configure('--minimum-age', '16', '--currency', 'EUR')).toEqual(last);
     expect(await json('tenant', 'list')).toContainEqual(last);
-    const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
-    const text = await run('tenant', 'configure', tenantId, ...settings);
+    const text = await run('tenant', 'configure', tenantId, '--minimum-age', '18');
     const rows = [
       ...[`id                  ${tenantId}`, `name                ${name}`, 'mode                live'],
-      ...['active              yes', 'gfe reuse           on', 'gfe reuse months    6'],
-      ...['licensed providers  off', 'minimum age         18', 'currency            EUR', ''],
+      ...[
+        'active              yes',
+        'licensed providers  off',
+        'minimum age         18',
+        'currency            EUR',
+        '',
+      ],
     ];
     const stdout = rows.join('\n');
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
@@ -48,7 +52,7 @@ describe('tenant configure', () => {
   });
 
   it.each([
-    ['an unknown tenant', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
+    ['an unknown tenant', 1, ['nowhere', '--minimum-age', '18'], /There is no tenant/],
     ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is not a currency/],
     ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is not a currency/],
   ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {

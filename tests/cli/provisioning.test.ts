@@ -11,7 +11,7 @@ beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {
     const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
-    const defaults = { isActive: true, gfeReuse: false, gfeReuseMonths: 12, requireLicensedProvider: false };
+    const defaults = { isActive: true, requireLicensedProvider: false };
     const settings = { ...defaults, minimumAge: 0, currency: 'USD', createdAt: expect.any(String) };
     expect(created).toEqual({
       ...settings,
@@ -21,7 +21,7 @@ describe('tenant create', () => {
     const lakeside = { ...settings, id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', ...safe };
     expect(await json('tenant', 'list')).toEqual([lakeside, created]);
     expect((await run('tenant', 'list')).stdout).toMatch(
-      /^ID +NAME +MODE +ACTIVE +GFE REUSE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +yes +off +USD +20/,
+      /^ID +NAME +MODE +ACTIVE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +yes +USD +20/,
     );
   });
 
@@ -61,7 +61,7 @@ describe('tenant show', () => {
     expect(await json('tenant', 'show', 'Relaxed')).toEqual(relaxed);
     expect(relaxed).toMatchObject({ mode: 'live', requireLicensedProvider: false, minimumAge: 18 });
     const { stdout } = await run('tenant', 'show', 'lakeside-health');
-    for (const line of [/gfe reuse +off/, /gfe reuse months +12/, /licensed providers +on/, /minimum age +18/]) {
+    for (const line of [/licensed providers +on/, /minimum age +18/]) {
       expect(stdout).toMatch(line);
     }
     const changed = await json('tenant', 'configure', 'relaxed', '--minimum-age', '21');

@@ -58,7 +58,6 @@ describe('createEncounter 201', () => {
           validUntil: null,
           declinedTreatmentIds: [],
           denialReason: null,
-          reusedFromEncounterId: null,
           revocationReason: null,
         },
       ],

@@ -105,19 +105,6 @@ describe('getCertificate 200', () => {
     },
   );
 
-  reads('shows the identity as of the reused review when the patient is renamed after the reuse', async () => {
-    const { tenant } = harness.domain.db.prisma;
-    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: true } });
-    const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
-    const reused = await newEncounter(harness, partner, { patientId, clinicId, treatmentIds });
-    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: false } });
-    expect(reused.status).toBe('completed');
-    await update(patientId, { firstName: 'Janet' });
-    const text = await textOf(reused.encounter_id);
-    for (const part of ['Jane Miller', changed]) expect(text).toContain(part);
-    expect(text).not.toContain('Janet');
-  });
-
   reads('lists the treatments that an approval excepts', async () => {
     const group = await newCategory(harness, partner);
     const names = ['Botox 50 units', 'Botox 100 units'];

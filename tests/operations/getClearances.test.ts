@@ -122,7 +122,7 @@ describe('getClearances 200', () => {
     expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'revoked' });
   });
 
-  it('answers declined for a treatment that the latest approval excepts, which also ends its reuse', async () => {
+  it('answers declined for a treatment that the latest approval excepts', async () => {
     const group = await newCategory(harness, partner);
     const treatmentIds = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];
     const encounter = await completedEncounter(harness, partner, { treatmentIds });
@@ -131,13 +131,6 @@ describe('getClearances 200', () => {
     const { patientId, clinicId } = encounter;
     const { body } = await ask(patientId, { clinicId, treatmentIds: treatmentIds.join(',') });
     expect(body.data.map(({ reason }: Body) => reason)).toEqual(['approved', 'declined']);
-    const { tenant } = harness.domain.db.prisma;
-    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: true } });
-    const json = { patientId, clinicId, treatmentIds: [treatmentIds[1]], serviceQueue: 'provider_network' };
-    const options = { token: partner.token, json: { ...json, reviewType: 'asynchronous' } };
-    const preview = await call(harness, 'POST /encounters/preview', options);
-    await tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse: false } });
-    expect(preview.body.gfe_data).toMatchObject([{ status: 'pending_review' }]);
   });
 
   it('does not clear a patient at a clinic other than that of the approval', async () => {

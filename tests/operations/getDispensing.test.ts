@@ -1,18 +1,9 @@
 import { createApiClient } from '../../src/domain/access/apiClients.js';
-import {
-  newCategory,
-  newClient,
-  newEncounter,
-  newPartner,
-  newPatient,
-  newProduct,
-  newToken,
-  shipTo,
-} from '../support/factories.js';
+import { newCategory, newClient, newPartner, newPatient, newProduct, newToken, shipTo } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, reviewBody, reviewer } from '../support/reviews.js';
+import { completedEncounter, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -100,27 +91,6 @@ describe('getDispensing 200', () => {
     await revoke({ encounter_id, gfe_data });
     const { lines } = (await get(order_no)).body;
     expect(lines).toMatchObject([{ treatmentId: treatmentIds[1], prescription: null }]);
-  });
-
-  it('names the provider of the original encounter for a reused approval, and returns null for an unregistered provider', async () => {
-    await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
-    const { patientId, clinicId, treatmentIds } = await newEncounter(harness, partner);
-    const again = { patientId, clinicId, treatmentIds };
-    const first = await newEncounter(harness, partner, again);
-    const claimed = { token: partner.token, json: { reviewerRef: 'NPI-2' } };
-    await call(harness, `POST /encounters/${first.encounter_id}/claim`, claimed);
-    const [{ categoryId, subcategoryId }] = first.gfe_data;
-    const { chartVersion } = await reviewBody(harness, partner, { ...first, reviewerRef: 'NPI-2' });
-    const decisions = [{ categoryId, subcategoryId, decision: 'approved' }];
-    const json = { reviewerRef: 'NPI-2', chartVersion, decisions };
-    const original = (await call(harness, `POST /encounters/${first.encounter_id}/review`, { ...claimed, json })).body;
-    harness.clock.advance(60);
-    const reused = await newEncounter(harness, partner, again);
-    expect([original.status, reused.status]).toEqual(['completed', 'completed']);
-    const { approvedAt, prescriber } = (await get(reused.order_no)).body.lines[0];
-    expect(prescriber).toEqual({ reviewerRef: 'NPI-2', name: null, npi: null, licence: null });
-    expect(approvedAt).toBe(original.gfe_data[0].decidedAt);
-    await db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
   });
 
   it('names the licences that were in force on the day of the approval, even after they have lapsed', async () => {

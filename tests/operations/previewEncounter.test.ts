@@ -10,7 +10,6 @@ import {
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter } from '../support/reviews.js';
 
 const absent = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -34,7 +33,7 @@ describe('previewEncounter 200', () => {
     const { body: created } = await create(json);
     const gfe_data = created.gfe_data.map((item: Record<string, unknown>) => {
       const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
-      const { declinedTreatmentIds: _declined, ...predicted } = rest;
+      const { declinedTreatmentIds: _declined, validUntil: _end, ...predicted } = rest;
       return predicted;
     });
     const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' };
@@ -59,20 +58,6 @@ describe('previewEncounter 200', () => {
     expect((await preview(json, limited)).body.duplicates).toEqual([]);
     await call(harness, `POST /encounters/${encounter_id}/cancel`, { token: partner.token, json: { reason: 'other' } });
     expect((await preview(valid)).body.duplicates).toEqual([]);
-  });
-
-  it('shows which approvals would be reused', async () => {
-    const owner = await newPartner(harness);
-    await harness.domain.db.prisma.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
-    const earlier = await completedEncounter(harness, owner);
-    const { clinicId, patientId, treatmentIds, reviewType, serviceQueue } = earlier;
-    const json = { clinicId, patientId, treatmentIds, reviewType, serviceQueue };
-    const [{ validUntil }] = earlier.gfe_data;
-    const { body } = await preview(json, owner);
-    expect(body.gfe_data).toMatchObject([{ status: 'approved', validUntil, reusedFromEncounterId: earlier.id }]);
-    expect((await preview({ ...json, additionalNotes: 'New medication' }, owner)).body.gfe_data).toMatchObject([
-      { status: 'pending_review', validUntil: null, reusedFromEncounterId: null },
-    ]);
   });
 
   it('lists every problem in the order of the checks', async () => {

@@ -1,6 +1,5 @@
 import { newClient, newEncounter, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
-import { configureTenant } from '../../src/domain/access/tenants.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
@@ -53,26 +52,6 @@ describe('revokeApprovals 200', () => {
     const where = { tenantId: partner.tenantId, encounterId: completed.id, position: 1 };
     const row = await harness.domain.db.prisma.gfeItem.findFirst({ where });
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
-  });
-
-  it('revokes an approval in every encounter that reuses it, even if the request names one of those', async () => {
-    const { tenantId } = partner;
-    await configureTenant(harness.domain, tenantId, { gfeReuse: true });
-    const given = await completedEncounter(harness, partner);
-    const { clinicId, patientId, treatmentIds } = given;
-    const again = () => newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-    const [reused, other] = [await again(), await again()];
-    expect((await revoke(reused)).status).toBe(200);
-    for (const encounter of [given, reused, other]) {
-      const after = await stored(encounter);
-      expect(after).toMatchObject({ status: 'completed', version: Number(encounter.version) + 1 });
-      expect(after.gfe_data).toMatchObject([{ status: 'revoked', revocationReason: 'Overlooked.' }]);
-      const { encounter_id } = encounter;
-      const [event] = await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked');
-      expect(event?.data).toMatchObject({ by_encounter_id: reused.encounter_id, order_no: encounter.order_no });
-    }
-    expect(await again()).toMatchObject({ status: 'pending_review' });
-    await configureTenant(harness.domain, tenantId, { gfeReuse: false });
   });
 });
 

@@ -140,20 +140,6 @@ describe('simulateEncounter 200', () => {
     expect((await since(completed)).slice(-3)).toEqual(['gfe.revoked', 'gfe.revoked', 'order.held']);
   });
 
-  it('decides only the items that await a decision', async () => {
-    const { tenantId } = partner;
-    await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
-    await play(waiting, 'approve_all');
-    const { clinicId, patientId, treatmentIds } = await stored(completed);
-    const json = { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
-    const created = (await call(harness, 'POST /encounters', { token: partner.token, json })).body;
-    expect(itemsOf(created).map(([status]) => status)).toEqual(['approved', 'pending_review']);
-    const { body } = await play(created, 'deny_all');
-    expect(itemsOf(body).map(([status]) => status)).toEqual(['approved', 'denied']);
-    expect(body).toMatchObject({ status: 'completed', order_no: expect.any(String) });
-    await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
-  });
-
   it('serves a client that holds only sandbox:simulate', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['sandbox:simulate']);
     expect((await play(waiting, 'approve_all', { pay: true }, { token })).status).toBe(200);

@@ -1,19 +1,11 @@
 import { erasePatient } from '../../src/domain/patients/erase.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
-import {
-  encounterBody,
-  newClient,
-  newClinic,
-  newDocument,
-  newEncounter,
-  newPartner,
-  newPatient,
-} from '../support/factories.js';
+import { encounterBody, newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
 import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
-import { askedEncounter, claimedEncounter, completedEncounter, reviewBody, reviewer } from '../support/reviews.js';
+import { askedEncounter, claimedEncounter, reviewBody, reviewer } from '../support/reviews.js';
 
 const host = await startFileHost();
 const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
@@ -82,17 +74,6 @@ describe('withdrawDocument 200', () => {
     const before = await factsOf(patientId);
     await withdraw(documentId);
     expect(Number((await factsOf(patientId)) - before)).toBe(count);
-  });
-
-  it('ends the reuse of approvals of the patient', async () => {
-    await prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
-    const patientId = await newPatient(harness, partner);
-    const documentId = await newDocument(harness, partner, patientId);
-    const { clinicId, treatmentIds } = await completedEncounter(harness, partner, { patientId });
-    const again = { clinicId, treatmentIds, patientId };
-    expect(await newEncounter(harness, partner, again)).toMatchObject({ status: 'completed' });
-    await withdraw(documentId);
-    expect(await newEncounter(harness, partner, again)).toMatchObject({ status: 'pending_review' });
   });
 
   it('changes the chart of an encounter in review, which shows a document that the encounter names as withdrawn', async () => {

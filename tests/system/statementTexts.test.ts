@@ -58,11 +58,6 @@ const send = async (target: string, json?: unknown, { token } = partner): Promis
   const { status, text } = await call(harness, target, { token, json, headers });
   if (status >= 300) throw new Error(`${target}: ${status} ${text}`);
 };
-const setReuse = async (gfeReuse: boolean): Promise<void> => {
-  await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse } });
-  // Outlasts the cached state of the caller.
-  harness.clock.advance(31);
-};
 
 /** Prepares lists of this length, and returns the work to observe. */
 type Prepare = (length: number) => Promise<() => Promise<unknown>>;
@@ -71,14 +66,7 @@ const reads = [...lists, 'clients?email=a@example.com'].map((path) => `GET /${pa
 const operations: Record<string, Prepare> = {
   async createEncounter(length) {
     const json = await body(length);
-    // An encounter with documents reuses no approval.
-    const { documentIds: _, ...reusing } = json;
-    await setReuse(true);
-    return async () => {
-      await send('POST /encounters', json);
-      await send('POST /encounters', reusing);
-      await setReuse(false);
-    };
+    return () => send('POST /encounters', json);
   },
   async previewEncounter(length) {
     const json = await body(length);

@@ -44,10 +44,6 @@ export async function createTenant(
 
 /** The settings that operators may change; undefined = unchanged. */
 interface TenantSettings {
-  /** Whether a valid approval clears the same treatment again (R-50). */
-  readonly gfeReuse?: boolean | undefined;
-  /** Months, 1 to 12, during which an approval may be reused after its decision. */
-  readonly gfeReuseMonths?: number | undefined;
   /** Whether claims, reviews, addenda and revocations require a licensed provider (R-107). */
   readonly requireLicensedProvider?: boolean | undefined;
   /** The minimum age, in years, for treatments that have none of their own (R-221). */
@@ -60,7 +56,7 @@ interface TenantSettings {
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
-  { gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency }: TenantSettings,
+  { requireLicensedProvider, minimumAge, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
@@ -68,8 +64,7 @@ export async function configureTenant(
     Prisma.sql`coalesce(${value ?? null}, ${identifier(column)})`;
   return tenantOf(
     await context.db.of(id).rows`
-      UPDATE tenant SET gfe_reuse = ${stays(gfeReuse, 'gfe_reuse')}, currency = ${stays(code, 'currency')},
-        gfe_reuse_months = ${stays(gfeReuseMonths, 'gfe_reuse_months')},
+      UPDATE tenant SET currency = ${stays(code, 'currency')},
         require_licensed_provider = ${stays(requireLicensedProvider, 'require_licensed_provider')},
         minimum_age = ${stays(minimumAge, 'minimum_age')},
         updated_at = ${context.now()}

@@ -77,7 +77,7 @@ export async function clearances(
 }
 
 /**
- * Chooses the fact that answers: the approval in force that ends last, as for reuse; otherwise the latest fact. A later
+ * Chooses the fact that answers: the approval in force that ends last; otherwise the latest fact. A later
  * exception of the treatment excludes earlier approvals.
  */
 function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: number): Clearance {
@@ -151,9 +151,7 @@ interface Row {
   readonly facts: readonly JsonOf<Fact>[];
 }
 
-/**
- * Reads patient, clinic, treatments and facts. Omits reused approvals: the decision that they reuse is a fact (R-83).
- */
+/** Reads patient, clinic, treatments and facts. */
 async function load(
   { db, caller }: ReadContext,
   patientId: string,
@@ -183,7 +181,7 @@ async function load(
             WHEN encounter.status IN ('pending_review', 'awaiting_information', 'expired') THEN encounter.expires_at END)), '[]')
         FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
         WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
-          AND encounter.clinic_id = ${clinicId}::uuid AND item.reused_from_encounter_id IS NULL
+          AND encounter.clinic_id = ${clinicId}::uuid
           AND (item.category_id, item.subcategory_id) IN (SELECT category_id, subcategory_id FROM treatment)) AS facts`;
   if (!row) throw new Error('a statement returned no row');
   return row;

@@ -11,8 +11,8 @@ import type { TransactionContext } from '../transactions/transaction.js';
 type DecidingEncounter = Pick<Encounter, 'tenantId' | 'id' | 'encounterNo' | 'patientId'>;
 
 /**
- * Makes a denial override earlier decisions: the patient's valid approvals of these items, new or reused and at any
- * clinic, become `superseded` (R-82).
+ * Makes a denial override earlier decisions: the patient's valid approvals of these items, at any clinic,
+ * become `superseded` (R-82).
  */
 export async function supersedeApprovals(
   context: TransactionContext,
@@ -24,20 +24,14 @@ export async function supersedeApprovals(
   await endApprovals(context, encounter, { status: 'superseded', revokedBy: null, revocationReason: null }, which);
 }
 
-/** Revokes these approvals, and all approvals that reuse them (R-83). */
+/** Revokes these approvals (R-83). */
 export function revokeGiven(
   context: TransactionContext,
   encounter: DecidingEncounter,
   approvals: readonly GfeItem[],
   { reviewerRef: revokedBy, reason: revocationReason }: Omit<Bodies['RevokeApprovalsRequest'], 'items'>,
 ): Promise<void> {
-  const given = approvals.map((item) => item.reusedFromEncounterId ?? item.encounterId);
-  const which = Prisma.sql`EXISTS (
-    SELECT FROM unnest(${approvals.map(({ categoryId }) => categoryId)}::uuid[],
-      ${approvals.map(({ subcategoryId }) => subcategoryId)}::uuid[], ${given}::uuid[])
-      AS given (category_id, subcategory_id, encounter_id)
-    WHERE given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
-      AND given.encounter_id IN (item.encounter_id, item.reused_from_encounter_id))`;
+  const which = Prisma.sql`item.id = ANY(${approvals.map(({ id }) => id)}::uuid[])`;
   return endApprovals(context, encounter, { status: 'revoked', revokedBy, revocationReason }, which);
 }
 

@@ -35,7 +35,7 @@ export async function listRenewals(
       item.valid_until AS "validUntil", encounter.patient_id AS "patientId", encounter.clinic_id AS "clinicId",
       encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
     FROM gfe_item AS item JOIN encounter ON encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id
-    WHERE item.tenant_id = ${tenantId} AND item.reused_from_encounter_id IS NULL AND ${inForce(now)} AND ${ofClinic}
+    WHERE item.tenant_id = ${tenantId} AND ${inForce(now)} AND ${ofClinic}
       AND item.valid_until IS NOT NULL AND (item.valid_until, item.id) > (${after.createdAt}, ${after.key}::uuid)
       AND item.valid_until < ${comparableInstant(`${expiring_before}T00:00:00Z`)} AND NOT EXISTS (
         SELECT FROM encounter AS next JOIN gfe_item AS successor
@@ -43,7 +43,6 @@ export async function listRenewals(
           AND successor.category_id = item.category_id AND successor.subcategory_id = item.subcategory_id
         WHERE next.tenant_id = ${tenantId} AND next.patient_id = encounter.patient_id
           AND next.clinic_id = encounter.clinic_id AND successor.status = 'approved'
-          AND successor.reused_from_encounter_id IS NULL
           AND (successor.valid_until IS NULL OR (successor.valid_until, successor.id) > (item.valid_until, item.id)))
     ORDER BY item.valid_until, item.id LIMIT ${limit + 1}`;
   return listPage(found, limit, ({ id, validUntil }) => listCursor(id, validUntil));

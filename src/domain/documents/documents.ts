@@ -69,7 +69,7 @@ export async function withdrawDocument(
   throw new Problem('document_withdrawn');
 }
 
-/** Records an event about a document of a locked patient. Any type except `id-card` is a new fact (R-50). */
+/** Records an event about a document of a locked patient. Any type except `id-card` is a new fact (R-210). */
 export async function announceDocument(
   context: CallerContext,
   document: Document,

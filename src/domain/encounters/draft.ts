@@ -13,7 +13,6 @@ import {
   type FoundParts,
   type Treatment,
 } from './references.js';
-import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { checkMetadata } from '../patients/metadata.js';
 import { reviewModes, type ReviewMode } from '../providers/reviewModes.js';
@@ -24,21 +23,19 @@ export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
 /** An encounter before it is stored. */
 export interface EncounterDraft extends FoundParts {
-  /** The time for all checks and for the reuse of approvals. */
+  /** The time for all checks. */
   readonly at: Date;
   readonly schedule: ResolvedSchedule;
   /** Problems that prevent the creation, grouped by check in order; empty if there are none. */
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
-  /** Whether earlier approvals cover all items (R-52). */
-  readonly isDecided: boolean;
   /** The estimate: the cost if every treatment is approved. */
   readonly amounts: Amounts;
 }
 
 type DraftLine = ReturnType<typeof treatmentLine>;
-export type DraftItem = ReturnType<typeof gfeItem>;
+export type DraftItem = ReturnType<typeof gfeItems>[number];
 
 /**
  * Makes the checks of a body that need no stored data (R-29).
@@ -68,14 +65,12 @@ export async function draftEncounter(
   const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
   const found = requireFound(parts);
   const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
-  const items = await gfeItems({ ...context, now: () => at }, body, found);
   return {
     at,
     schedule,
     faults: unusableParts(found, body, at),
     lines,
-    items,
-    isDecided: items.every(({ status }) => status === 'approved'),
+    items: gfeItems(context, found.treatments),
     amounts: amountsOf(lines),
     ...found,
   };
@@ -126,39 +121,15 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
   };
 }
 
-/** Whether a request has documents or notes, which are new information (R-50). */
+/** Whether a request has documents or notes, which are news about the patient (R-210). */
 export const hasNews = ({ documentIds = [], additionalNotes = '' }: EncounterRequest): boolean =>
   documentIds.length > 0 || additionalNotes.trim() !== '';
 
-/** Makes an item per pair of category and subcategory, in the treatments' order; reused approvals approve it (R-50). */
-async function gfeItems(
-  context: ReadContext,
-  body: EncounterRequest,
-  { clinic, patient, treatments, reuseMonths }: FoundParts,
-): Promise<DraftItem[]> {
-  const reused = await reusableApprovals(context, {
-    clinicId: clinic.id,
-    patientId: patient.id,
-    reviewState: patient.reviewState,
-    treatments,
-    reuseMonths,
-    hasNewInformation: hasNews(body),
-    isLive: body.reviewType === 'synchronous',
-    isScheduled: body.scheduledDay !== undefined,
-  });
+/** Makes an item per pair of category and subcategory, in the treatments' order. */
+function gfeItems(context: ReadContext, treatments: readonly Treatment[]) {
   const keys = treatments.map(itemKey);
   const firsts = treatments.filter((treatment, index) => keys.indexOf(itemKey(treatment)) === index);
-  return firsts.map((treatment, position) => gfeItem(context, treatment, position, reused.get(itemKey(treatment))));
-}
-
-/** Makes an item of an encounter. @param approval a reused approval, whose end the item inherits */
-function gfeItem(
-  context: ReadContext,
-  { category, subcategory }: Treatment,
-  position: number,
-  approval: ReusableApproval | undefined,
-) {
-  return {
+  return firsts.map(({ category, subcategory }, position) => ({
     id: context.newId(),
     position,
     categoryId: category.id,
@@ -167,9 +138,8 @@ function gfeItem(
     subCategoryName: subcategory.subCategoryName,
     reviewOften: category.reviewOften,
     reviewRecurring: category.reviewRecurring,
-    status: approval ? ('approved' as const) : ('pending_review' as const),
-    decidedAt: approval ? context.now() : null,
-    validUntil: approval?.validUntil ?? null,
-    reusedFromEncounterId: approval?.encounterId ?? null,
-  };
+    status: 'pending_review' as const,
+    decidedAt: null,
+    validUntil: null,
+  }));
 }

@@ -10,10 +10,8 @@ import { draftEncounter, hasNews, type EncounterDraft, type EncounterRequest } f
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
 import { requireRoom } from '../access/sandboxTenants.js';
-import { approvedTreatments } from '../approvals/inForce.js';
 import { recordEvent } from '../events/record.js';
 import { factsCount } from '../patients/facts.js';
-import { createOrder } from '../orders/orders.js';
 import { numbersOf } from '../events/subject.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
@@ -32,8 +30,7 @@ export interface EncounterRecord extends Encounter {
 }
 
 /**
- * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, the encounter is
- * completed at once and gets its order (R-52).
+ * Creates an encounter with a frozen copy of its treatments (R-29, R-30).
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, guardian_required, treatment_unavailable_at_clinic,
  * treatment_not_permitted, document_patient_mismatch, document_withdrawn, sandbox_full
@@ -56,9 +53,7 @@ export async function createEncounter(
     clinicId,
     patientId,
   });
-  if (status !== 'completed') return created;
-  const approved = approvedTreatments(created, draft.at);
-  return { ...created, order: await createOrder(context, created, approved) };
+  return created;
 }
 
 /** Reads an encounter that the transaction has locked, by its public number. @throws Problem as {@link permitted} */
@@ -82,9 +77,8 @@ export async function getEncounter(context: CallerContext, encounterNo: bigint):
 }
 
 /**
- * Inserts an encounter and its parts. The statement is sent with the events at the end of the transaction, except in
- * two cases: the transaction reads the rows before; or the rows refer to another encounter, which must be locked
- * earlier.
+ * Inserts an encounter and its parts. The statement is sent with the events at the end of the transaction, except for a
+ * fixture, whose rows the transaction reads before.
  */
 async function insertEncounter(
   context: CallerContext,
@@ -104,8 +98,7 @@ async function insertEncounter(
     .map(([table, rows]) => tenantInsertion(tenantId, table, rows));
   if (hasNews(body)) partInsertions.push(factsCount(tenantId, row.patientId));
   const insertion = tenantInsertion(tenantId, 'encounter', [row]);
-  const reuses = draft.items.some(({ reusedFromEncounterId }) => reusedFromEncounterId !== null);
-  if (reuses || fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
+  if (fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
   else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
   const undecided = {
@@ -140,17 +133,15 @@ export const draftedParts = (
 
 /** The columns that the draft and the type of review decide, at the creation and with each update of an encounter. */
 export const draftedColumns = (
-  { patient, schedule, amounts, currency, isDecided }: EncounterDraft,
+  { patient, schedule, amounts, currency }: EncounterDraft,
   reviewType: Encounter['reviewType'],
   createdAt: Date,
-  now: Date,
 ) => ({
   reviewType,
   reviewState: patient.reviewState,
   claimableFrom: claimableFrom(reviewType, schedule, createdAt),
   ...amounts,
   currency,
-  completedAt: isDecided ? now : null,
 });
 
 /** Values that the database sets in a new encounter by default. */
@@ -166,6 +157,7 @@ const unreviewed = {
   visitEndedAt: null,
   reviewNotes: null,
   reviewedIdentity: null,
+  completedAt: null,
   cancelledAt: null,
   cancelReason: null,
   version: 1,
@@ -190,7 +182,7 @@ function newEncounter(
     ...fixed,
     clinicId: clinic.id,
     patientId: patient.id,
-    status: draft.isDecided ? ('completed' as const) : ('pending_review' as const),
+    status: 'pending_review' as const,
     serviceQueue: body.serviceQueue,
     additionalNotes: body.additionalNotes ?? null,
     reference: body.reference ?? null,
@@ -200,7 +192,7 @@ function newEncounter(
     scheduledTime: body.scheduledTime ?? null,
     scheduledTimeZone: body.scheduledTimeZone ?? null,
     scheduledAt: schedule.scheduledAt,
-    ...draftedColumns(draft, body.reviewType, now, now),
+    ...draftedColumns(draft, body.reviewType, now),
     expiresAt: expiresAt(schedule, now),
     createdAt: now,
     updatedAt: now,

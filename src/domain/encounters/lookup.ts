@@ -57,7 +57,7 @@ const ITEMS_AND_ORDER = Prisma.sql`
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
-      'declinedTreatmentIds', declined_treatment_ids, 'reusedFromEncounterId', reused_from_encounter_id, 'revocationReason', revocation_reason) ORDER BY position)
+      'declinedTreatmentIds', declined_treatment_ids, 'revocationReason', revocation_reason) ORDER BY position)
     FROM gfe_item AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
   (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,

@@ -56,8 +56,6 @@ export interface FoundParts {
   };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];
-  /** How many months the tenant reuses an approval; null = it does not reuse approvals. */
-  readonly reuseMonths: number | null;
   /** ISO 4217 code of the tenant. */
   readonly currency: string;
   /** The number of an encounter that will be stored (R-14); null for a preview. */
@@ -65,7 +63,7 @@ export interface FoundParts {
 }
 
 /** The records for the body's ids, in their order; undefined or null if missing, or invisible to the caller. */
-interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'currency' | 'nextNumber'> {
+interface EncounterParts extends Pick<FoundParts, 'currency' | 'nextNumber'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
   readonly treatments: readonly (Treatment | undefined)[];
@@ -81,7 +79,7 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 };
 
 /**
- * Loads all records that the body refers to. For a new encounter, it also takes a number and locks the patient (R-50)
+ * Loads all records that the body refers to. For a new encounter, it also takes a number and locks the patient (R-210)
  * and all these records: the encounter's rows are written with the events, after which nothing may wait for a lock
  * (R-71). The lock of a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the
  * row from before its wait.
@@ -124,7 +122,6 @@ export async function loadParts(
       JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
-    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
     (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency,
     ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
   if (!row) throw new Error('a statement returned no row');
@@ -134,7 +131,6 @@ export async function loadParts(
     patient: row.patient,
     treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
     documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
-    reuseMonths: row.reuseMonths,
     currency: row.currency,
     nextNumber: row.nextNumber,
   };

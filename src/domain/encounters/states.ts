@@ -8,7 +8,7 @@ export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
 export type EncounterEvent =
   | ('claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'ask')
-  | ('inform' | 'reschedule' | 'revise' | 'reuse' | 'cancel' | 'expire' | 'revoke' | 'amend');
+  | ('inform' | 'reschedule' | 'revise' | 'cancel' | 'expire' | 'revoke' | 'amend');
 
 /** The status after an event, and the actors that may cause it. */
 interface Transition {
@@ -17,10 +17,9 @@ interface Transition {
 }
 
 /**
- * All transitions of an encounter (R-38). A new encounter is `pending_review`, or `completed` when earlier approvals cover
- * all items (R-52). A review with at least one approved item is `approve`, one with none is `deny`. `ask` requests
- * information and `inform` provides it; `revise` changes treatments or the type of review, and is `reuse` if earlier approvals
- * then cover all items; `revoke` takes approvals back; `amend` adds an addendum to a finished review.
+ * All transitions of an encounter (R-38). A new encounter is `pending_review`. A review with at least one approved item is
+ * `approve`, one with none is `deny`. `ask` requests information and `inform` provides it; `revise` changes treatments or
+ * the type of review; `revoke` takes approvals back; `amend` adds an addendum to a finished review.
  */
 export const encounterTransitions = {
   pending_review: {
@@ -28,7 +27,6 @@ export const encounterTransitions = {
     inform: { to: 'pending_review', by: ['partner'] },
     reschedule: { to: 'pending_review', by: ['partner'] },
     revise: { to: 'pending_review', by: ['partner'] },
-    reuse: { to: 'completed', by: ['partner'] },
     cancel: { to: 'cancelled', by: ['partner', 'provider'] },
     expire: { to: 'expired', by: ['system'] },
   },
@@ -70,7 +68,6 @@ const participles: Readonly<Record<EncounterEvent, string>> = {
   inform: 'given information',
   reschedule: 'rescheduled',
   revise: 'given other treatments or another type of review',
-  reuse: 'completed by earlier approvals',
   cancel: 'cancelled',
   expire: 'expired',
   revoke: 'revoked',

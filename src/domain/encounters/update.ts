@@ -16,10 +16,8 @@ import {
   type Change,
   type ChangedParts,
 } from './transitions.js';
-import { approvedTreatments } from '../approvals/inForce.js';
 import { recordEvent } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
-import { createOrder } from '../orders/orders.js';
 import { patchedMetadata } from '../patients/metadata.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows, updateRows } from '../transactions/rows.js';
@@ -91,17 +89,16 @@ async function revision(
   const failing = draft.faults.find(([fault]) => fault?.code !== 'document_withdrawn');
   if (failing) throw refuse(failing);
   const schedule = { ...draft.schedule, scheduledAt: encounter.scheduledAt };
-  const columns = draftedColumns({ ...draft, schedule }, reviewType, encounter.createdAt, now);
+  const columns = draftedColumns({ ...draft, schedule }, reviewType, encounter.createdAt);
   const set = { reference, metadata, ...columns, isStateDerived: false };
   return {
-    event: draft.isDecided ? 'reuse' : 'revise',
+    event: 'revise',
     actor: 'partner',
     set,
     async effects(transaction) {
       const parts = await replaceParts(transaction, encounter, draft);
-      const revised = recordUpdate(transaction, { ...encounter, ...set, ...parts }, changed);
-      if (!draft.isDecided) return parts;
-      return { ...parts, order: await createOrder(transaction, revised, approvedTreatments(revised, now)) };
+      recordUpdate(transaction, { ...encounter, ...set, ...parts }, changed);
+      return parts;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-/** Counts new facts about a locked patient, which approvals depend on (R-50). A trigger counts those in its columns. */
+/** Counts new facts about a locked patient, which approvals depend on (R-210). A trigger counts those in its columns. */
 export const factsCount = (tenantId: string, patientId: string, count = 1): Prisma.Sql => Prisma.sql`
   UPDATE client SET facts_version = facts_version + ${count}::int
   WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid RETURNING facts_version AS "factsVersion"`;

@@ -13,10 +13,7 @@ export interface ReviewMode {
   readonly typicalWaitMinutes: number | null;
 }
 
-/**
- * The types of review in a state, with the median of the latest 1,000 waits for a decision (R-241). Encounters of
- * reused approvals do not count: they have no reviewer and never waited.
- */
+/** The types of review in a state, with the median of the latest 1,000 waits for a decision. */
 export function reviewModes({ db, caller, now }: ReadContext, state: string | null): Promise<readonly ReviewMode[]> {
   const { tenantId } = caller;
   const at = now();

@@ -5,12 +5,10 @@ import type { ShownEncounter } from '../encounters/lookup.js';
 import { getPatient } from '../patients/patients.js';
 import { identityColumns } from '../patients/verification.js';
 
-/** An item with its decision; if the item reuses an approval, with that approval's decision. */
+/** An item with its decision. */
 export type CertifiedItem = Pick<GfeItem, 'categoryName' | 'subCategoryName' | 'status' | 'validUntil'> & {
   /** The names of the treatments that the approval excepts (R-200). */
   readonly declinedTreatments: readonly string[];
-  /** The number of the encounter in which the decision was made. */
-  readonly gfeNo: string;
   readonly decidedAt: Date | null;
   readonly reviewerRef: string | null;
   /** The provider's name; null if the provider was never imported. */
@@ -36,15 +34,9 @@ export interface Certificate {
   readonly items: readonly CertifiedItem[];
 }
 
-/**
- * SQL that joins each `item` with the decided item (`given`, another one if the item reuses an approval), the
- * `encounter` of that decision and its `provider`, if registered.
- */
+/** SQL that joins each `item` with its `encounter` and the `provider` of the decision, if registered. */
 export const itemsWithDecisions = Prisma.sql`gfe_item AS item
-    JOIN encounter ON encounter.tenant_id = item.tenant_id
-      AND encounter.id = coalesce(item.reused_from_encounter_id, item.encounter_id)
-    JOIN gfe_item AS given ON given.tenant_id = encounter.tenant_id AND given.encounter_id = encounter.id
-      AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
+    JOIN encounter ON encounter.tenant_id = item.tenant_id AND encounter.id = item.encounter_id
     LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref`;
 
 /** SQL for one text: the `provider`'s licences in force in the `encounter`'s state on the day of the decision. */
@@ -53,7 +45,7 @@ export const licence = Prisma.sql`(
         FROM provider_licence AS licence
         WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
           AND licence.state = encounter.review_state
-          AND licence.expires_on >= (given.decided_at AT TIME ZONE 'UTC')::date)`;
+          AND licence.expires_on >= (item.decided_at AT TIME ZONE 'UTC')::date)`;
 
 /** The present identity of a patient, for a review to freeze (R-223). @throws Problem patient_not_found */
 export const identityOf = async (context: LookupContext, patientId: string): Promise<Identity> =>
@@ -80,11 +72,10 @@ export async function certify(context: LookupContext, encounter: ShownEncounter)
     LEFT JOIN clinic_location AS place ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
     WHERE clinic.tenant_id = ${caller.tenantId} AND clinic.id = ${clinicId}::uuid`;
   if (!place) throw new Error('the clinic of an encounter is missing');
-  const items = await db.of(caller.tenantId).rows<CertifiedItem & { readonly reviewedIdentity: Identity | null }>`
+  const items = await db.of(caller.tenantId).rows<CertifiedItem>`
     SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
-      item.valid_until AS "validUntil", encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt",
+      item.valid_until AS "validUntil", item.decided_at AS "decidedAt",
       encounter.reviewer_ref AS "reviewerRef", provider.name AS "providerName", ${licence} AS licence,
-      encounter.reviewed_identity AS "reviewedIdentity",
       ARRAY(SELECT treatment.name FROM encounter_treatment AS treatment
         WHERE treatment.tenant_id = item.tenant_id AND treatment.encounter_id = item.encounter_id
           AND treatment.product_id = ANY (item.declined_treatment_ids)
@@ -93,8 +84,7 @@ export async function certify(context: LookupContext, encounter: ShownEncounter)
     WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
     ORDER BY item.position`;
   const present = await identityOf(context, patientId);
-  // Null after an erasure, or without a review: then all items reuse approvals, and the identity is unchanged (R-50).
-  const reviewed = encounter.reviewedIdentity as Identity | null;
-  const identity = reviewed ?? items[0]?.reviewedIdentity ?? present;
+  // Null after an erasure.
+  const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
   return { gfeNo, ...place, identity, isIdentityChanged: isOtherIdentity(identity, present), items };
 }

@@ -52,7 +52,7 @@ export async function dispense(context: LookupContext, order: OrderRecord): Prom
     findRows(db, tenantId, 'EncounterTreatment', ofEncounter),
     db.of(tenantId).rows<Prescribed>`
       SELECT item.id AS "itemId", encounter.reviewer_ref AS "reviewerRef", provider.name, provider.npi, ${licence} AS licence,
-        given.decided_at AS "approvedAt", item.valid_until AS "validUntil",
+        item.decided_at AS "approvedAt", item.valid_until AS "validUntil",
         encounter.reviewed_identity AS "reviewedIdentity"
       FROM ${itemsWithDecisions}
       WHERE item.tenant_id = ${tenantId} AND item.encounter_id = ${encounterId}::uuid`,

@@ -15,7 +15,7 @@ import { recordEvent } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
-import { approvedTreatments, isInForce } from '../approvals/inForce.js';
+import { approvedTreatments } from '../approvals/inForce.js';
 import { countFacts } from '../patients/facts.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
@@ -73,8 +73,7 @@ export function releaseEncounter(
 }
 
 /**
- * Decides every undecided item. If at least one item is approved, now or by reuse, the encounter is completed and gets
- * its order; otherwise it is denied (R-42).
+ * Decides every item. If at least one is approved, the encounter is completed and gets its order; otherwise it is denied (R-42).
  * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
  * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete; chart_changed
  */
@@ -97,7 +96,7 @@ export async function submitReview(
     const reviewedIdentity = await identityOf(context, encounter.patientId);
     const written = reviewColumns(visit, body.notes);
     const set = { ...claimEnd, ...written, reviewedById, reviewedIdentity, completedAt: now };
-    return { actor, set, ...outcome(isApproved(encounter, decided, now), decided, fixedOrder) };
+    return { actor, set, ...outcome(!decided.every(isDenial), decided, fixedOrder) };
   });
 }
 
@@ -107,10 +106,6 @@ const nothingElse = (): ChangedParts => ({});
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
   return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };
-}
-
-function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem[], now: Date): boolean {
-  return gfeItems.some((item) => isInForce(item, now)) || !decided.every(isDenial);
 }
 
 function outcome(

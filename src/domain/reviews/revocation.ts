@@ -12,7 +12,7 @@ import { requireLicenceAfterReview } from '../providers/licences.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Revokes approvals of a completed encounter, and all approvals that reuse them. Encounter and order stay (R-83).
+ * Revokes approvals of a completed encounter. Encounter and order stay (R-83).
  * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also if an item is no longer approved;
  * provider_not_licensed (R-107); validation_failed if an item is not one of the encounter's, or is named twice
  */

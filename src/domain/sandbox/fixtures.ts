@@ -103,7 +103,7 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
  * records' history with its times. One encounter waits for a live visit, one for a chart review, one is under review,
  * one waits for information; three are completed: one unpaid, one paid, and one with a held line and a declined
  * treatment.
- * @param tenantId a tenant that owns only API clients and reuses no approvals
+ * @param tenantId a tenant that owns only API clients
  * @param file the result of {@link storeFixtureFile}
  */
 export async function replayFixtures(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {

@@ -94,12 +94,12 @@ export async function fillSandbox(context: TransactionContext, tenantId: string,
 }
 
 /**
- * Creates the fixtures while the tenant temporarily has neutral settings: with its own, the provider or the fixtures'
- * age could be refused, or an approval be reused for a fixture that waits for review.
+ * Creates the fixtures while the tenant temporarily has neutral settings: its own could refuse the provider or the
+ * fixtures' age.
  */
 async function fill(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
   const own = await findTenant(context, tenantId);
-  await configureTenant(context, tenantId, { gfeReuse: false, requireLicensedProvider: false, minimumAge: 0 });
+  await configureTenant(context, tenantId, { requireLicensedProvider: false, minimumAge: 0 });
   await replayFixtures(context, tenantId, file);
   await configureTenant(context, tenantId, own);
 }

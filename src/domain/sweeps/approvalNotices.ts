@@ -25,7 +25,7 @@ function announcement(notice: Notice) {
         i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
         e.reference, e.patient_id AS "patientId", e.clinic_id AS "clinicId"
       FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
-      WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
+      WHERE i.status = 'approved' AND i.valid_until IS NOT NULL
         AND i.expired_notified_at IS NULL AND ${due(notice, now())} AND ${isTurnOf('i')}
       ORDER BY i.valid_until LIMIT ${limit} FOR UPDATE OF i SKIP LOCKED`,
     async workOff(context, { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item }) {

@@ -15,9 +15,7 @@ const ENCOUNTER_PARTS = [
   'encounter_treatment',
 ];
 
-/**
- * Deletes old encounters that have ended (R-91), unless their order is unpaid, or an approval is in force or reused.
- */
+/** Deletes old encounters that have ended (R-91), unless their order is unpaid, or an approval is in force. */
 export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
@@ -29,8 +27,6 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
           AND phase <> 'open'
           AND NOT EXISTS (SELECT FROM gfe_item AS item WHERE item.tenant_id = ${tenantId} AND item.encounter_id = encounter.id
             AND ${inForce(Prisma.sql`now()`)})
-          AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId}
-            AND reused_from_encounter_id = encounter.id)
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
             AND order_status = 'pending')
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;

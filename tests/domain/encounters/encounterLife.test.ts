@@ -46,7 +46,7 @@ interface Template extends Given {
   readonly tenantId: string;
   readonly groups: readonly Readonly<Record<'categoryId' | 'subcategoryId', string>>[];
 }
-const kinds = ['chart', 'live', 'partly-reused'] as const;
+const kinds = ['chart', 'live'] as const;
 const schedule = { scheduledDay: '2026-11-20', scheduledTime: '17:15:00', scheduledTimeZone: 'UTC' };
 
 async function newTemplate(kind: (typeof kinds)[number]): Promise<Template> {
@@ -55,8 +55,6 @@ async function newTemplate(kind: (typeof kinds)[number]): Promise<Template> {
   const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
   const changes = kind === 'live' ? { reviewType: 'synchronous', ...schedule } : {};
   const { gfe_data } = await newEncounter(harness, partner, { treatmentIds, ...changes });
-  const approve = `UPDATE gfe_item SET status = 'approved', decided_at = $2 WHERE tenant_id = $1 AND position = 0`;
-  if (kind === 'partly-reused') await pool.query(approve, [tenantId, new Date(start)]);
   return { tenantId, groups: gfe_data, isLive: kind === 'live', createdAt: start };
 }
 
@@ -181,7 +179,7 @@ const templates = oncePerName<Template>();
 
 /** Runs lives one after the other, each in its tenant. */
 const live = (lane: number, numRuns: number): Promise<void> => {
-  const used = { chart: 0, live: 0, 'partly-reused': 0 };
+  const used = { chart: 0, live: 0 };
   return fc.assert(
     fc.asyncProperty(lives, async ({ kind, actions }) => {
       const template = await templates(kind, () => newTemplate(kind));

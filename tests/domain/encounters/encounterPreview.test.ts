@@ -13,7 +13,6 @@ import {
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { completedEncounter } from '../../support/reviews.js';
 
 const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -29,7 +28,6 @@ beforeAll(async () => {
   partner = await newPartner(harness);
   const other = await newPartner(harness);
   const { tenantId } = partner;
-  await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
   valid = await encounterBody(harness, partner);
   const elsewhere = await newClinic(harness, partner, { places: [] });
   const inactivePatient = await newPatient(harness, partner);
@@ -56,9 +54,6 @@ beforeAll(async () => {
   treatments = await Promise.all(products.map((product) => newProduct(harness, partner, product)));
   treatments.push(await newProduct(harness, other), unknownId);
   limited = await newClient(harness, tenantId, undefined, [valid.clinicId]);
-  // Approves the first two treatments, later than the catalog was stored, so that they can be reused.
-  harness.clock.advance(1);
-  await completedEncounter(harness, partner, { ...valid, treatmentIds: treatments.slice(0, 2) });
 });
 afterAll(() => harness.close());
 
@@ -105,11 +100,9 @@ type Request = ReturnType<typeof requests> extends fc.Arbitrary<infer Value> ? V
 /** One request for each outcome, so that every run has them all. */
 function examples(): readonly { readonly outcome: string; readonly request: Request }[] {
   const [clinicId = '', , inactiveClinic = ''] = clinics;
-  const [reusable = '', , , prescribed = ''] = treatments;
-  const body = { clinicId, patientId: patients[0] ?? '', treatmentIds: [prescribed], documentIds: [] };
+  const body = { clinicId, patientId: patients[0] ?? '', treatmentIds: treatments.slice(0, 1), documentIds: [] };
   const usual = { ...body, isLimited: false, reviewType: 'asynchronous' as const, schedule: {}, notes: {} };
   return [
-    { outcome: '201 completed', request: { ...usual, treatmentIds: [reusable] } },
     { outcome: '201 pending_review', request: usual },
     { outcome: '400', request: { ...usual, schedule: { scheduledTime: '12:00:00' } } },
     { outcome: '404', request: { ...usual, clinicId: unknownId } },
@@ -120,7 +113,7 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
 type Item = Record<string, unknown>;
 /** An item without the properties that only a decision sets. */
 function undecided({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...rest }: Item): Item {
-  const { declinedTreatmentIds: _declined, ...item } = rest;
+  const { declinedTreatmentIds: _declined, validUntil: _end, ...item } = rest;
   return item;
 }
 

@@ -93,8 +93,6 @@ describe('a constraint on one row', () => {
     ['gfe_item_revocation', ['completed'], `revocation_reason = 'Audit'`],
     ['gfe_item_revocation', ['completed'], `status = 'revoked', revocation_reason = 'Audit'`],
     ['gfe_item_final', ['denied'], `status = 'superseded', denial_reason = NULL, valid_until = ${at}`],
-    ['gfe_item_reuse', ['pending_review', 'denied'], 'reused_from_encounter_id = encounter_id'],
-    ['gfe_item_tenant_id_reused_from_encounter_id_fkey', ['completed'], `reused_from_encounter_id = '${clinic}'`],
     ['order_money', ['completed'], 'grand_total = 2'],
     ['order_held', ['completed'], 'paid_amt = 1.01'],
     ['order_held', ['completed'], 'held_amt = 1.01'],
@@ -287,12 +285,5 @@ describe('two tenants', () => {
     expect(await refusal(...numbered(100_999, 'a'))).toBe('encounter_tenant_id_encounter_no_key');
     expect(await refusal(...numbered(500_000, 'a'), ...numbered(500_000, 'b'))).toBeUndefined();
     expect(await refusal(...numbered(100_999, 'b', 500_001))).toBe('order_tenant_id_order_sequence_key');
-  });
-
-  it('cannot reuse each other’s approvals', async () => {
-    const [id, approved] = [v7(), await newEncounter('completed')];
-    const item = { ...itemColumnsOf.completed, tenant_id: `'b'`, reused_from_encounter_id: `'${approved}'` };
-    const rows = [encounterRow(id, 'completed', { tenant_id: `'b'` }), itemRow(id, item)];
-    expect(await refusal(...rows)).toBe('gfe_item_tenant_id_reused_from_encounter_id_fkey');
   });
 });

@@ -1,4 +1,3 @@
-import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { copyEncounter } from '../../support/copies.js';
 import { newClinic, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import type { Harness } from '../../support/harness.js';
@@ -103,18 +102,6 @@ it('typicalWaitMinutes ignores decisions that are older than 30 days', async () 
   expect(await waitsOf(last)).toEqual([null, 7]);
   harness.clock.now = new Date(monthLater + 7 * MINUTE);
   expect(await waitsOf(last)).toEqual([null, null]);
-});
-
-it('typicalWaitMinutes leaves out encounters that reuse earlier approvals', async () => {
-  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
-  const { clinicId, patientId, treatmentIds } = await decidedAfter(0, { reviewType: 'asynchronous' }, () => ({
-    decision: 'approved',
-  }));
-  for (let count = 0; count < 5; count += 1) {
-    const { status } = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-    expect(status).toBe('completed');
-  }
-  expect(await waitsOf({ clinicId, patientId, treatmentIds })).toEqual([null, null]);
 });
 
 it('typicalWaitMinutes reads no more than the latest 1,000 decisions of a type', async () => {

@@ -1,5 +1,4 @@
 import { createApiClient } from '../../../src/domain/access/apiClients.js';
-import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { holdExpiredLines } from '../../../src/domain/sweeps/orderHolds.js';
 import {
   encounterBody,
@@ -154,22 +153,6 @@ describe('a revocation', () => {
     expect((await refund(order, '100.00')).body).toMatchObject({ order_status: 'pending', held_amt: '510.00' });
     const { body } = await post(`/orders/${order.order_no}/cancel`, { reason: 'x' });
     expect(body).toMatchObject({ order_status: 'cancelled', balance_amt: '0.00' });
-  });
-
-  it('holds the lines of every order that reuses the approval', async () => {
-    const owner = await newPartner(harness);
-    await configureTenant(harness.domain, owner.tenantId, { gfeReuse: true });
-    const json = await encounterBody(harness, owner);
-    const first = await completedEncounter(harness, owner, json);
-    harness.clock.advance(60);
-    const reusing = (await call(harness, 'POST /encounters', { token: owner.token, json })).body;
-    expect(reusing.gfe_data[0].reusedFromEncounterId).toBe(first.id);
-    const { categoryId, subcategoryId } = first.gfe_data[0];
-    const revocation = { reviewerRef: reviewer, items: [{ categoryId, subcategoryId }], reason: 'Labs.' };
-    const path = `POST /encounters/${first.encounter_id}/revoke`;
-    await call(harness, path, { token: owner.token, json: revocation });
-    for (const encounter of [first, reusing]) expect(holdsOf(await orderOf(encounter, owner))).toEqual(['revoked']);
-    expect(await heldOrders('held=true', owner)).toHaveLength(2);
   });
 });
 

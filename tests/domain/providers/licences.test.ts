@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { isNpi } from '../../../src/domain/providers/importProviders.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { everyCase } from '../../support/everyCase.js';
@@ -116,7 +115,7 @@ const actions = {
 type Action = keyof typeof actions;
 
 /** An encounter that is ready for the action, by the provider; until then no licence is required. */
-async function readyFor(action: Action | 'reuse', reviewerRef: string, changes: object): Promise<Body> {
+async function readyFor(action: Action, reviewerRef: string, changes: object): Promise<Body> {
   await setRequired(false);
   let encounter = await newEncounter(harness, partner, changes);
   const before: Action[] = action === 'claim' ? [] : action === 'review' ? ['claim'] : ['claim', 'review'];
@@ -128,7 +127,6 @@ async function readyFor(action: Action | 'reuse', reviewerRef: string, changes: 
 const state = async (code: 'AZ' | 'TX') =>
   (await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code } })).id;
 const unknown = async () => randomUUID();
-/** After a move of the patient, no approval is reused (R-210), whether or not a provider has a licence. */
 const moveTo =
   (code: 'AZ') =>
   async (id: string): Promise<unknown> =>
@@ -139,7 +137,7 @@ const moveTo =
 const stay = async (): Promise<unknown> => undefined;
 const inTexas = () => state('TX');
 
-const everyAction = ['claim', 'review', 'addendum', 'revoke', 'reuse'] as const;
+const everyAction = ['claim', 'review', 'addendum', 'revoke'] as const;
 /** Provider, state of the patient, what happens before the action, and the actions that are accepted. */
 const providers: [
   string,
@@ -152,13 +150,7 @@ const providers: [
   ['of a patient whose state is unknown', [], unknown, stay, ['addendum', 'revoke']],
   ['whose licence lapsed, of a patient whose state is unknown', [{ expiresOn: '2026-11-19' }], unknown, stay, []],
   ['who is deactivated, of a patient whose state is unknown', [{}, false], unknown, stay, []],
-  [
-    'licensed in the old state of a patient who moved',
-    [],
-    inTexas,
-    moveTo('AZ'),
-    ['claim', 'review', 'addendum', 'revoke'],
-  ],
+  ['licensed in the old state of a patient who moved', [], inTexas, moveTo('AZ'), everyAction],
   ['licensed in the new state of a patient who moved', [{ state: 'AZ' }], inTexas, moveTo('AZ'), []],
   ['who is deactivated', [{}, false], inTexas, stay, []],
   ['whose licence lapsed', [{ expiresOn: '2026-11-19' }], inTexas, stay, []],
@@ -167,12 +159,10 @@ const providers: [
 ];
 
 describe('where licences are required', () => {
-  beforeAll(() => configureTenant(harness.domain, partner.tenantId, { gfeReuse: true }));
-
   it.each(
     providers.flatMap(([provider, licence, home, meanwhile, accepted]) =>
       everyAction.map((action) => {
-        const effect = accepted.includes(action) ? 'accepted' : action === 'reuse' ? 'left to a review' : 'refused';
+        const effect = accepted.includes(action) ? 'accepted' : 'refused';
         return [action, provider, effect, { licence, home, meanwhile, isAccepted: accepted.includes(action) }] as const;
       }),
     ),
@@ -181,12 +171,6 @@ describe('where licences are required', () => {
     const patientId = await newPatient(harness, partner, { gfeStateId: await home() });
     const encounter = await readyFor(action, reviewerRef, { patientId });
     await meanwhile(patientId);
-    if (action === 'reuse') {
-      const { clinicId, treatmentIds } = encounter;
-      const next = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-      expect(next.status).toBe(isAccepted ? 'completed' : 'pending_review');
-      return;
-    }
     const stored = async () =>
       (await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body;
     const before = await stored();
@@ -195,23 +179,6 @@ describe('where licences are required', () => {
     if (isAccepted) expect(await stored()).not.toEqual(before);
     else expect(await stored()).toEqual(before);
   });
-});
-
-it.each([
-  ['by a provider who is not licensed, when no licence is required', { state: 'AZ' }, {}, false],
-  [
-    'by a provider for live visits only, after a live visit',
-    { asynchronousAllowed: false },
-    { reviewType: 'synchronous' },
-    true,
-  ],
-])('createEncounter reuses an approval %s', async (_approval, licence, changes, isRequired) => {
-  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
-  const { clinicId, patientId, treatmentIds } = await readyFor('reuse', await newProvider(licence), changes);
-  await setRequired(isRequired);
-  const next = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-  await setRequired(true);
-  expect(next.status).toBe('completed');
 });
 
 it('isNpi rejects an NPI whose check digit is wrong', () => {

@@ -1,5 +1,4 @@
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
-import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { newCategory, newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import type { Answer } from '../../support/http.js';
@@ -62,18 +61,6 @@ describe('the sweeps of ending approvals', () => {
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
     expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);
     expect((await noticesOf(partner, encounter)).map(({ type }) => type)).toEqual(['gfe.expired']);
-  });
-
-  it('record events about the encounter of the decision, not about those that reuse the approval', async () => {
-    const { partner, encounter, end } = await approval('YEARLY');
-    await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
-    const { clinicId, patientId, treatmentIds } = encounter;
-    const again = await newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
-    expect(again.gfe_data[0]).toMatchObject({ reusedFromEncounterId: encounter.id });
-    expect(await sweepAt(partner, end - 1)).toEqual([1, 0]);
-    expect(await sweepAt(partner, end)).toEqual([0, 1]);
-    expect(await noticesOf(partner, encounter)).toHaveLength(2);
-    expect(await noticesOf(partner, again)).toEqual([]);
   });
 
   it('record the event of a failed row in the next sweep', async () => {
