@@ -112,7 +112,7 @@ export interface paths {
          * Check whether a patient may get treatments
          * @description Says for each treatment whether an approval for the clinic is in force on a day, and if not, why. For a day in the
          *     past it says what was known at the end of that day, for a day in the future what is known now, without approvals that
-         *     end by then. `cleared` does not say that an approval would be reused: see `factsChanged` and the guide.
+         *     end by then.
          */
         get: operations["getClearances"];
         put?: never;
@@ -242,8 +242,8 @@ export interface paths {
          * Withdraw a document
          * @description Withdraws a document that must not be used; this is final. Its links stop working, except links to an S3 store, which
          *     end within 15 minutes. Charts of encounters that name it show it as withdrawn, and no new encounter may name it.
-         *     Except for an `id-card`, the withdrawal is new information: a provider who has read the chart must read it again, and
-         *     earlier approvals are not reused. Repeat a request with the same `reason` freely.
+         *     Except for an `id-card`, the withdrawal is news about the patient: a provider who has read the chart must read it again, and
+         *     clearances say `factsChanged`. Repeat a request with the same `reason` freely.
          */
         post: operations["withdrawDocument"];
         delete?: never;
@@ -269,7 +269,7 @@ export interface paths {
         /**
          * Create an encounter
          * @description Requests a review of one patient at one clinic for one or more treatments. The encounter starts as
-         *     `pending_review`, or as `completed` with its order if every item reuses a valid approval. Its prices are frozen
+         *     `pending_review`. Its prices are frozen
          *     now. Send neither an order nor a pharmacy: the service creates the order when the encounter is completed, with the
          *     pharmacy of each product.
          *
@@ -1149,10 +1149,9 @@ export interface paths {
         put?: never;
         /**
          * Submit a review
-         * @description Decides every pending item; decisions are final. With at least one approval in force the encounter becomes
+         * @description Decides every item; decisions are final. With at least one approval the encounter becomes
          *     `completed`, and its order is created in the same transaction; if all are denied it becomes `denied` and has no
-         *     order. A synchronous review states the time of the visit. Items that reuse an earlier approval are not decided
-         *     again.
+         *     order. A synchronous review states the time of the visit.
          */
         post: operations["submitReview"];
         delete?: never;
@@ -1196,7 +1195,7 @@ export interface paths {
         /**
          * Revoke approvals of an encounter
          * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
-         *     and `gfe.revoked` is emitted for each. An approval is one decision: it is also revoked wherever it is reused. The
+         *     and `gfe.revoked` is emitted for each. The
          *     encounter stays `completed`, and lines of its order that have not left the pharmacy are held.
          *     `reviewerRef` may name another provider than the reviewer; the provider needs a licence as for a review if your tenant
          *     requires licences.
@@ -4452,7 +4451,7 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. A lapsed approval shows as `expired`; one that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
+            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with the fields that only the encounter record has. */
@@ -4473,7 +4472,7 @@ export interface components {
             declinedTreatmentIds: string[];
             /**
              * Format: date-time
-             * @description When it was approved or denied, or reused an approval.
+             * @description When it was approved or denied.
              */
             decidedAt: string | null;
             /**
@@ -4483,12 +4482,6 @@ export interface components {
             validUntil: string | null;
             /** @description Reason of the denial; null unless the item is `denied`. */
             denialReason: string | null;
-            /**
-             * Format: uuid
-             * @description The `id` of the encounter whose approval is reused, or null.
-             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
-             */
-            reusedFromEncounterId: string | null;
             /** @description Reason of the revocation; null unless the item is `revoked`. */
             revocationReason: string | null;
         };
@@ -4601,7 +4594,7 @@ export interface components {
             leaseExpiresAt: string | null;
             /**
              * Format: date-time
-             * @description End of the review, both for approvals and denials; the time of creation if every approval was reused.
+             * @description End of the review, both for approvals and denials.
              */
             completedAt: string | null;
             /**
@@ -4858,18 +4851,6 @@ export interface components {
             subcategoryId: string;
             /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
-            /**
-             * Format: date-time
-             * @description End of the reused approval; null if it has no end, or if there is none.
-             * @example 2026-12-14T16:10:00.000Z
-             */
-            validUntil: string | null;
-            /**
-             * Format: uuid
-             * @description The `id` of the encounter whose approval would be reused, or null.
-             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
-             */
-            reusedFromEncounterId: string | null;
         };
         /** @description Another open encounter of the patient with the same item. */
         Duplicate: {
@@ -4916,7 +4897,7 @@ export interface components {
              * @description The schedule as an instant; null unless day and time are known.
              */
             scheduledAt: string | null;
-            /** @description The items that the encounter would have; one that reuses a valid approval is already `approved`. */
+            /** @description The items that the encounter would have. */
             gfe_data: components["schemas"]["PreviewGfeItem"][];
             /** @description Open encounters of the patient with one of these items, at clinics that you may see. A warning only: they do not prevent a new encounter. At most the latest 100. */
             duplicates: components["schemas"]["Duplicate"][];
@@ -5442,7 +5423,7 @@ export interface components {
             fulfilment: components["schemas"]["Fulfilment"];
             /** @description The prescription, frozen when the encounter was created; null for a treatment without one. */
             prescription: components["schemas"]["Prescription"] | null;
-            /** @description The provider who approved. For a reused approval, the provider of the original encounter. */
+            /** @description The provider who approved. */
             prescriber: {
                 /** @description The provider, as an id of the reviewing system. */
                 reviewerRef: string;

@@ -20,8 +20,6 @@ import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
 const LICENSED = 'require a licence for claims, reviews, addenda and revocations (see provider import)';
-/** The possible values for reuse: R-50 limits it to a year. */
-const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 
 export function addTenantCommands(program: Command, terminal: CliIo): void {
   const tenant = addGroup(program, 'tenant', 'partner organizations');
@@ -62,30 +60,22 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
 
   addCommand(tenant, 'list', 'list the tenants').action(async ({ json }) => {
     const tenants = await withDatabase(terminal, listTenants);
-    const header = ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'];
-    const rows = tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => {
-      return [id, name, mode, yesNo(isActive), onOff(gfeReuse), currency, createdAt.toISOString()];
+    const header = ['ID', 'NAME', 'MODE', 'ACTIVE', 'CURRENCY', 'CREATED'];
+    const rows = tenants.map(({ id, name, mode, isActive, currency, createdAt }) => {
+      return [id, name, mode, yesNo(isActive), currency, createdAt.toISOString()];
     });
     print(terminal, json, tenants.map(shown), table(header, rows));
   });
 }
 
 function addConfigure(tenant: Command, terminal: CliIo): void {
-  addCommand(tenant, 'configure', 'change the settings of a tenant', ['lakeside --gfe-reuse on --currency CAD'])
+  addCommand(tenant, 'configure', 'change the settings of a tenant', ['lakeside --minimum-age 18 --currency CAD'])
     .argument('<tenant>', 'its id or name')
-    .addOption(new Option('--gfe-reuse <state>', 'let a valid approval clear a treatment again').choices(['on', 'off']))
-    .addOption(
-      new Option('--gfe-reuse-months <months>', 'months after its decision for which an approval is reused').choices(
-        REUSE_MONTHS,
-      ),
-    )
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
     .addOption(new Option('--minimum-age <years>', 'age for treatments that set none').argParser(wholeNumber(0, 120)))
     .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
-    .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, json, ...others }, command) => {
+    .action(async (idOrName, { requireLicensedProvider, json, ...others }, command) => {
       const settings = {
-        gfeReuse: gfeReuse && gfeReuse === 'on',
-        gfeReuseMonths: gfeReuseMonths === undefined ? undefined : Number(gfeReuseMonths),
         requireLicensedProvider: requireLicensedProvider && requireLicensedProvider === 'on',
         ...others,
       };
@@ -123,8 +113,8 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
 function shown(tenant: Tenant): object {
-  const { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency } = tenant;
-  const settings = { gfeReuse, gfeReuseMonths, requireLicensedProvider, minimumAge, currency };
+  const { id, name, mode, isActive, requireLicensedProvider, minimumAge, currency } = tenant;
+  const settings = { requireLicensedProvider, minimumAge, currency };
   return { id, name, mode, isActive, ...settings, createdAt: tenant.createdAt };
 }
 
@@ -135,8 +125,6 @@ function told(tenant: Tenant): string {
     name: tenant.name,
     mode: tenant.mode,
     active: yesNo(tenant.isActive),
-    'gfe reuse': onOff(tenant.gfeReuse),
-    'gfe reuse months': tenant.gfeReuseMonths,
     'licensed providers': onOff(tenant.requireLicensedProvider),
     'minimum age': tenant.minimumAge,
     currency: tenant.currency,

@@ -90,12 +90,6 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/cancelEncounter.test',
   },
   {
-    name: 'prescription that is cleared twice',
-    where: 'domain/approvals/reuse.ts',
-    break: ['rx !== null', 'rx === undefined'],
-    noticedBy: '/gfeReuse.test',
-  },
-  {
     name: "sweep that ignores the tenant's clock",
     where: 'domain/sweeps/tenantClocks.ts',
     break: ['aheadOf(transaction.now, Number(clockOffsetMs))', 'transaction.now'],

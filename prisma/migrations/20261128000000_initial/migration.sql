@@ -45,8 +45,6 @@ CREATE TABLE tenant (
   name TEXT NOT NULL,
   mode tenant_mode NOT NULL,
   is_active BOOLEAN NOT NULL DEFAULT true,
-  gfe_reuse BOOLEAN NOT NULL DEFAULT false,
-  gfe_reuse_months INTEGER NOT NULL DEFAULT 12,
   require_licensed_provider BOOLEAN NOT NULL DEFAULT false,
   minimum_age INTEGER NOT NULL DEFAULT 0,
   currency TEXT NOT NULL DEFAULT 'USD',
@@ -492,7 +490,6 @@ CREATE TABLE gfe_item (
   denial_reason TEXT,
   declined_treatment_ids UUID[] DEFAULT ARRAY[]::UUID[],
   rationale TEXT,
-  reused_from_encounter_id UUID,
   facts_version BIGINT,
   revoked_by TEXT,
   revocation_reason TEXT,
@@ -710,7 +707,6 @@ CREATE TABLE audit_seal (
 
 ALTER TABLE tenant
   ADD CONSTRAINT tenant_id_slug CHECK (id ~ '^[a-z0-9]+(-[a-z0-9]+)*$'),
-  ADD CONSTRAINT tenant_gfe_reuse_months CHECK (gfe_reuse_months BETWEEN 1 AND 12),
   ADD CONSTRAINT tenant_currency CHECK (currency ~ '^[A-Z]{3}$'),
   -- Only a sandbox's clock can differ from the real one, and only ahead.
   ADD CONSTRAINT tenant_clock CHECK (clock_offset_ms >= 0 AND (mode = 'sandbox' OR clock_offset_ms = 0));
@@ -758,8 +754,6 @@ ALTER TABLE gfe_item
     CHECK (status::text IN ('approved', 'superseded', 'revoked') OR valid_until IS NULL),
   -- An approval that ended before its time says when.
   ADD CONSTRAINT gfe_item_end CHECK (status::text NOT IN ('superseded', 'revoked') OR valid_until IS NOT NULL),
-  ADD CONSTRAINT gfe_item_reuse
-    CHECK (status::text IN ('approved', 'superseded', 'revoked') OR reused_from_encounter_id IS NULL),
   ADD CONSTRAINT gfe_item_revocation CHECK ((status::text = 'revoked') = (revocation_reason IS NOT NULL)
     AND (revocation_reason IS NULL) = (revoked_by IS NULL));
 
@@ -932,19 +926,15 @@ CREATE UNIQUE INDEX gfe_item_tenant_id_encounter_id_category_id_subcategory_id_k
   ON gfe_item(tenant_id, encounter_id, category_id, subcategory_id);
 -- The sweeps over all tenants: approvals that end soon, approvals that have ended.
 CREATE INDEX gfe_item_expiring_idx ON gfe_item(valid_until)
-  WHERE status = 'approved' AND valid_until IS NOT NULL AND reused_from_encounter_id IS NULL
+  WHERE status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL AND expiring_notified_at IS NULL;
 CREATE INDEX gfe_item_validity_idx ON gfe_item(valid_until)
-  WHERE status = 'approved' AND valid_until IS NOT NULL
-    AND reused_from_encounter_id IS NULL AND expired_notified_at IS NULL;
+  WHERE status = 'approved' AND valid_until IS NOT NULL AND expired_notified_at IS NULL;
 -- The renewal list, of the tenant (R-225) and of one clinic (D-298).
 CREATE INDEX gfe_item_renewal_idx ON gfe_item(tenant_id, valid_until, id)
-  WHERE status = 'approved' AND reused_from_encounter_id IS NULL AND valid_until IS NOT NULL;
+  WHERE status = 'approved' AND valid_until IS NOT NULL;
 CREATE INDEX gfe_item_clinic_renewal_idx ON gfe_item(tenant_id, clinic_id, valid_until, id)
-  WHERE status = 'approved' AND reused_from_encounter_id IS NULL AND valid_until IS NOT NULL;
--- For the foreign key of reused approvals.
-CREATE INDEX gfe_item_reused_from_idx ON gfe_item(tenant_id, reused_from_encounter_id)
-  WHERE reused_from_encounter_id IS NOT NULL;
+  WHERE status = 'approved' AND valid_until IS NOT NULL;
 
 CREATE UNIQUE INDEX order_tenant_id_encounter_id_key ON "order"(tenant_id, encounter_id);
 CREATE UNIQUE INDEX order_tenant_id_order_sequence_key ON "order"(tenant_id, order_sequence);
@@ -1084,10 +1074,7 @@ ALTER TABLE encounter_addendum
     FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
 ALTER TABLE gfe_item
   ADD CONSTRAINT gfe_item_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
-  ADD CONSTRAINT gfe_item_tenant_id_reused_from_encounter_id_fkey
-    FOREIGN KEY (tenant_id, reused_from_encounter_id)
-      REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
 ALTER TABLE "order"
   ADD CONSTRAINT order_tenant_id_encounter_id_fkey
     FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;

@@ -121,7 +121,7 @@ async function reviewsOf(db: Queries, tenantId: string, ids: readonly string[]):
   const latestFirst = Prisma.sql`id = ANY(${[...ids]}::uuid[]) ORDER BY completed_at DESC, encounter_no DESC`;
   const reviews = await findRows(db, tenantId, 'Encounter', latestFirst);
   const ofReviews = Prisma.sql`encounter_id = ANY(${[...ids]}::uuid[])`;
-  const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL AND reused_from_encounter_id IS NULL ORDER BY position`;
+  const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL ORDER BY position`;
   const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
   const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
   const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
