@@ -14,7 +14,7 @@ quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 # Prints what is done, and for how many seconds.
 timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore upgrade-test mutants consistency image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -97,16 +97,11 @@ fresh: generated/.fresh scripts/production/cli.md ## fail when the committed gen
 	@git diff --exit-code --stat -- generated scripts/production || \
 	  (echo 'Generated files are stale: run "make generate" and commit them.'; exit 1)
 
-breaking: install generated/.fresh ## fail when the contract breaks partners of a released one
-	@for released in generated/released/*.json; do \
-	  $(REDOCLY) diff --config openapi/redocly.yaml "$$released" generated/openapi.json || exit 1; done
+breaking: install generated/.fresh ## fail when the contract breaks partners of a released one, except as openapi/allowedChanges.json states
+	@REDOCLY_TELEMETRY=off $(TSX) scripts/breaking.ts
 
-release: VERSION = $(shell node -p "require('./package.json').version")
-release: breaking ## keep the contract and the partner's flow as released ones, which later changes may not break
-	@[[ '$(VERSION)' =~ ^[0-9.]+$$ ]] || { echo '$(VERSION) is a candidate: set the version of the release first.' >&2; exit 1; }
-	cp generated/openapi.json generated/released/$(VERSION).json
-	node_modules/.bin/esbuild tests/consumer/partnerFlow.ts --bundle --format=esm --platform=node --define:expect=openExpect \
-	  --outfile=generated/flows/$(VERSION).js
+release: breaking ## keep the contract, and checksums of it and of the migrations: later changes of these files fail a test
+	@$(TSX) scripts/release.ts
 
 bench: install build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
@@ -119,9 +114,6 @@ bench-move: install build ## moves a tenant of 100,000 encounters to another cel
 
 bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
 	$(TSX) scripts/bench/restore.ts
-
-upgrade-test: install build ## upgrade 1.1.0 and 1.0.0 with 100,000 encounters under load, and back → scripts/upgrade/RESULTS.md (10 minutes)
-	$(TSX) scripts/upgrade/main.ts
 
 mutants: install build ## plant one fault after the other: its tests must notice (ARGS='token|claim': those alone; BY=auditor: the lab's auditor must)
 	$(TSX) tests/lab/plant.ts $(or $(BY),tests) '$(ARGS)'
@@ -182,5 +174,5 @@ generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard script
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	@$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/since.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call timed,Rendering the reference,$(TSX) scripts/docs.ts)

@@ -3,7 +3,7 @@
  * that the service offers, each also in compressed form.
  */
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -13,7 +13,6 @@ import { operationsOf, readContract } from './artifacts/sources.js';
 import { MERMAID, svgOf } from './diagrams.js';
 import { separated } from './redoc.js';
 import { codeSamples, sampleRequest, type SampleRequest } from './samples.js';
-import { markSince, type Versioned } from './since.js';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'generated/docs/index.html');
@@ -72,12 +71,10 @@ interface Vocabulary {
 const read = async (file: string, reviver?: typeof shown): Promise<unknown> =>
   JSON.parse(await readFile(join(root, file), 'utf8'), reviver);
 
-const contract = (await read('generated/openapi.json', shown)) as Versioned & { info: { description: string } };
-const released = (await readdir(join(root, 'generated/released'))).sort(
-  new Intl.Collator('en', { numeric: true }).compare,
-);
-const releases = await Promise.all(released.map((file) => read(`generated/released/${file}`)));
-markSince(contract, releases as Versioned[]);
+const contract = (await read('generated/openapi.json', shown)) as {
+  readonly info: { description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+};
 
 /** The sample requests that the page can send, by the section of their operation. */
 const requests: Record<string, SampleRequest> = {};

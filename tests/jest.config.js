@@ -5,7 +5,7 @@ import process from 'node:process';
  * `make slow-tests` runs them, and so does a command that names tests.
  */
 const slow = [
-  'tests/client/(generators|releasedContracts)',
+  'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
   'tests/system/(auditCrash|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit|nodeVersions)',

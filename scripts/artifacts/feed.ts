@@ -8,12 +8,14 @@ export function changelogFeed({ info }: Contract, changelog: string): string {
     .split(/^(?=## )/m)
     .flatMap((chapter) => [...chapter.matchAll(/^## (\S+) \((\d{4}-\d\d-\d\d)\)\n(.*)$/gs)])
     .map(([, version = '', date = '', text = '']) => ({ version, time: `${date}T00:00:00Z`, date, text }));
+  // Atom requires a time, also before the first release.
+  const updated = releases[0]?.time ?? '2026-01-01T00:00:00Z';
   const page = `${ADDRESS}/docs#/section/changes-of-the-contract`;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
   <id>${idOf('changelog')}</id>
   <title>Changes of the contract: ${escaped(info.title)}</title>
-  <updated>${releases[0]?.time}</updated>
+  <updated>${updated}</updated>
   <author><name>${escaped(info.title)}</name></author>
   <link rel="self" type="application/atom+xml" href="${ADDRESS}/docs/changelog.atom"/>
   <link rel="alternate" type="text/html" href="${page}"/>

@@ -4,6 +4,5 @@ import type { Prescription } from '../domain/catalog/prescription.js';
 
 /** The prescription that the encounter froze for a treatment; null if the treatment needs none. */
 export function prescriptionView(treatment: EncounterTreatment): Schemas['Prescription'] | null {
-  const prescription = treatment.rx as Prescription | null;
-  return prescription && { ...prescription, isDerived: treatment.isRxDerived };
+  return treatment.rx as Prescription | null;
 }

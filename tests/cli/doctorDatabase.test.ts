@@ -150,12 +150,23 @@ const broken: Broken[] = [
     record('99990101_later', 'now()'),
   ],
   [
-    'a schema that this build does not know',
+    'a migration that did not finish',
     'migrations',
     'failure',
-    /does not know: 99990101_later/,
+    /did not finish: 99990101_later/,
     /Deploy the build/,
     record('99990101_later', 'NULL'),
+  ],
+  [
+    'a migration that was changed since it was applied',
+    'migrations',
+    'failure',
+    new RegExp(`changed since they were applied: ${lastMigration}`),
+    /Deploy the build/,
+    {
+      prepare: () => sql(`UPDATE _prisma_migrations SET checksum = reverse(checksum)`),
+      undo: () => sql(`UPDATE _prisma_migrations SET checksum = reverse(checksum)`),
+    },
   ],
   [
     'a role that owns the schema',

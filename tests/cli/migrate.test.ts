@@ -80,6 +80,15 @@ it('migrate accepts a newer schema that this build supports, and refuses an unsu
   }
 });
 
+it('migrate and --status say that a migration was changed since it was applied', async () => {
+  const environment = await environmentOf(createTestDatabase);
+  await rowsOf(environment.DATABASE_URL, `UPDATE _prisma_migrations SET checksum = 'x'`);
+  for (const args of [['migrate'], ['migrate', '--status'], ['migrate', '--plan']])
+    expect(await runProgram(environment, ...args)).toEqual(
+      refusal(1, /changed since they were applied: \d+_initial\./),
+    );
+});
+
 it('migrate --status lists the pending migrations of the embedded database', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
   try {

@@ -1,5 +1,8 @@
+import { fileURLToPath } from 'node:url';
+import { readManifest } from '../../scripts/releases.js';
 import { kindOf, locksOf } from '../../src/adapters/database/migrationFile.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
+import { packageRoot } from '../../src/packageRoot.js';
 import {
   database,
   databaseWith,
@@ -97,13 +100,20 @@ async function locksHeldBy(url: string, sql: string): Promise<string[]> {
 const statedBy = (sql: string): string[] | undefined =>
   locksOf(sql)?.locks.map(({ mode, table }) => `${mode} ${table}`);
 
-describe('the schema of a later build', () => {
+describe('the schema', () => {
   let present: Schema;
   beforeAll(async () => {
     present = await schemaOf(await database(createTestDatabase));
   });
 
-  it('serves servers of this build after migrations that follow the rules', async () => {
+  it('serves servers of the last release', async () => {
+    const manifest = await readManifest(fileURLToPath(packageRoot));
+    const released = migrations.filter(({ name }) => `prisma/migrations/${name}/migration.sql` in manifest);
+    const schema = await schemaOf(await databaseWith(released, createEmptyDatabase));
+    expect(faultsOf(schema, present)).toEqual([]);
+  });
+
+  it('of a later build serves servers of this one after migrations that follow the rules', async () => {
     expect(faultsOf(present, await schemaOf(await databaseWith(nextMigrations)))).toEqual([]);
   });
 
@@ -116,7 +126,7 @@ describe('the schema of a later build', () => {
     ['requires an optional column', 'ALTER TABLE client ALTER sex SET NOT NULL', 'client.sex is required'],
     ['adds a check', 'ALTER TABLE sweep_failure ADD CHECK (failures > 0)', 'sweep_failure_failures_check narrows'],
     ['adds a unique index', 'CREATE UNIQUE INDEX one ON sweep_failure(row_id)', 'sweep_failure.one narrows'],
-  ])('breaks servers of this build if a migration %s', async (_name, sql, fault) => {
+  ])('of a later build breaks servers of this one if a migration %s', async (_name, sql, fault) => {
     const url = await database(createTestDatabase);
     await rowsOf(url, sql);
     expect(faultsOf(present, await schemaOf(url))).toEqual([expect.stringContaining(fault)]);

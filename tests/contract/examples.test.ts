@@ -189,6 +189,14 @@ function occasionOf(operationId: string, name: string): Occasion {
   return by(operationId, shown.find((example) => example === name) ?? shown[0] ?? '');
 }
 
+it('each example request succeeds', async () => {
+  await everyCase(readsFirst(exampleRequests(operations), isRead), titleOf, async (request) => {
+    if (!isRead(request)) await resetCast(harness, partner);
+    const { status, text } = await request.send(harness, partner);
+    expect({ status, text }).toMatchObject({ status: request.operation.statuses.find(isSuccess) });
+  });
+}, 120_000);
+
 it('each successful response equals the example in the contract', async () => {
   const results = responseExamples.filter(
     ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),

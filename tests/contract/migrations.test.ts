@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
 import { planMigrations } from '../../src/adapters/database/migrationPlan.js';
-import { checkSchema, GENERATION, migrate } from '../../src/adapters/database/migrations.js';
+import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
 import {
   database,
   databaseWith,
@@ -13,6 +13,7 @@ import {
   nextBuild,
   nextMigrations,
   rowsOf,
+  tablesOf,
 } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 
@@ -49,11 +50,6 @@ async function schemaFacts(url: string): Promise<string[]> {
   const facts = rows.map(({ fact }) => String(fact));
   return facts.filter((fact) => !fact.includes('_prisma_migrations')).sort();
 }
-
-const tablesOf = async (url: string): Promise<unknown[]> =>
-  (await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).map(
-    ({ relname }) => relname,
-  );
 
 /** Parts of the invariants between rows (tests/domain/encounters/invariants.test.ts), which schema.prisma omits. */
 const ofInvariants = [
@@ -239,62 +235,5 @@ describe('planMigrations', () => {
       { migration: 'graphile_worker', runs: 'in a transaction', locks: null },
     ]);
     expect(await tablesOf(url)).not.toContain('sweep_reason');
-  });
-});
-
-describe('checkSchema', () => {
-  const laterMigration = `INSERT INTO _prisma_migrations
-    (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`;
-  const change: Record<string, string> = {
-    'a later migration, and demands a later generation': `${laterMigration};
-      CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT ${GENERATION + 1}'`,
-    'a later migration, and no generation': `${laterMigration}; DROP FUNCTION oldest_generation`,
-    'a later migration that never finished': `${laterMigration};
-      UPDATE _prisma_migrations SET finished_at = NULL WHERE id = '1'`,
-    'a migration that differs from this build': `UPDATE _prisma_migrations SET checksum = 'x'`,
-    'a migration that never finished': 'UPDATE _prisma_migrations SET finished_at = NULL',
-  };
-
-  it.each(Object.keys(change))('calls a schema unknown that records %s, and migrate refuses it', async (name) => {
-    const url = await database(createTestDatabase);
-    await rowsOf(url, change[name] ?? '');
-    const names = name.includes('later') ? ['20990101000000_later'] : migrationNames;
-    const schema = await checkSchema(url);
-    const reason = expect.stringContaining(`migrations that this build does not know: ${names.join(', ')}.`);
-    expect(schema).toEqual({ state: 'unknown', reason });
-    const both = `needs servers of generation ${GENERATION + 1}, and this build is of generation ${GENERATION}.`;
-    if (name.includes('demands')) expect(schema).toMatchObject({ reason: expect.stringContaining(both) });
-    await expect(migrate(url)).rejects.toThrow(schema.state === 'unknown' ? schema.reason : 'no error');
-  });
-
-  it('calls a schema newer that records a later migration and admits this generation, and migrate changes nothing', async () => {
-    const url = await database(createTestDatabase);
-    await rowsOf(url, laterMigration);
-    expect(await checkSchema(url)).toEqual({ state: 'newer', names: ['20990101000000_later'] });
-    expect(await migrate(url)).toEqual([]);
-  });
-
-  it('calls a schema unknown that lacks a migration of this build and has a later one', async () => {
-    const url = await databaseWith(nextMigrations.slice(1));
-    await rowsOf(url, laterMigration);
-    expect(await checkSchema(url, nextBuild)).toMatchObject({ state: 'unknown' });
-  });
-
-  it('accepts this build: no migration requires a later server generation than it has', async () => {
-    const [row] = await rowsOf(await database(createTestDatabase), 'SELECT oldest_generation() AS oldest');
-    expect(row?.['oldest']).toBeLessThanOrEqual(GENERATION);
-  });
-
-  it('calls an empty database "behind" and a migrated one "current", and changes neither', async () => {
-    const [empty, migrated] = [await database(createEmptyDatabase), await database(createTestDatabase)];
-    expect(await checkSchema(empty)).toEqual({ state: 'behind', pending: migrationNames });
-    expect(await tablesOf(empty)).toEqual([]);
-    expect(await checkSchema(migrated)).toEqual({ state: 'current' });
-  });
-
-  it('ignores a migration that was rolled back', async () => {
-    const url = await database(createTestDatabase);
-    await rowsOf(url, 'UPDATE _prisma_migrations SET finished_at = NULL, rolled_back_at = now()');
-    expect(await checkSchema(url)).toEqual({ state: 'behind', pending: migrationNames });
   });
 });

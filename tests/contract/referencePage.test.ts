@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'puppeteer-core';
 import { inBrowser, startBrowser, violations } from '../support/browser.js';
@@ -182,24 +183,17 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(code.replace('Copy', ''));
   });
 
-  it('the reference page marks members newer than the released contract with their first version, and lists known values', async () => {
+  it('the reference page lists the known values of a vocabulary', async () => {
     const page = await open(anOperation);
     await page.waitForFunction("document.body.innerText.includes('Known values: pending_review, in_review,')");
-    const text = String(await page.evaluate('document.body.innerText')).replaceAll(/\s+/g, ' ');
-    expect(text).not.toContain('extensible-enum');
-    const since = 'Since 1.1.0';
-    expect(text).toMatch(new RegExp(`Idempotency-Key string .{0,100}${since} Makes`));
-    expect(text).toMatch(/ treatmentIds Array /);
-    expect(text).not.toMatch(new RegExp(` treatmentIds Array .{0,60}${since}`));
-    expect(text).toMatch(new RegExp(`List encounters .{0,20}${since}`));
+    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
   }, 60_000);
 
   it('the reference page shows the changelog of the contract as a chapter', async () => {
     const page = await open();
     const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
-    expect(headings).toEqual(
-      expect.arrayContaining(['Changes of the contract', '1.1.0 (2026-11-25)', '1.0.0 (2026-11-20)']),
-    );
+    const [newest] = /(?<=^## ).*/m.exec(await readFile('openapi/CHANGELOG.md', 'utf8')) ?? [];
+    expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', newest]));
   });
 
   it('the reference page opens at the problem code that a doc_url names', async () => {

@@ -184,7 +184,7 @@ export function exampleBody(
   return example.value as Record<string, unknown>;
 }
 
-/** An answer as it was sent, for {@link answerFaults}. */
+/** An answer as it was sent, for {@link contractFaults}. */
 export interface SentAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -193,14 +193,8 @@ export interface SentAnswer {
 }
 
 /** How an answer breaks the contract; empty if it does not. */
-export const contractFaults = (operationId: string, answer: SentAnswer): string[] =>
-  answerFaults(operationOf(operationId), answer);
-
-/** {@link contractFaults} for an operation of any contract. */
-export function answerFaults(
-  { operationId, responses }: ContractOperation,
-  { status, contentType, header, body }: SentAnswer,
-): string[] {
+export function contractFaults(operationId: string, { status, contentType, header, body }: SentAnswer): string[] {
+  const { responses } = operationOf(operationId);
   const what = `${operationId} ${status}`;
   const declared = responses[status];
   if (!declared) return [`${what} is not declared`];

@@ -10,8 +10,6 @@ type Body = Readonly<Record<string, unknown>>;
 export interface ExampleRequest {
   readonly title: string;
   readonly operation: ContractOperation;
-  /** All that is sent but credentials: equal in equal requests. */
-  readonly content: string;
   readonly send: (harness: Harness, partner: Partner) => Promise<Answer>;
 }
 
@@ -51,18 +49,14 @@ function headersOf({ parameters }: ContractOperation): Record<string, string> {
 export const exampleRequests = (operations: readonly ContractOperation[]): ExampleRequest[] =>
   operations.flatMap((operation): ExampleRequest[] => {
     const { operationId, requestBody } = operation;
-    const contentOf = (...body: unknown[]): string =>
-      JSON.stringify([targetOf(operation), headersOf(operation), ...body]);
     if (!requestBody) {
-      const content = contentOf();
       const send: ExampleRequest['send'] = (harness, partner) => sendQuery(harness, partner, operation);
-      return [{ title: `${operationId}: its parameters`, operation, content, send }];
+      return [{ title: `${operationId}: its parameters`, operation, send }];
     }
     return Object.entries(requestBody.content).flatMap(([mediaType, { examples = {} }]) =>
       Object.keys(examples).map((name) => ({
         title: `${operationId}: ${name} as ${mediaType}`,
         operation,
-        content: contentOf(mediaType, exampleBody(operation, name)),
         send: (harness, partner) => sendExample(harness, partner, operation, name, mediaType),
       })),
     );

@@ -21,11 +21,11 @@ export async function database(create: () => Promise<TestDatabase>): Promise<str
   return made.url;
 }
 
-/** A migrated database with these migrations, too, applied as the service does. */
-export async function databaseWith(later: readonly Migration[]): Promise<string> {
-  const url = await database(createTestDatabase);
+/** A database with these migrations, applied as the service does, after those of this build. */
+export async function databaseWith(applied: readonly Migration[], create = createTestDatabase): Promise<string> {
+  const url = await database(create);
   await withClient({ connectionString: url }, async (client) => {
-    for (const migration of later) await applyMigration(client, migration, 0);
+    for (const migration of applied) await applyMigration(client, migration, 0);
   });
   return url;
 }
@@ -40,3 +40,8 @@ export async function rowsOf(url: string, sql: string): Promise<Record<string, u
   const limits = { connectionTimeoutMillis: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => (await client.query(sql)).rows);
 }
+
+export const tablesOf = async (url: string): Promise<unknown[]> =>
+  (await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).map(
+    ({ relname }) => relname,
+  );

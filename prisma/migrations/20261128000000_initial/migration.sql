@@ -388,7 +388,6 @@ CREATE TABLE encounter (
   grand_total DECIMAL(14,2) NOT NULL,
   currency TEXT NOT NULL,
   review_state TEXT,
-  is_state_derived BOOLEAN NOT NULL DEFAULT false,
   reviewer_ref TEXT,
   claimed_at TIMESTAMPTZ(3),
   claimed_by_id UUID,
@@ -435,7 +434,6 @@ CREATE TABLE encounter_treatment (
   subcategory_id UUID NOT NULL,
   sub_category_name TEXT NOT NULL,
   rx JSONB,
-  is_rx_derived BOOLEAN NOT NULL DEFAULT false,
   CONSTRAINT encounter_treatment_pkey PRIMARY KEY (tenant_id, id)
 );
 
@@ -474,7 +472,7 @@ CREATE TABLE gfe_item (
   id UUID NOT NULL,
   tenant_id TEXT NOT NULL,
   encounter_id UUID NOT NULL,
-  clinic_id UUID NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+  clinic_id UUID NOT NULL,
   position INTEGER NOT NULL,
   category_id UUID NOT NULL,
   category_name TEXT NOT NULL,
@@ -736,7 +734,7 @@ ALTER TABLE encounter
   ADD CONSTRAINT encounter_lease CHECK ((status = 'in_review') = (lease_expires_at IS NOT NULL)),
   ADD CONSTRAINT encounter_claim CHECK (CASE
     WHEN status = 'in_review' THEN reviewer_ref IS NOT NULL AND claimed_at IS NOT NULL
-    WHEN status::text IN ('pending_review', 'awaiting_information') THEN reviewer_ref IS NULL AND claimed_at IS NULL
+    WHEN status IN ('pending_review', 'awaiting_information') THEN reviewer_ref IS NULL AND claimed_at IS NULL
     ELSE true END),
   ADD CONSTRAINT encounter_visit
     CHECK ((visit_started_at IS NULL) = (visit_ended_at IS NULL) AND visit_started_at <= visit_ended_at),
@@ -748,13 +746,13 @@ ALTER TABLE encounter_information
   ADD CONSTRAINT encounter_information_notes CHECK (provided_at IS NOT NULL OR additional_notes IS NULL);
 ALTER TABLE gfe_item
   ADD CONSTRAINT gfe_item_decision
-    CHECK ((status::text IN ('approved', 'denied', 'superseded', 'revoked')) = (decided_at IS NOT NULL)),
+    CHECK ((status IN ('approved', 'denied', 'superseded', 'revoked')) = (decided_at IS NOT NULL)),
   ADD CONSTRAINT gfe_item_denial CHECK ((status = 'denied') = (denial_reason IS NOT NULL)),
   ADD CONSTRAINT gfe_item_validity
-    CHECK (status::text IN ('approved', 'superseded', 'revoked') OR valid_until IS NULL),
+    CHECK (status IN ('approved', 'superseded', 'revoked') OR valid_until IS NULL),
   -- An approval that ended before its time says when.
-  ADD CONSTRAINT gfe_item_end CHECK (status::text NOT IN ('superseded', 'revoked') OR valid_until IS NOT NULL),
-  ADD CONSTRAINT gfe_item_revocation CHECK ((status::text = 'revoked') = (revocation_reason IS NOT NULL)
+  ADD CONSTRAINT gfe_item_end CHECK (status NOT IN ('superseded', 'revoked') OR valid_until IS NOT NULL),
+  ADD CONSTRAINT gfe_item_revocation CHECK ((status = 'revoked') = (revocation_reason IS NOT NULL)
     AND (revocation_reason IS NULL) = (revoked_by IS NULL));
 
 ALTER TABLE "order"
@@ -763,7 +761,7 @@ ALTER TABLE "order"
   -- A refund is not a debt (R-58), so only a pending order says how much of it is paid.
   ADD CONSTRAINT order_paid CHECK (order_status <> 'pending' OR paid_amt < grand_total),
   ADD CONSTRAINT order_held CHECK (held_amt >= 0 AND paid_amt + held_amt <= grand_total),
-  ADD CONSTRAINT order_ended CHECK (order_status::text NOT IN ('cancelled', 'refunded') OR paid_amt = 0);
+  ADD CONSTRAINT order_ended CHECK (order_status NOT IN ('cancelled', 'refunded') OR paid_amt = 0);
 ALTER TABLE order_line
   ADD CONSTRAINT order_line_quantity CHECK (quantity = 1),
   ADD CONSTRAINT order_line_money
@@ -791,7 +789,7 @@ ALTER TABLE audit_event
 
 -- Indexes ------------------------------------------------------------------------------------------------------------
 
--- A schedule without a time counts as its day in UTC (D-292). Immutable: the cast depends on no setting.
+-- A schedule without a time counts as its day in UTC. Immutable: the cast depends on no setting.
 CREATE FUNCTION scheduled_instant(day TEXT, at TIMESTAMPTZ) RETURNS TIMESTAMPTZ LANGUAGE sql IMMUTABLE
   AS $$ SELECT coalesce("at", ("day" || 'T00:00:00Z')::timestamptz) $$;
 
@@ -908,7 +906,7 @@ CREATE INDEX encounter_queue_state_idx
 -- The encounters with one reference of the partner, in the order of the list (R-230).
 CREATE INDEX encounter_reference_idx ON encounter(tenant_id, reference, created_at, encounter_no)
   WHERE reference IS NOT NULL;
--- The filter of schedules (D-292).
+-- The filter of schedules.
 CREATE INDEX encounter_scheduled_idx ON encounter(tenant_id, scheduled_instant(scheduled_day, scheduled_at))
   WHERE scheduled_day IS NOT NULL;
 
@@ -929,8 +927,9 @@ CREATE INDEX gfe_item_expiring_idx ON gfe_item(valid_until)
   WHERE status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL AND expiring_notified_at IS NULL;
 CREATE INDEX gfe_item_validity_idx ON gfe_item(valid_until)
-  WHERE status = 'approved' AND valid_until IS NOT NULL AND expired_notified_at IS NULL;
--- The renewal list, of the tenant (R-225) and of one clinic (D-298).
+  WHERE status = 'approved' AND valid_until IS NOT NULL
+    AND reused_from_encounter_id IS NULL AND expired_notified_at IS NULL;
+-- The renewal list, of the tenant and of one clinic (R-225).
 CREATE INDEX gfe_item_renewal_idx ON gfe_item(tenant_id, valid_until, id)
   WHERE status = 'approved' AND valid_until IS NOT NULL;
 CREATE INDEX gfe_item_clinic_renewal_idx ON gfe_item(tenant_id, clinic_id, valid_until, id)
@@ -953,7 +952,7 @@ CREATE INDEX order_line_held_idx ON order_line(tenant_id, ordered_at, order_id)
   WHERE hold_at IS NOT NULL OR expires_at IS NOT NULL;
 -- The lines of an approval that ends.
 CREATE INDEX order_line_tenant_id_gfe_item_id_idx ON order_line(tenant_id, gfe_item_id);
--- Orders with a line in one status, of one pharmacy and of the tenant (D-292).
+-- Orders with a line in one status, of one pharmacy and of the tenant.
 CREATE INDEX order_line_tenant_id_pharmacy_id_status_ordered_at_order_id_idx
   ON order_line(tenant_id, pharmacy_id, status, ordered_at, order_id);
 CREATE INDEX order_line_tenant_id_status_ordered_at_order_id_idx ON order_line(tenant_id, status, ordered_at, order_id);
@@ -1133,9 +1132,9 @@ ALTER TABLE "order"
 
 -- The oldest generation of servers that works on this schema (GENERATION in src/adapters/database/migrations.ts). A
 -- migration that breaks older servers replaces it by one that returns a higher number.
-CREATE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS $$SELECT 2$$;
+CREATE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql IMMUTABLE AS $$SELECT 1$$;
 
--- The columns that a chart shows as facts (R-210, D-240). A statement that changes them cannot forget that approvals depend
+-- The columns that a chart shows as facts (R-210). A statement that changes them cannot forget that approvals depend
 -- on them.
 CREATE FUNCTION count_facts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1150,7 +1149,7 @@ CREATE TRIGGER client_facts BEFORE UPDATE OF first_name, last_name, date_of_birt
       OLD.medical_history, OLD.notes, OLD.insurance_info))
   EXECUTE FUNCTION count_facts();
 
--- The version of a patient's record, for If-Match (R-231, D-281). A time cannot tell two changes of one millisecond apart.
+-- The version of a patient's record, for If-Match (R-231). A time cannot tell two changes of one millisecond apart.
 -- Facts that are counted in the row change no field of the record, and do not set updated_at.
 CREATE FUNCTION count_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1171,7 +1170,7 @@ CREATE TRIGGER encounter_final BEFORE UPDATE OF status ON encounter FOR EACH ROW
   EXECUTE FUNCTION refuse_final_change();
 CREATE TRIGGER gfe_item_final BEFORE UPDATE OF status ON gfe_item FOR EACH ROW
   WHEN (OLD.status <> 'pending_review' AND NEW.status <> OLD.status
-    AND NOT (OLD.status = 'approved' AND NEW.status::text IN ('superseded', 'revoked')))
+    AND NOT (OLD.status = 'approved' AND NEW.status IN ('superseded', 'revoked')))
   EXECUTE FUNCTION refuse_final_change();
 
 -- An open encounter implies a pending item, which a foreign key cannot express. Only a new encounter, and one whose pending
@@ -1203,18 +1202,6 @@ CREATE CONSTRAINT TRIGGER encounter_open_has_pending_item AFTER INSERT ON encoun
 CREATE CONSTRAINT TRIGGER gfe_item_open_has_pending_item AFTER UPDATE OR DELETE ON gfe_item
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (OLD.status = 'pending_review') EXECUTE FUNCTION require_pending_item();
-
--- Servers that do not know gfe_item.clinic_id insert an encounter and its items by one statement, in which the encounter may
--- be the later row: the trigger runs after the statement.
-CREATE FUNCTION fill_item_clinic() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE "gfe_item" SET "clinic_id" = encounter.clinic_id FROM "encounter"
-  WHERE encounter.tenant_id = NEW."tenant_id" AND encounter.id = NEW."encounter_id"
-    AND "gfe_item".tenant_id = NEW."tenant_id" AND "gfe_item".id = NEW."id";
-  RETURN NULL;
-END $$;
-CREATE TRIGGER gfe_item_clinic AFTER INSERT ON gfe_item FOR EACH ROW
-  WHEN (NEW.clinic_id = '00000000-0000-0000-0000-000000000000') EXECUTE FUNCTION fill_item_clinic();
 
 -- At the end of a transaction that pays or refunds, the amounts of an order and its payments are the sums of its rows.
 CREATE FUNCTION require_sums() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -1293,7 +1280,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The function of the triggers that a move to another cell creates for its tenant (D-324): it waits for a change of the
+-- The function of the triggers that a move to another cell creates for its tenant: it waits for a change of the
 -- tenant's place, which waits for writers.
 CREATE FUNCTION require_tenant_here() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1311,7 +1298,7 @@ ALTER TABLE api_client_secret REPLICA IDENTITY USING INDEX api_client_secret_ten
 
 -- Reference rows -----------------------------------------------------------------------------------------------------
 
--- The states, territories and district of the United States (D-02).
+-- The states, territories and district of the United States.
 INSERT INTO ref_state (id, code, name, country_id, country_code)
   SELECT id::uuid, code, name, '01a05c32-5e80-7000-8000-000000000840', 'US' FROM (VALUES
     ('01a1fa1d-8101-7b81-8b2d-451c62f746b4', 'AL', 'Alabama'),

@@ -10,7 +10,13 @@ import { rowsOf, withClient } from './withClient.js';
  * The generation of this build, which runs on schemas whose `oldest_generation()` is not higher. Increase it when the
  * code stops using something that a later migration will remove.
  */
-export const GENERATION = 2;
+export const GENERATION = 1;
+
+interface RecordedMigration {
+  readonly name: string;
+  readonly checksum: string;
+  readonly finished: boolean;
+}
 
 /** The schema of the database compared with this build. Servers run only on `current` and `newer`. */
 export type SchemaState =
@@ -19,7 +25,7 @@ export type SchemaState =
   | { readonly state: 'behind'; readonly pending: string[] }
   /** `names`: applied migrations of a later build, whose schema still supports servers of this generation. */
   | { readonly state: 'newer'; readonly names: string[] }
-  /** `reason`: recorded migrations that this build lacks or has with another content, or that did not finish. */
+  /** `reason`: recorded migrations that this build lacks or that did not finish, or files that changed afterwards. */
   | { readonly state: 'unknown'; readonly reason: string };
 
 /**
@@ -28,7 +34,7 @@ export type SchemaState =
  */
 export async function checkSchema(url: string, build?: readonly Migration[]): Promise<SchemaState> {
   const known = build ?? (await readMigrations());
-  const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(
+  const recorded = await rowsOf<RecordedMigration>(
     url,
     '_prisma_migrations',
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
@@ -41,7 +47,7 @@ export async function checkSchema(url: string, build?: readonly Migration[]): Pr
   const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
   if (strange.length === 0) return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
   const names = strange.map(({ name }) => name);
-  const reason = `The database has migrations that this build does not know: ${names.join(', ')}. Deploy the build that has them.`;
+  const reason = reasonsOf(strange, isKnown).join(' ');
   const isNewer = pending.length === 0 && strange.every(({ name, finished }) => finished && !isKnown(name));
   if (!isNewer) return { state: 'unknown', reason };
   const query = 'SELECT oldest_generation() AS oldest';
@@ -49,6 +55,21 @@ export async function checkSchema(url: string, build?: readonly Migration[]): Pr
   if (oldest <= GENERATION) return { state: 'newer', names };
   const needs = `Its schema needs servers of generation ${oldest}, and this build is of generation ${GENERATION}.`;
   return { state: 'unknown', reason: `${reason} ${needs}` };
+}
+
+/** States what is wrong with recorded migrations, and what to do. */
+function reasonsOf(strange: readonly RecordedMigration[], isKnown: (name: string) => boolean): string[] {
+  const unfinished = strange.filter(({ finished }) => !finished);
+  const changed = strange.filter(({ name, finished }) => finished && isKnown(name));
+  const unknown = strange.filter(({ name, finished }) => finished && !isKnown(name));
+  const groups = [
+    [unfinished, 'has migrations that did not finish', 'Finish them by the program that began them'],
+    [changed, 'has migrations whose files were changed since they were applied', 'Deploy the build that applied them'],
+    [unknown, 'has migrations that this build does not know', 'Deploy the build that has them'],
+  ] as const;
+  return groups.flatMap(([of, state, advice]) =>
+    of.length > 0 ? `The database ${state}: ${of.map(({ name }) => name).join(', ')}. ${advice}.` : [],
+  );
 }
 
 /**

@@ -115,7 +115,7 @@ async function insertEncounter(
     gfeNo: gfeNoOf(row.encounterNo),
     ...row,
     ...unreviewed,
-    treatments: parts.encounter_treatment.map((line) => ({ tenantId, isRxDerived: false, ...line })),
+    treatments: parts.encounter_treatment.map((line) => ({ tenantId, ...line })),
     documents: parts.encounter_document.map((document) => ({ tenantId, ...document })),
     gfeItems: parts.gfe_item.map((item) => ({ tenantId, ...undecided, ...item })),
     order: null,
@@ -146,7 +146,6 @@ export const draftedColumns = (
 
 /** Values that the database sets in a new encounter by default. */
 const unreviewed = {
-  isStateDerived: false,
   reviewerRef: null,
   claimedAt: null,
   claimedById: null,

@@ -90,7 +90,7 @@ async function revision(
   if (failing) throw refuse(failing);
   const schedule = { ...draft.schedule, scheduledAt: encounter.scheduledAt };
   const columns = draftedColumns({ ...draft, schedule }, reviewType, encounter.createdAt);
-  const set = { reference, metadata, ...columns, isStateDerived: false };
+  const set = { reference, metadata, ...columns };
   return {
     event: 'revise',
     actor: 'partner',

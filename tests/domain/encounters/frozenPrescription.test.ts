@@ -36,7 +36,7 @@ it('getChart shows the prescription as of the creation of the encounter after th
   await claim(harness, partner, encounter);
   const path = `GET /encounters/${encounter.encounter_id}/chart?reviewerRef=${reviewer}`;
   const { body } = await call(harness, path, { token: partner.token });
-  expect(body.treatments).toMatchObject([{ rx: { ...weekly, daysSupply: 30, isDerived: false } }]);
+  expect(body.treatments).toMatchObject([{ rx: { ...weekly, daysSupply: 30 } }]);
   expect(body.treatments[0].rx.deaScheduleId).toEqual(expect.any(String));
 });
 
