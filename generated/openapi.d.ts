@@ -5397,8 +5397,6 @@ export interface components {
              * @description How the drug is kept cold.
              */
             refrigerationTypeId: string;
-            /** @description Copied from the catalog by an upgrade of the service, after the encounter was created. */
-            isDerived: boolean;
         };
         DispensingLine: {
             /**
@@ -5665,7 +5663,7 @@ export interface components {
          */
         EncounterNumber: number;
         /**
-         * @description Your `reference` of the encounter at the time of the event. Absent if it had none, and in events from before version 1.2.0.
+         * @description Your `reference` of the encounter at the time of the event. Absent if it had none.
          * @example APPT-20417
          */
         EventReference: string;
@@ -7154,7 +7152,7 @@ export interface components {
             service: string;
             /**
              * @description The version of the service and its contract; equal to the header `API-Version`.
-             * @example 1.2.0
+             * @example 1.0.0
              */
             version: string;
         };
@@ -7988,7 +7986,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.3.0-rc.1
+         * @example 1.0.0-rc.1
          */
         ApiVersion: string;
         /**
