@@ -9,7 +9,7 @@ export interface Planted {
   /** The text that occurs once in the file, white space aside, and what replaces it. */
   readonly break: readonly [string, string];
   /** Who must notice: the auditor, or one of the tests at these paths (parts of them, and as few as possible). */
-  readonly noticedBy: 'auditor' | string | readonly string[];
+  readonly noticedBy: string | readonly string[];
 }
 
 /** Faults that a test of one operation may miss. */

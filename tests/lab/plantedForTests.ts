@@ -114,15 +114,6 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: 'unit/schedule.test',
   },
   {
-    name: 'page from the end with the wrong rows',
-    where: 'domain/catalog/catalogPage.ts',
-    break: [
-      'OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far',
-      'OFFSET greatest(total - ${offset}::int - ${limit}::int + 1, 0)) AS far',
-    ],
-    noticedBy: '/catalog/pages.test',
-  },
-  {
     name: 'catalog import that breaks off halfway',
     where: 'domain/catalog/import/importCatalog.ts',
     break: [
