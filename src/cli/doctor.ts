@@ -1,9 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../adapters/database/database.js';
 import { configFaults, readConfig, type Config } from '../config.js';
-import { variables } from '../configVariables.js';
 import { configuredDatabase } from '../runtime/configuredDatabase.js';
-import { configWarnings } from '../runtime/configWarnings.js';
+import { configWarnings, setVariables } from '../runtime/configWarnings.js';
 import {
   causeOf,
   CHECK_TIMEOUT_MS,
@@ -78,7 +77,7 @@ function configCheck({ environment }: CliIo): Check {
     async run() {
       const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
       const warnings = configWarnings(environment).map((text) => warning(text, remedy));
-      const set = Object.keys(variables).filter((name) => environment[name]);
+      const set = setVariables(environment);
       const message = `Set: ${set.join(', ') || 'none'}. The others have their defaults.`;
       return faults.length + warnings.length > 0 ? [...faults, ...warnings] : ok(message);
     },

@@ -3,6 +3,10 @@ import { conditionOf, variables } from '../configVariables.js';
 
 const names = Object.keys(variables);
 
+/** The names of the service's variables that are set. */
+export const setVariables = (environment: Readonly<Record<string, string | undefined>>): string[] =>
+  names.filter((name) => environment[name]);
+
 /** Probable mistakes in the environment that are not errors, as sentences without values. */
 export function configWarnings(environment: Readonly<Record<string, string | undefined>>): string[] {
   const warnings = Object.keys(environment)

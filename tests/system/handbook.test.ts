@@ -33,7 +33,8 @@ async function steps(): Promise<string> {
       const server = startServer({ DATABASE_URL: url, DATA_DIR: folder(), SIGNING_KEYS_FILE: keys });
       expect((await call({ baseUrl: await server.started }, 'GET /readyz')).status).toBe(200);
       expect(await rowsOf(url, 'SELECT current_user AS role')).toEqual([{ role: 'ces_service' }]);
-      expect(await rowsOf(url, `SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'`)).toEqual([]);
+      const extensions = await rowsOf(url, `SELECT extname FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY 1`);
+      expect(extensions).toEqual([{ extname: 'btree_gin' }, { extname: 'pg_trgm' }]);
     } finally {
       await killServers();
       await remove();
