@@ -928,7 +928,7 @@ CREATE INDEX gfe_item_expiring_idx ON gfe_item(valid_until)
     AND expired_notified_at IS NULL AND expiring_notified_at IS NULL;
 CREATE INDEX gfe_item_validity_idx ON gfe_item(valid_until)
   WHERE status = 'approved' AND valid_until IS NOT NULL
-    AND reused_from_encounter_id IS NULL AND expired_notified_at IS NULL;
+    AND expired_notified_at IS NULL;
 -- The renewal list, of the tenant and of one clinic (R-225).
 CREATE INDEX gfe_item_renewal_idx ON gfe_item(tenant_id, valid_until, id)
   WHERE status = 'approved' AND valid_until IS NOT NULL;
