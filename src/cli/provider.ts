@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { importProviders, listProviders } from '../domain/providers/importProviders.js';
+import { importProviders, incompleteProviders, listProviders } from '../domain/providers/importProviders.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
@@ -7,9 +7,11 @@ import { fields, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
-The file is JSON: { "providers": [{ "reviewerRef": "…", "name": "…", "npi": "1234567893", "isActive": true,
+The file is JSON: { "providers": [{ "reviewerRef": "…", "name": "…", "npi": "1234567893", "credential": "MD",
+"deaNumber": "AB1234563", "isActive": true,
 "licences": [{ "state": "TX", "number": "…", "expiresOn": "2027-12-31", "asynchronousAllowed": true }] }] }.
-The reviewing system sends reviewerRef with its reviews. A licence is valid until the end of its last day (UTC). The
+The reviewing system sends reviewerRef with its reviews. credential is MD, DO, NP, PA, RN or other. Without credential
+or deaNumber the import succeeds; for a live tenant it warns, and so does \`doctor\`. A licence is valid until the end of its last day (UTC). The
 import creates or updates the providers of the file and leaves others unchanged. Importing a file twice changes
 nothing. \`tenant configure --require-licensed-provider on\` makes licences mandatory.`;
 
@@ -20,20 +22,27 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
     notes: FORMAT,
   }).action(async (file, { tenant, json }) => {
     const text = await readText(file);
-    const { report } = await withTenant(terminal, tenant, async (context, id) =>
-      faultless(file, await importProviders(context, id, text)),
-    );
+    const { report, incomplete } = await withTenant(terminal, tenant, async (context, id) => ({
+      ...faultless(file, await importProviders(context, id, text)),
+      incomplete: (await incompleteProviders(context.db)).find(({ tenantId }) => tenantId === id),
+    }));
+    if (incomplete) terminal.err(`Warning: ${incompleteText(incomplete)}\n`);
     print(terminal, json, report, fields(report));
   });
 
   addTenantCommand(provider, 'list', 'list the providers with their licences', ['--tenant lakeside']).action(
     async ({ tenant, json }) => {
       const providers = await withTenant(terminal, tenant, listProviders);
-      const rows = providers.map(({ reviewerRef, name, npi, isActive, licences }) => {
+      const rows = providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licences }) => {
         const states = licences.map(({ state, expiresOn }) => `${state} until ${expiresOn}`);
-        return [reviewerRef, name, npi, yesNo(isActive), states.join(', ')];
+        return [reviewerRef, name, npi, credential ?? '', deaNumber ?? '', yesNo(isActive), states.join(', ')];
       });
-      print(terminal, json, { providers }, table(['REVIEWER', 'NAME', 'NPI', 'ACTIVE', 'LICENCES'], rows));
+      const heads = ['REVIEWER', 'NAME', 'NPI', 'CREDENTIAL', 'DEA NUMBER', 'ACTIVE', 'LICENCES'];
+      print(terminal, json, { providers }, table(heads, rows));
     },
   );
 }
+
+/** What live tenants are warned of by the import and by `doctor` (R-106). */
+export const incompleteText = ({ tenantId, count }: { tenantId: string; count: number }): string =>
+  `${count} active ${count === 1 ? 'provider lacks' : 'providers lack'} a credential or a DEA number (tenant ${tenantId}).`;

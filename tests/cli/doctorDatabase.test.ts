@@ -1,4 +1,5 @@
 import { withClient } from '../../src/adapters/database/withClient.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { migrations, rowsOf } from '../support/migrations.js';
@@ -188,6 +189,21 @@ const broken: Broken[] = [
     },
   ],
   [
+    'a provider of a live tenant without credential and DEA number',
+    'providers',
+    'warning',
+    /^1 active provider lacks a credential or a DEA number/,
+    /ces provider import/,
+    {
+      prepare: async () => {
+        const { id } = await createTenant(systemContext(harness.domain.db), { name: 'Live', mode: 'live' });
+        await sql(`INSERT INTO provider (id, tenant_id, reviewer_ref, name, npi, is_active, created_at, updated_at)
+          VALUES (gen_random_uuid(), '${id}', 'ada', 'Ada Lane', '1234567893', true, now(), now())`);
+      },
+      undo: () => sql(`DELETE FROM provider`),
+    },
+  ],
+  [
     'a job that is late',
     'jobs',
     'warning',
@@ -268,6 +284,7 @@ describe('doctor', () => {
       { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: /) },
       { check: 'migrations', level: 'failure', message: 'Pending: graphile_worker.' },
       { check: 'moves', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
+      { check: 'providers', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'jobs', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
       { check: 'audit', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
     ]);

@@ -10,13 +10,15 @@ beforeAll(async () => {
 });
 
 const texas = { state: 'TX', number: 'T-1', expiresOn: '2027-12-31', asynchronousAllowed: true };
-const ada = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', isActive: true, licences: [texas] };
+const identity = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', credential: 'MD', deaNumber: 'AB1234563' };
+const ada = { ...identity, isActive: true, licences: [texas] };
 
-async function importing(...providers: object[]) {
+async function importingTo({ tenantId }: Partner, ...providers: object[]) {
   const path = join(harness.dataDir, 'providers.json');
   await writeFile(path, JSON.stringify({ providers }, null, 1));
-  return run('provider', 'import', path, '--tenant', partner.tenantId, '--json');
+  return run('provider', 'import', path, '--tenant', tenantId, '--json');
 }
+const importing = (...providers: object[]) => importingTo(partner, ...providers);
 const countsOf = async (...providers: object[]) => JSON.parse((await importing(...providers)).stdout);
 async function stored() {
   const { tenantId } = partner;
@@ -32,9 +34,12 @@ it('provider import creates and updates the listed providers, is idempotent, and
   const moved = { ...ada, isActive: false, licences: [{ state: 'AZ', number: 'A-1', expiresOn: '2027-06-30' }] };
   expect(await countsOf(moved, ben)).toEqual({ created: 0, updated: 1, unchanged: 1 });
   expect(await stored()).toMatchObject([
-    { reviewerRef: 'ada', isActive: false, licences: [{ state: 'AZ', asynchronousAllowed: false }] },
-    { reviewerRef: 'ben', isActive: true, licences: [] },
+    { ...identity, isActive: false, licences: [{ state: 'AZ', asynchronousAllowed: false }] },
+    { reviewerRef: 'ben', credential: null, deaNumber: null, isActive: true, licences: [] },
   ]);
+  for (const change of [{ credential: 'NP' }, { deaNumber: 'FM1234563' }, {}]) {
+    expect(await countsOf({ ...moved, ...change })).toEqual({ created: 0, updated: 1, unchanged: 0 });
+  }
 });
 
 it('provider import names every fault with its line, and imports no provider', async () => {
@@ -44,17 +49,39 @@ it('provider import names every fault with its line, and imports no provider', a
     { ...ada, reviewerRef: 'cy', npi: '12345' },
     { ...ada, reviewerRef: 'di', licences: [{ ...texas, expiresOn: '2027-02-30' }] },
     { ...ada, reviewerRef: 'cy', licence: [] },
+    { ...ada, reviewerRef: 'ed', credential: 'Dr' },
+    { ...ada, reviewerRef: 'fay', deaNumber: 'AB123456' },
   ];
   const { code, stderr } = await importing(...faulty);
   expect(code).toBe(1);
   const pointers = JSON.parse(stderr).error.faults.map(({ pointer }: { pointer: string }) => pointer);
-  const expected = ['1/npi', '2/licences/0/expiresOn', '3', '3/licence'];
+  const expected = ['1/npi', '2/licences/0/expiresOn', '3', '3/licence', '4/credential', '5/deaNumber'];
   expect(pointers).toEqual(expected.map((pointer) => `/providers/${pointer}`));
   expect(JSON.parse((await importing({ ...ada, npi: '1234567890' })).stderr).error.faults).toMatchObject([
     { pointer: '/providers/0/npi', line: 6, message: 'is not an NPI: its check digit is wrong' },
   ]);
+  expect(JSON.parse((await importing({ ...ada, deaNumber: 'AB1234564' })).stderr).error.faults).toMatchObject([
+    { pointer: '/providers/0/deaNumber', message: 'is not a DEA number: its check digit is wrong' },
+  ]);
   expect(await stored()).toEqual(before);
 });
+
+it.each(['credential', 'deaNumber'])(
+  'provider import warns a live tenant of an active provider without %s',
+  async (member) => {
+    const [live, sandbox] = [await newPartner(harness), await newPartner(harness, 'sandbox')];
+    const provider = { ...ada, [member]: undefined };
+    const warning = { notice: expect.stringMatching(`^Warning: 1 active provider lacks .*${live.tenantId}`) };
+    expect(JSON.parse((await importingTo(live, provider)).stderr)).toEqual(warning);
+    for (const [tenant, entry] of [
+      [sandbox, provider],
+      [live, { ...provider, isActive: false }],
+      [live, ada],
+    ] as const) {
+      expect((await importingTo(tenant, entry)).stderr).toBe('');
+    }
+  },
+);
 
 it('provider list prints the providers of the tenant in the format that provider import reads', async () => {
   const lists = await json('provider', 'list', '--tenant', partner.tenantId);
@@ -62,5 +89,5 @@ it('provider list prints the providers of the tenant in the format that provider
   const other = await newPartner(harness);
   expect(await json('provider', 'list', '--tenant', other.tenantId)).toEqual({ providers: [] });
   const { stdout } = await run('provider', 'list', '--tenant', partner.tenantId);
-  expect(stdout).toMatch(/^ada +Ada Lane +1234567893 +no +AZ until 2027-06-30$/m);
+  expect(stdout).toMatch(/^ada +Ada Lane +1234567893 +MD +AB1234563 +no +AZ until 2027-06-30$/m);
 });

@@ -26,6 +26,7 @@ CREATE TYPE order_status AS ENUM ('pending', 'paid', 'cancelled', 'refunded');
 CREATE TYPE cancel_reason AS ENUM ('partner_request', 'patient_request', 'patient_no_show', 'duplicate',
   'clinically_inappropriate', 'other');
 CREATE TYPE fulfilment_status AS ENUM ('pending', 'accepted', 'shipped', 'delivered', 'exception', 'cancelled');
+CREATE TYPE provider_credential AS ENUM ('MD', 'DO', 'NP', 'PA', 'RN', 'other');
 CREATE TYPE hold_reason AS ENUM ('revoked', 'superseded', 'expired');
 CREATE TYPE withdrawal_reason AS ENUM ('wrong_patient', 'superseded', 'illegible');
 CREATE TYPE event_type AS ENUM ('patient.created', 'patient.updated', 'patient.verification_updated',
@@ -77,6 +78,8 @@ CREATE TABLE provider (
   reviewer_ref TEXT NOT NULL,
   name TEXT NOT NULL,
   npi TEXT NOT NULL,
+  credential provider_credential,
+  dea_number TEXT,
   is_active BOOLEAN NOT NULL,
   created_at TIMESTAMPTZ(3) NOT NULL,
   updated_at TIMESTAMPTZ(3) NOT NULL,

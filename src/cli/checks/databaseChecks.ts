@@ -8,7 +8,9 @@ import { jobCounts } from '../../adapters/jobs/jobQueue.js';
 import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
 import type { Config } from '../../config.js';
 import { checkpointDelay } from '../../domain/audit/checkpoints.js';
+import { incompleteProviders } from '../../domain/providers/importProviders.js';
 import { PROGRAM } from '../command.js';
+import { incompleteText } from '../provider.js';
 import { activityChecks } from './activityChecks.js';
 import { failure, ok, warning, type Check } from './check.js';
 
@@ -241,6 +243,16 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
             `In the cell that the tenant leaves, complete it with "${command}", or remove it with "${command} --cancel".`,
           );
         });
+      },
+    },
+    {
+      name: 'providers',
+      remedy: MIGRATE,
+      async run() {
+        const incomplete = await incompleteProviders(db);
+        if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
+        const advice = `Add credential and deaNumber to the file, then run "${PROGRAM} provider import".`;
+        return incomplete.map((of) => warning(incompleteText(of), advice));
       },
     },
     {

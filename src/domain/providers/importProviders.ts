@@ -1,5 +1,6 @@
 import type { ValidateFunction } from 'ajv';
 import { Prisma, type Provider, type ProviderLicence } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
 import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
@@ -20,10 +21,13 @@ export async function importProviders(
   const file = readFile(text, (compiled ??= fileValidator<ProviderFile>(providerSchema)));
   if ('faults' in file) return file;
   const { providers } = file.value;
-  const faults = providers.flatMap(({ npi }, index) => {
-    if (isNpi(npi)) return [];
+  const faults = providers.flatMap(({ npi, deaNumber }, index) => {
+    const place = (member: string) => file.document.placeOf(`/providers/${index}/${member}`);
     return [
-      { ...file.document.placeOf(`/providers/${index}/npi`), message: 'is not an NPI: its check digit is wrong' },
+      ...(isNpi(npi) ? [] : [{ ...place('npi'), message: 'is not an NPI: its check digit is wrong' }]),
+      ...(deaNumber === null || isDeaNumber(deaNumber)
+        ? []
+        : [{ ...place('deaNumber'), message: 'is not a DEA number: its check digit is wrong' }]),
     ];
   });
   if (faults.length > 0) return { faults };
@@ -41,12 +45,20 @@ export async function listProviders({ db }: QueryContext, tenantId: string): Pro
     findRows(db, tenantId, 'ProviderLicence', Prisma.sql`true ORDER BY state, number`),
   ]);
   const licencesOf = groupedBy(licences, ({ providerId }) => providerId);
-  return providers.map(({ id, reviewerRef, name, npi, isActive }) => {
+  return providers.map(({ id, reviewerRef, name, npi, credential, deaNumber, isActive }) => {
     const own = licencesOf(id).map(({ state, number, expiresOn, asynchronousAllowed }) => {
       return { state, number, expiresOn: expiresOn.toISOString().slice(0, 10), asynchronousAllowed };
     });
-    return { reviewerRef, name, npi, isActive, licences: own };
+    return { reviewerRef, name, npi, credential, deaNumber, isActive, licences: own };
   });
+}
+
+/** The live tenants with active providers that lack a credential or a DEA number, and how many these are (R-106). */
+export function incompleteProviders({ everyTenant }: Queries): Promise<{ tenantId: string; count: number }[]> {
+  return everyTenant.rows`
+    SELECT tenant_id AS "tenantId", count(*)::int AS count
+    FROM provider JOIN tenant ON tenant.id = tenant_id AND tenant.mode = 'live' AND tenant.is_active
+    WHERE provider.is_active AND (credential IS NULL OR dea_number IS NULL) GROUP BY 1 ORDER BY 1`;
 }
 
 /** Whether an NPI has a valid check digit: Luhn's formula over the prefix 80840 and the NPI (ISO/IEC 7812). */
@@ -58,6 +70,13 @@ export function isNpi(npi: string): boolean {
       return total + (value > 9 ? value - 9 : value);
     }, 0);
   return sum % 10 === 0;
+}
+
+/** Whether a DEA number has a valid check digit: of the digits 1, 3, 5 and, counted twice, 2, 4, 6. */
+function isDeaNumber(deaNumber: string): boolean {
+  const digits = Array.from(deaNumber.slice(2), Number);
+  const sum = digits.slice(0, 6).reduce((total, digit, index) => total + digit * (index % 2 === 1 ? 2 : 1), 0);
+  return sum % 10 === digits[6];
 }
 
 type StoredProvider = Provider & { readonly licences: readonly ProviderLicence[] };
@@ -84,10 +103,12 @@ async function writeProvider(
   return stored ? 'updated' : 'created';
 }
 
-function isSame({ name, npi, isActive, licences }: StoredProvider, entry: ProviderEntry): boolean {
-  const isEqual = name === entry.name && npi === entry.npi && isActive === entry.isActive;
+function isSame({ licences, ...stored }: StoredProvider, entry: ProviderEntry): boolean {
+  const isEqual = COMPARED.every((member) => stored[member] === entry[member]);
   return isEqual && sorted(licences) === sorted(entry.licences);
 }
+
+const COMPARED = ['name', 'npi', 'credential', 'deaNumber', 'isActive'] as const;
 
 function sorted(licences: StoredProvider['licences'] | ProviderEntry['licences']): string {
   const texts = licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>

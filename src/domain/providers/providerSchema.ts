@@ -41,6 +41,17 @@ export const providerSchema = {
           reviewerRef: line(64),
           name: line(255),
           npi: { type: 'string', pattern: '^\\d{10}$', description: 'must be an NPI of ten digits' },
+          credential: {
+            enum: ['MD', 'DO', 'NP', 'PA', 'RN', 'other', null],
+            default: null,
+            description: 'must be MD, DO, NP, PA, RN or other',
+          },
+          deaNumber: {
+            type: ['string', 'null'],
+            default: null,
+            pattern: '^[A-Z][A-Z9]\\d{7}$',
+            description: 'must be a DEA number of two capitals and seven digits',
+          },
           isActive: { type: 'boolean', default: true },
           licences: { type: 'array', items: licence, uniqueBy: { members: ['state', 'number'] } },
         },
