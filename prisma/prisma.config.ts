@@ -1,4 +1,4 @@
-import { defineConfig } from 'prisma/config';
+import { defineConfig } from 'prisma-cli/config';
 
 /**
  * For Prisma's own command line: `npx prisma <command> --config prisma/prisma.config.ts` (its migrate commands need

@@ -3,6 +3,7 @@
  * bundled with named components for readers), its TypeScript types, and the Prisma client. Works offline.
  */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -244,6 +245,23 @@ variables that have no effect (\`S3_BUCKET\` with the file store).
 |---|---|---|---|
 `;
 
+/** Generates the Prisma client. Without `prisma`, which `make install` installs, the committed one must fit the schema. */
+async function generateClient(committed: string): Promise<void> {
+  if (existsSync(join(root, 'node_modules/.bin/prisma'))) {
+    // The variable prevents a download of the schema engine, which is not needed here and would fail offline.
+    const env = { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' };
+    return tool('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], env);
+  }
+  const [schema, client] = await Promise.all(
+    ['prisma/schema.prisma', committed].map((file) => readFile(join(root, file), 'utf8')),
+  );
+  // The client contains the schema, laid out by Prisma.
+  const compact = (text = ''): string => text.replaceAll(/\s|\\n/g, '');
+  if (!compact(client).includes(compact(JSON.stringify(schema)))) {
+    throw new Error('generated/prisma is not that of prisma/schema.prisma: run "make install", then repeat.');
+  }
+}
+
 await mkdir(join(root, 'generated/docs'), { recursive: true });
 await writeBundle('generated/dereferenced.json', '--dereferenced');
 await writeBundle('generated/openapi.json');
@@ -252,5 +270,4 @@ await writeTypes('generated/openapi.json', 'generated/openapi.d.ts');
 await writeForClient('generated/openapi.json', 'generated/client');
 await mkdir(join(root, 'scripts/production'), { recursive: true });
 await writeConfiguration('scripts/production/configuration.md');
-// The variable prevents a download of the schema engine, which is not needed here and would fail offline.
-await tool('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' });
+await generateClient('generated/prisma/internal/class.ts');
