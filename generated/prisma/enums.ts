@@ -126,6 +126,18 @@ export const FulfilmentStatus = {
 export type FulfilmentStatus = (typeof FulfilmentStatus)[keyof typeof FulfilmentStatus]
 
 
+export const ProviderCredential = {
+  MD: 'MD',
+  DO: 'DO',
+  NP: 'NP',
+  PA: 'PA',
+  RN: 'RN',
+  other: 'other'
+} as const
+
+export type ProviderCredential = (typeof ProviderCredential)[keyof typeof ProviderCredential]
+
+
 export const HoldReason = {
   revoked: 'revoked',
   superseded: 'superseded',

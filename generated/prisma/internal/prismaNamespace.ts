@@ -3506,6 +3506,8 @@ export const ProviderScalarFieldEnum = {
   reviewerRef: 'reviewerRef',
   name: 'name',
   npi: 'npi',
+  credential: 'credential',
+  deaNumber: 'deaNumber',
   isActive: 'isActive',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
@@ -4333,6 +4335,20 @@ export type EnumTenantPlaceFieldRefInput<$PrismaModel> = FieldRefInputType<$Pris
  * Reference to a field of type 'TenantPlace[]'
  */
 export type ListEnumTenantPlaceFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'TenantPlace[]'>
+    
+
+
+/**
+ * Reference to a field of type 'ProviderCredential'
+ */
+export type EnumProviderCredentialFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ProviderCredential'>
+    
+
+
+/**
+ * Reference to a field of type 'ProviderCredential[]'
+ */
+export type ListEnumProviderCredentialFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ProviderCredential[]'>
     
 
 
