@@ -6573,7 +6573,7 @@ export interface components {
             /** @description Another page follows. */
             has_more: boolean;
         };
-        /** @description One request, or one operator command. It contains ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if any. */
+        /** @description One request, or one operator command. It contains ids and codes only, never what was sent or returned. */
         AuditEvent: {
             /**
              * Format: date-time
@@ -6582,17 +6582,14 @@ export interface components {
             at: string;
             /** @description `client_id` of the API client; null for an operator command, and for `openDocumentLink`, which needs no token. */
             clientId: string | null;
-            /** @description The `operationId`, or the words of a command such as `client create`. `openDocumentLink` is a read of a document through its link (`fileUrl`), if this service serves it. `showPossibleDuplicate` belongs to the `getChart` with the same `requestId`: its chart showed this patient as a possible duplicate. */
+            /** @description The `operationId`, or the words of a command such as `client create`. `openDocumentLink` is a read of a document through its link (`fileUrl`), if this service serves it. */
             operationId: string;
             /** @description Type of the resource; null if there is none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
             /** @description The id that the request named or created, in the form that the operation uses. */
             resourceId: string | null;
-            /**
-             * Format: uuid
-             * @description The patient concerned, if known.
-             */
-            patientId: string | null;
+            /** @description The patients whom the request or its response names, in a list or a chart all of them. A client that is limited to clinics finds only its own patients here, except in its own requests. */
+            patientIds: string[];
             /**
              * Format: int32
              * @description HTTP status of the response; null for a command.

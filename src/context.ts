@@ -71,7 +71,8 @@ export interface AuditRow {
   readonly operationId: string;
   readonly resourceType: string | null;
   readonly resourceId: string | null;
-  readonly patientId: string | null;
+  /** The patients whom the request or its response names, each once. */
+  readonly patientIds: readonly string[];
   readonly status: number | null;
   readonly code: string | null;
   readonly requestId: string | null;
@@ -105,10 +106,8 @@ export interface RequestAudit {
   tenantId: string | null;
   /** OAuth `client_id`; null = no API client is known, so the request is not recorded. */
   clientId: string | null;
-  /** Set only if neither the request nor the response names the patient. */
+  /** Set by operations whose response, or whose refusal, is about a patient whom it does not name. */
   patientId: string | null;
-  /** The other patients whom the response shows; each gets a row, too (R-212). */
-  possibleDuplicateIds: readonly string[];
   /** Whether the operation's transaction has already committed the audit row. */
   isCommitted: boolean;
   rowOf(response: AuditedResponse): AuditRow;

@@ -21,18 +21,15 @@ function descriptionOf({ outcome, code, count }: AuditRecord): { outcomeDesc?: s
 
 /** An audit row as a FHIR R4 AuditEvent. */
 export function fhirAuditEvent(row: AuditRecord): object {
-  const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
+  const { position, at, tenantId, clientId, operator, operationId, patientIds, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
   const asker = clientId === null ? identifier('link', resourceId ?? 'unknown') : identifier('client', clientId);
   const who = operator === null ? asker : identifier('operator', operator);
-  const entities: object[] = [];
-  if (patientId !== null) {
-    entities.push({
-      what: { reference: `Patient/${patientId}` },
-      type: { system: 'http://terminology.hl7.org/CodeSystem/audit-entity-type', code: '1', display: 'Person' },
-      role: { system: 'http://terminology.hl7.org/CodeSystem/object-role', code: '1', display: 'Patient' },
-    });
-  }
+  const entities: object[] = patientIds.map((patientId) => ({
+    what: { reference: `Patient/${patientId}` },
+    type: { system: 'http://terminology.hl7.org/CodeSystem/audit-entity-type', code: '1', display: 'Person' },
+    role: { system: 'http://terminology.hl7.org/CodeSystem/object-role', code: '1', display: 'Patient' },
+  }));
   if (resourceType !== null && resourceId !== null && resourceType !== 'patient') {
     entities.push({ what: { identifier: identifier(resourceType, resourceId) } });
   }

@@ -24,8 +24,14 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   };
 }
 
+/** A record of a command's result, as far as it names a patient. */
+interface Named {
+  readonly patientId?: unknown;
+  readonly encounter?: { readonly patientId?: unknown };
+}
+
 /**
- * Records a command in its tenant's audit. @param result may contain the new API client or the command's patient
+ * Records a command in its tenant's audit. @param result may contain the new API client, and patients, alone or in rows
  * @throws Problem dependency_unavailable
  */
 export async function recordCommand(
@@ -35,22 +41,24 @@ export async function recordCommand(
   result: unknown,
 ): Promise<void> {
   const [resourceType = null] = name.split(' ').slice(0, -1);
-  const { clientId: made, patientId: read } = Object(result) as {
-    readonly clientId?: unknown;
-    readonly patientId?: unknown;
-  };
+  const { clientId: made, rows } = Object(result) as { readonly clientId?: unknown; readonly rows?: unknown };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.everyTenant.rows<{ id: string }>`
     SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
-  const named = [read, listed, resourceType === 'patient' ? subject : null];
-  const patientId = named.find((id): id is string => isUuid(id)) ?? null;
+  const records: readonly unknown[] = Array.isArray(rows) ? rows : [];
+  const shown = [result, ...records].map((record) => {
+    const { patientId, encounter } = Object(record) as Named;
+    return patientId ?? encounter?.patientId;
+  });
+  const named = [listed, resourceType === 'patient' ? subject : null, ...shown];
+  const patientIds = [...new Set(named.filter((id): id is string => isUuid(id)))];
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
-    patient: patientId,
+    patient: patientIds[0],
     encounter: subject !== null && /^\d+$/.test(subject) ? subject : undefined,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
     webhook: subject ?? undefined,
@@ -59,6 +67,6 @@ export async function recordCommand(
     ...emptyRow,
     ...{ at: context.now(), tenantId, operator, operationId: name, outcome, resourceType },
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
-    patientId,
+    patientIds,
   });
 }

@@ -30,10 +30,9 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
 
   addTenantCommand(order, 'show <order-no>', 'show an order with its lines', [EXAMPLE]).action(
     async (orderNo, { tenant, json }) => {
-      const { record } = await asCaller(terminal, tenant, async (context) => {
-        const record = await context.db.snapshot((db) => getOrder({ ...context, db }, orderNo));
-        return { patientId: record.encounter.patientId, record };
-      });
+      const record = await asCaller(terminal, tenant, (context) =>
+        context.db.snapshot((db) => getOrder({ ...context, db }, orderNo)),
+      );
       const value = { ...shown(record), balance: balanceOf(record).toFixed(2), clinic: record.clinicId };
       const lines = record.lines.map(({ sku, status, pharmacyName, holdReason, trackingNumber }) => {
         return { sku, status, pharmacy: pharmacyName, hold: holdReason, tracking: trackingNumber };

@@ -6,13 +6,12 @@ import { chartView } from '../views/chartView.js';
 
 /**
  * GET /encounters/{encounter_id}/chart: for the provider that holds the claim. The audit records the patient even if
- * access is denied, and the possible duplicates that the chart shows.
+ * access is denied.
  */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;
   const chart = await openChart(context, encounter, query);
-  context.audit.possibleDuplicateIds = chart.possibleDuplicates.map(({ id }) => id);
   const links = await Promise.all(chart.documents.map((document) => linkDocument(context, document)));
   return { status: 200, body: chartView(chart, links, context.now()) };
 };

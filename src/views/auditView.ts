@@ -8,7 +8,7 @@ export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
     operationId: row.operationId,
     resourceType: row.resourceType as Schemas['AuditEvent']['resourceType'],
     resourceId: row.resourceId,
-    patientId: row.patientId,
+    patientIds: row.patientIds,
     status: row.status,
     code: row.code,
     requestId: row.requestId,

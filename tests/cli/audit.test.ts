@@ -67,7 +67,7 @@ it('audit export prints the rows of a period and a tenant as JSON or as AuditEve
   const rows = await exported('--tenant', partner.tenantId);
   expect(new Set(rows.map(({ tenantId }) => tenantId))).toEqual(new Set([partner.tenantId]));
   const read = rows.find(({ operationId }) => operationId === 'getPatient');
-  expect(read).toMatchObject({ clientId: partner.clientId, patientId, status: 200, outcome: 'success' });
+  expect(read).toMatchObject({ clientId: partner.clientId, patientIds: [patientId], status: 200, outcome: 'success' });
   const fhir = await exported('--tenant', partner.tenantId, '--format', 'fhir');
   const coding = (system: string, code: string, display: string) => {
     return { system: `http://terminology.hl7.org/CodeSystem/${system}`, code, display };

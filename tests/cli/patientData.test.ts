@@ -147,9 +147,9 @@ it('patient export writes all data of a person, and patient erase keeps only ids
 
   const commands = await rowsOf(
     database.url,
-    `SELECT operation_id AS name, outcome, patient_id, tenant_id FROM audit_event WHERE operator LIKE 'alice@%' ORDER BY position`,
+    `SELECT operation_id AS name, outcome, patient_ids, tenant_id FROM audit_event WHERE operator LIKE 'alice@%' ORDER BY position`,
   );
-  const row = (name: string, outcome: string) => ({ name, outcome, patient_id: id, tenant_id: partner.tenantId });
+  const row = (name: string, outcome: string) => ({ name, outcome, patient_ids: [id], tenant_id: partner.tenantId });
   expect(commands).toEqual([
     row('patient export', 'success'),
     ...['failed', 'failed', 'success', 'success'].map((outcome) => row('patient erase', outcome)),

@@ -23,9 +23,8 @@ describe('patient verify', () => {
     const rows = await harness.domain.db.prisma.auditEvent.findMany({
       where: { tenantId: partner.tenantId, operationId: 'patient verify' },
     });
-    const patientIds = rows.map(({ patientId }) => patientId);
     expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success', 'failed']);
-    expect(patientIds).toEqual([id, id, id]);
+    expect(rows.map(({ patientIds }) => patientIds)).toEqual([[id], [id], [id]]);
   });
 
   it('exits with 2 for an id that is not a UUID', async () => {

@@ -13,11 +13,16 @@ beforeAll(async () => {
 
 const command = (...words: string[]): string[] => [...words, '--tenant', partner.tenantId];
 
-/** The audit rows of a command: resource, patient and outcome. */
+/** The audit rows of a command: resource, patients and outcome. */
 async function audited(operationId: string): Promise<unknown[]> {
   const where = { tenantId: partner.tenantId, operationId };
   const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
-  return rows.map(({ resourceType, resourceId, patientId: of, outcome }) => [resourceType, resourceId, of, outcome]);
+  return rows.map(({ resourceType, resourceId, patientIds, outcome }) => [
+    resourceType,
+    resourceId,
+    patientIds,
+    outcome,
+  ]);
 }
 
 describe('patient find', () => {
@@ -27,7 +32,7 @@ describe('patient find', () => {
     expect(await json(...command('patient', 'find', '--email', email))).toEqual(found);
     const { stdout } = await run(...command('patient', 'find', '--email', email));
     expect(stdout).toMatch(new RegExp(`^user id +${patientId}\\nverified +NOTVERIFIED\\ncreated +\\S+\\n$`));
-    expect(await audited('patient find')).toEqual(Array(2).fill(['patient', patientId, patientId, 'success']));
+    expect(await audited('patient find')).toEqual(Array(2).fill(['patient', patientId, [patientId], 'success']));
   });
 
   it('does not find a patient of another tenant, and neither shows nor records the e-mail', async () => {
@@ -48,11 +53,12 @@ describe('encounter and order', () => {
     expect(order).toMatchObject({ order: order_no, status: 'pending', encounter: encounter_id, total: '255.00' });
     expect(order.lines[0]).toMatchObject({ status: 'pending', hold: null, tracking: null });
     expect(JSON.stringify([encounter, order])).not.toMatch(/Jane|Miller/);
-    expect(await audited('encounter show')).toEqual([['encounter', String(encounter_id), own, 'success']]);
-    expect(await audited('order show')).toEqual([['order', order_no, own, 'success']]);
+    expect(await audited('encounter show')).toEqual([['encounter', String(encounter_id), [own], 'success']]);
+    expect(await audited('order show')).toEqual([['order', order_no, [own], 'success']]);
   });
 
-  it('list the encounters and orders of a tenant that match the filters, newest first, and say when there are more', async () => {
+  it('list the encounters and orders that match the filters, newest first, say when there are more, and are audited with their patients', async () => {
+    const { patientId: first } = await completedEncounter(harness, partner);
     const { encounter_id, patientId: own } = await newEncounter(harness, partner);
     const newest = { encounter: encounter_id, status: 'pending_review', patient: own };
     expect(await json(...command('encounter', 'list', '--patient-id', own))).toMatchObject([newest]);
@@ -63,10 +69,13 @@ describe('encounter and order', () => {
       '',
     ]);
     expect(all.stderr).toBe('There are more than these 1. See --limit and the filters.\n');
-    expect(await json(...command('order', 'list', '--status', 'pending'))).toMatchObject([{ status: 'pending' }]);
+    const pending = await json(...command('order', 'list', '--status', 'pending'));
+    expect(pending).toMatchObject([{ status: 'pending', patient: first }, { status: 'pending' }]);
     expect(await json(...command('order', 'list', '--status', 'paid'))).toEqual([]);
     expect(await json(...command('order', 'list', '--patient-id', own))).toEqual([]);
-    expect(await audited('order list')).toContainEqual(['order', null, own, 'success']);
+    expect(await audited('encounter list')).toEqual(Array(2).fill(['encounter', null, [own], 'success']));
+    const listed = [pending.map((order: { patient: string }) => order.patient), [], [own]];
+    expect(await audited('order list')).toEqual(listed.map((ids) => ['order', null, ids, 'success']));
   });
 
   it('refuse an encounter or order of another tenant', async () => {

@@ -197,7 +197,7 @@ it('each example request succeeds', async () => {
   });
 }, 120_000);
 
-it('each successful response equals the example in the contract', async () => {
+it('each successful response equals the example in the contract, and its audit row names every patient in it', async () => {
   const results = responseExamples.filter(
     ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),
   );
@@ -216,6 +216,12 @@ it('each successful response equals the example in the contract', async () => {
     );
     const own = minted[`${operationId} ${name}`] ?? minted[operationId];
     expect(reduced(answer.body, own)).toEqual(reduced(shown, own));
+    const patients = [...answer.text.matchAll(/"(?:patientId|user_id|existing_user_id)":"([^"]+)"/g)].map(
+      ([, id]) => id,
+    );
+    const where = { tenantId: partner.tenantId, requestId: answer.headers.get('X-Request-Id') };
+    const row = await harness.domain.db.prisma.auditEvent.findFirst({ where });
+    expect(row?.patientIds ?? []).toEqual(expect.arrayContaining(patients));
   });
 }, 120_000);
 

@@ -139,7 +139,7 @@ describe('createPatient 409', () => {
     }
     const where = { tenantId: mine.tenantId, status: 409 };
     const refusals = await harness.domain.db.prisma.auditEvent.findMany({ where });
-    expect(refusals.map(({ patientId }) => patientId)).toEqual(Array(3).fill(first.body.user_id));
+    expect(refusals.map(({ patientIds }) => patientIds)).toEqual(Array(3).fill([first.body.user_id]));
     expect(await patientsOf(mine)).toEqual(stored);
     expect(await eventsOf(mine)).toHaveLength(1);
     const lookup = await call(harness, 'GET /clients?email=Jane@Example.com', { token: mine.token });

@@ -66,7 +66,12 @@ describe('getChart 200', () => {
     const { encounter_id } = earlier;
     expect(chart.earlierReviews).toMatchObject([{ encounter_id, clinicId, reviewerRef: reviewer, decisions }]);
     expect(chart.duplicates).toMatchObject([{ encounter_id: other.encounter_id, status: 'pending_review' }]);
-    expect(await latestRow()).toMatchObject({ patientId, reviewerRef: reviewer, status: 200, outcome: 'success' });
+    expect(await latestRow()).toMatchObject({
+      patientIds: [patientId],
+      reviewerRef: reviewer,
+      status: 200,
+      outcome: 'success',
+    });
   });
 
   it('shows at most 100 documents that the encounter does not name, and sets hasMore if there are more', async () => {
@@ -97,7 +102,7 @@ describe('getChart 404', () => {
   it("answers encounter_not_found for another tenant's encounter, and audits the attempt", async () => {
     const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
     expectProblem(await open(encounter_id), 404, 'encounter_not_found');
-    expect(await latestRow()).toMatchObject({ reviewerRef: reviewer, patientId: null, code: 'encounter_not_found' });
+    expect(await latestRow()).toMatchObject({ reviewerRef: reviewer, patientIds: [], code: 'encounter_not_found' });
     expectProblem(await open(999_999_999), 404, 'encounter_not_found');
   });
 });
@@ -118,7 +123,8 @@ describe('getChart 409', () => {
     for (const [name, { encounter_id, patientId }, reviewerRef, client, code] of cases) {
       const { status, body } = await open(encounter_id, reviewerRef, { ...partner, ...client });
       expect([name, status, body.code]).toEqual([name, 409, code]);
-      const row = { resourceId: String(encounter_id), patientId, reviewerRef, status: 409, code, outcome: 'refused' };
+      const refusal = { status: 409, code, outcome: 'refused' };
+      const row = { resourceId: String(encounter_id), patientIds: [patientId], reviewerRef, ...refusal };
       expect(await latestRow()).toMatchObject(row);
     }
   });

@@ -111,7 +111,7 @@ describe('getDispensing 200', () => {
     const encounter = await completedEncounter(harness, partner);
     if (status === '409') await revoke(encounter);
     expect((await get(encounter.order_no)).status).toBe(Number(status));
-    const where = { tenantId, operationId: 'getDispensing', patientId: encounter.patientId };
+    const where = { tenantId, operationId: 'getDispensing', patientIds: { has: encounter.patientId } };
     expect(await db.prisma.auditEvent.findMany({ where })).toMatchObject([{ status: Number(status) }]);
   });
 });

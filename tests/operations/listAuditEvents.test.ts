@@ -29,7 +29,7 @@ describe('listAuditEvents 200', () => {
     const { data, has_more } = await sealed(`?patientId=${janeId}&operationId=getPatient`);
     const requestId = read.headers.get('X-Request-Id');
     const origin = { at: harness.clock.now.toISOString(), clientId: partner.clientId, requestId, ip: '203.0.113.7' };
-    const about = { resourceType: 'patient', resourceId: janeId, patientId: janeId, reviewerRef: null };
+    const about = { resourceType: 'patient', resourceId: janeId, patientIds: [janeId], reviewerRef: null };
     const outcome = { operationId: 'getPatient', status: 200, code: null, outcome: 'success' };
     expect(data).toEqual([{ ...origin, ...about, ...outcome }]);
     expect(has_more).toBe(false);
@@ -64,16 +64,21 @@ describe('listAuditEvents 200', () => {
     expect(await sealed(`?operationId=nothing`, mine)).toMatchObject({ data: [], has_more: false });
   });
 
-  it('shows a client limited to clinics its own requests and those about patients that it may see', async () => {
+  it('shows a client limited to clinics its own requests and those about patients that it may see, without others', async () => {
     const { tenantId } = partner;
     const here = await newClinic(harness, partner);
     const limited = await newClient(harness, tenantId, permissions, [here]);
     const seen = await newPatient(harness, partner);
     await call(harness, `GET /clients/${janeId}`, limited);
     await newEncounter(harness, partner, { patientId: seen, clinicId: here });
+    await call(harness, 'GET /encounters', { token: partner.token });
     const { data } = await sealed('?limit=100', limited);
     const others = data.filter(({ clientId }: { clientId: string }) => clientId !== limited.clientId);
-    expect(new Set(others.map((row: { patientId: string }) => row.patientId))).toEqual(new Set([seen]));
+    const listed = ['createPatient 201', 'createEncounter 201', 'listEncounters 200'];
+    expect(operationsOf({ data: others })).toEqual(listed);
+    expect(others.map((row: { patientIds: string[] }) => row.patientIds)).toEqual(listed.map(() => [seen]));
+    const ofJane = await sealed(`?limit=100&patientId=${janeId}`, limited);
+    expect(operationsOf(ofJane)).toEqual(['getPatient 404']);
     expect(operationsOf({ data })).toContain('getPatient 404');
   });
 

@@ -66,7 +66,7 @@ describe('listPatientDocuments 200', () => {
   it('writes an audit row about a read of the patient', async () => {
     const patientId = await newPatient(harness, partner);
     await list(patientId);
-    const where = { tenantId: partner.tenantId, operationId: 'listPatientDocuments', patientId };
+    const where = { tenantId: partner.tenantId, operationId: 'listPatientDocuments', patientIds: { has: patientId } };
     const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });
     expect(rows).toMatchObject([{ status: 200, resourceType: 'document' }]);
   });

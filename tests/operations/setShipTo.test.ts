@@ -43,7 +43,7 @@ describe('setShipTo 200', () => {
     await put();
     const where = { tenantId, operationId: 'setShipTo', resourceId: order_no };
     const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });
-    expect(rows).toMatchObject([{ resourceType: 'order', patientId, status: 200, outcome: 'success' }]);
+    expect(rows).toMatchObject([{ resourceType: 'order', patientIds: [patientId], status: 200, outcome: 'success' }]);
   });
 });
 

@@ -194,8 +194,8 @@ async function upload(patientId: string): Promise<Answer['body']> {
     const { body } = await call(restored, `GET /clients/${erasedId}`, { token: partner.token });
     expect(body).toMatchObject({ email: `${erasedId}@erased.invalid` });
     expect(await rowsOf(urlOf('owner', 'ces_restored'), 'SELECT FROM document')).toHaveLength(1);
-    const audited = `SELECT operator, patient_id FROM audit_event WHERE operation_id = 'patient erase'`;
-    expect(await rowsOf(urlOf('owner', 'ces_restored'), audited)).toMatchObject([{ patient_id: erasedId }]);
+    const audited = `SELECT operator, patient_ids FROM audit_event WHERE operation_id = 'patient erase'`;
+    expect(await rowsOf(urlOf('owner', 'ces_restored'), audited)).toMatchObject([{ patient_ids: [erasedId] }]);
   });
 
   it('preserves an audit chain that verifies after the restore', async () => {

@@ -142,8 +142,8 @@ export async function appendAudit(source: Client, target: Client, tenantId: stri
        INSERT INTO audit_event (${list}) SELECT ${list} FROM json_populate_recordset(NULL::audit_event, $3) AS row
        WHERE NOT EXISTS (SELECT FROM audit_event AS known
          WHERE known.tenant_id = $1 AND known.at = row.at AND known.operation_id = row.operation_id
-           AND (known.request_id, known.resource_id, known.patient_id, known.code, known.count)
-             IS NOT DISTINCT FROM (row.request_id, row.resource_id, row.patient_id, row.code, row.count))
+           AND (known.request_id, known.resource_id, known.patient_ids, known.code, known.count)
+             IS NOT DISTINCT FROM (row.request_id, row.resource_id, row.patient_ids, row.code, row.count))
        ORDER BY position`,
       [tenantId, found.through, found.batch],
     );

@@ -6,10 +6,10 @@ import { insertion } from '../transactions/bulkSql.js';
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
-/** Null for every member that an audit row need not have. */
+/** Null, or empty, for every member that an audit row need not have. */
 export const emptyRow = {
-  ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null, patientId: null },
-  ...{ status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },
+  ...{ tenantId: null, clientId: null, operator: null, resourceType: null, resourceId: null },
+  ...{ patientIds: [], status: null, code: null, requestId: null, ip: null, reviewerRef: null, count: null },
 } satisfies Partial<AuditRow>;
 
 /** Maximum milliseconds for which a row waits to be written, while an earlier batch is being committed. */

@@ -33,7 +33,7 @@ export async function openDocumentLink(
   await auditLog.record({
     ...emptyRow,
     ...{ at: now(), tenantId, operationId: 'openDocumentLink', status: 200, outcome: 'success' },
-    ...{ resourceType: 'document', resourceId, patientId },
+    ...{ resourceType: 'document', resourceId, patientIds: [patientId] },
     ...request,
   });
   return { path: file.path, fileName, contentType };

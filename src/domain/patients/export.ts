@@ -36,7 +36,7 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       SELECT position, at, client_id AS "clientId", operator, operation_id AS "operationId",
         resource_type AS "resourceType", resource_id AS "resourceId", status, code, request_id AS "requestId",
         host(ip) AS ip, outcome
-      FROM audit_event WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid ORDER BY position`;
+      FROM audit_event WHERE tenant_id = ${tenantId} AND patient_ids @> ARRAY[${patientId}::uuid] ORDER BY position`;
     const found = {
       patient: patients,
       document: documents,

@@ -1,8 +1,10 @@
 import type { Operation } from 'openapi-backend';
-import type { AuditRow, RequestAudit, Services } from '../../context.js';
+import type { RequestAudit, Services } from '../../context.js';
 import { emptyRow } from '../../domain/audit/recorder.js';
 import { UUID } from '../../domain/transactions/uuid.js';
+import { patientFinder } from './patientsNamed.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
+import type { DeclaredResponses } from './validation.js';
 
 /** The validated parts of a request, the only ones from which the audit takes values. */
 export interface ValidatedRequest {
@@ -17,7 +19,9 @@ type FindId = (parts: Readonly<ValidatedRequest> & { readonly response: unknown 
 export interface AuditRule {
   readonly resource: string;
   readonly idOf: FindId;
+  /** The patient whom the request names. */
   readonly patientOf: FindId;
+  readonly patientsIn: ReturnType<typeof patientFinder>;
   readonly reviewerOf: FindId;
 }
 
@@ -25,7 +29,10 @@ const uuidPattern = new RegExp(`^${UUID}$`, 'i');
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
 /** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid one */
-export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
+export function auditRule(
+  { operationId = '', security = [], ...operation }: Operation,
+  responses: DeclaredResponses,
+): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
   const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
@@ -37,8 +44,9 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
     reviewerOf: finder(operationId, reviewer),
     patientOf(parts) {
       const patientId = patientAt(parts);
-      return patientId !== null && uuidPattern.test(patientId) ? patientId : null;
+      return patientId !== null && uuidPattern.test(patientId) ? patientId.toLowerCase() : null;
     },
+    patientsIn: patientFinder(responses),
   };
 }
 
@@ -66,11 +74,12 @@ export function requestAudit(
     tenantId: null,
     clientId: null,
     patientId: null,
-    possibleDuplicateIds: [],
     isCommitted: false,
     request,
     rowOf({ status, code = null, body, isUnknown }) {
       const parts = { response: body, ...request };
+      const named = rule?.patientOf(parts) ?? this.patientId;
+      const shown = rule?.patientsIn(body) ?? [];
       return {
         ...emptyRow,
         at: now(),
@@ -79,7 +88,7 @@ export function requestAudit(
         operationId,
         resourceType: rule?.resource ?? null,
         resourceId: rule?.idOf(parts) ?? null,
-        patientId: rule?.patientOf(parts) ?? this.patientId,
+        patientIds: [...new Set([...(named === null ? [] : [named]), ...shown])],
         status,
         code,
         requestId: locals.requestId,
@@ -89,13 +98,4 @@ export function requestAudit(
       };
     },
   };
-}
-
-/**
- * A request's audit row, and one per other patient shown. Those have another operation: lists show the request once.
- */
-export function rowsOf(audit: RequestAudit, response: Parameters<RequestAudit['rowOf']>[0]): AuditRow[] {
-  const row = audit.rowOf(response);
-  const others = { ...row, operationId: 'showPossibleDuplicate', resourceType: 'patient' };
-  return [row, ...audit.possibleDuplicateIds.map((id) => ({ ...others, resourceId: id, patientId: id }))];
 }

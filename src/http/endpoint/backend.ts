@@ -11,7 +11,7 @@ import { failureOf, RETRY_AFTER } from './errors.js';
 import { buildMatcher, type Match } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
-import { requestAudit, rowsOf, type ValidatedRequest } from './audit.js';
+import { requestAudit, type ValidatedRequest } from './audit.js';
 import { addressOf, hasGone, type Request, type Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
@@ -114,7 +114,7 @@ export function createBackend(
     const audit = requestAudit(endpoint, services, req, locals);
     const record = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
       const isPending = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
-      if (isPending) await Promise.all(rowsOf(audit, response).map((row) => services.auditLog.record(row)));
+      if (isPending) await services.auditLog.record(audit.rowOf(response));
     };
     const stated = req.headers[ADDRESS_HEADER];
     if (stated !== undefined && endpoint.limit === 'token') {

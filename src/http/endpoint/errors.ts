@@ -47,6 +47,8 @@ interface Failure {
   readonly problem: Problem | OAuthProblem;
   readonly status: number;
   readonly code: string;
+  /** The members of the response that its code adds, for the audit. */
+  readonly body?: object;
   readonly isUnknown?: boolean;
 }
 
@@ -54,8 +56,8 @@ interface Failure {
 export function failureOf(operationId: OperationId, error: unknown): Failure {
   const problem = problemOf(operationId, error);
   if (problem instanceof OAuthProblem) return { problem, status: oauthStatuses[problem.error], code: problem.error };
-  const { code, cause } = problem;
-  return { problem, status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
+  const { code, cause, extra: body } = problem;
+  return { problem, status: problems[code].status, code, body, isUnknown: cause instanceof UnknownOutcome };
 }
 
 /** The body of a problem (RFC 9457, R-77). */

@@ -41,7 +41,7 @@ async function fill(): Promise<void> {
   await asSuperuser('TRUNCATE audit_event, audit_seal RESTART IDENTITY');
   now = start;
   for (let checkpoint = 0; checkpoint < 3; checkpoint += 1) {
-    const rows = [row(), row({ patientId: null, ip: null }), row({ code: 'x', status: 404 })];
+    const rows = [row(), row({ patientIds: [], ip: null }), row({ code: 'x', status: 404 })];
     await Promise.all(rows.map(record));
     expect(await addCheckpoints(context)).toBe(1);
     now = new Date(now.getTime() + day);
@@ -60,7 +60,7 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 
 /** Exchanges two rows by way of position 0. */
 const swap = (first: number, second: number): string[] => {
-  const columns = `at, tenant_id, client_id, operator, operation_id, resource_type, resource_id, patient_id, status, code,
+  const columns = `at, tenant_id, client_id, operator, operation_id, resource_type, resource_id, patient_ids, status, code,
     request_id, ip, outcome, reviewer_ref, count`;
   const move = (from: number, to: number): string => `INSERT INTO audit_event (position, ${columns})
     OVERRIDING SYSTEM VALUE SELECT ${to}, ${columns} FROM audit_event WHERE position = ${from};
@@ -117,6 +117,7 @@ it('verification of the audit chain detects a change to any column of a row', as
     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`);
   const others: Readonly<Record<string, string>> = {
     uuid: 'gen_random_uuid()',
+    'uuid[]': 'patient_ids || gen_random_uuid()',
     inet: `'192.0.2.1'`,
     integer: '599',
     'timestamp(3) with time zone': `at + interval '1 ms'`,

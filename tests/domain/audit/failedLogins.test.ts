@@ -53,7 +53,7 @@ it('the audit writes the common row of failed logins when the minute ends, and t
   const client = await newClient(harness, partner.tenantId);
   const auditLog = openAuditLog(harness.services, 20);
   const { tenantId, clientId } = client;
-  const caller = { tenantId, clientId, resourceId: null, patientId: null, ip: null };
+  const caller = { tenantId, clientId, resourceId: null, patientIds: [], ip: null };
   const refusal = { operationId: 'issueToken', status: 401, code: 'invalid_client', outcome: 'refused' } as const;
   const row = auditRow({ at: harness.domain.now(), resourceType: 'token', ...caller, ...refusal });
   const failAtOnce = () => Promise.all(Array.from({ length: 25 }, () => auditLog.record(row)));
