@@ -4168,7 +4168,7 @@ export const AuditEventScalarFieldEnum = {
   operationId: 'operationId',
   resourceType: 'resourceType',
   resourceId: 'resourceId',
-  patientId: 'patientId',
+  patientIds: 'patientIds',
   status: 'status',
   code: 'code',
   requestId: 'requestId',
