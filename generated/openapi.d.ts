@@ -123,6 +123,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/reference/dea-schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules of controlled substances
+         * @description Lists the schedules of controlled substances that `deaScheduleId` of a prescription can name. A prescription with
+         *     another id is for a drug without schedule.
+         */
+        get: operations["listDeaSchedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/reference/states": {
         parameters: {
             query?: never;
@@ -3845,6 +3866,23 @@ export interface components {
             /** @description One element for each treatment, in the order of `treatmentIds`. */
             data: components["schemas"]["Clearance"][];
         };
+        DeaScheduleList: {
+            /** @description Schedules, the strictest first. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The `deaScheduleId` of a prescription.
+                 */
+                id: string;
+                /**
+                 * @description The `deaSchedule` of a prescription.
+                 * @enum {string}
+                 */
+                code: "C-II" | "C-III" | "C-IV" | "C-V";
+                /** @description Its name. */
+                name: string;
+            }[];
+        };
         StateList: {
             /** @description States, ordered by name. */
             data: {
@@ -4011,6 +4049,12 @@ export interface components {
              */
             updatedBy: string | null;
         };
+        /**
+         * @description The schedule that `deaScheduleId` names in `listDeaSchedules`; null for a drug without schedule.
+         * @example C-III
+         * @enum {string|null}
+         */
+        DeaSchedule: "C-II" | "C-III" | "C-IV" | "C-V" | null;
         /** @description Prescription data; null if the product needs no prescription. */
         ProductRx: {
             /**
@@ -4046,6 +4090,7 @@ export interface components {
              * @description Schedule of controlled substances.
              */
             deaScheduleId: string;
+            deaSchedule: components["schemas"]["DeaSchedule"];
             /**
              * Format: uuid
              * @description Unit of `rxQty`.
@@ -4240,6 +4285,11 @@ export interface components {
         };
         /** @description A product of the catalog: a treatment in an encounter. */
         Product: components["schemas"]["ProductSummary"] & {
+            /**
+             * @description Whether it needs a synchronous review. The catalog says so for the product or its category, and for every drug with a DEA schedule.
+             * @example true
+             */
+            synchronousOnly: boolean;
             /** @description The category of the product. */
             category: components["schemas"]["ProductCategory"];
             /** @description Its subcategory. */
@@ -5390,6 +5440,7 @@ export interface components {
              * @description DEA schedule of the drug.
              */
             deaScheduleId: string;
+            deaSchedule: components["schemas"]["DeaSchedule"];
             /** @description Whether the pharmacy must dispense as written. */
             daw: string | null;
             /**
@@ -8511,6 +8562,43 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["ClearanceNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listDeaSchedules: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schedules */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeaScheduleList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

@@ -27,6 +27,7 @@ export { getWebhookEndpoint } from './getWebhookEndpoint.js';
 export { issueToken } from './issueToken.js';
 export { listAuditEvents } from './listAuditEvents.js';
 export { listClinics } from './listClinics.js';
+export { listDeaSchedules } from './listDeaSchedules.js';
 export { listEncounters } from './listEncounters.js';
 export { listEvents } from './listEvents.js';
 export { listOrders } from './listOrders.js';

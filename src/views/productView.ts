@@ -1,4 +1,5 @@
 import type { Schemas } from '../contract.js';
+import { deaScheduleOf } from '../domain/catalog/deaSchedules.js';
 import type { ListedProduct } from '../domain/catalog/products.js';
 import { clinicSummaryView } from './clinicView.js';
 import { isoTime, jsonObject, priceText } from './values.js';
@@ -7,6 +8,7 @@ type Audited = Pick<ListedProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'up
 
 export function productView(product: ListedProduct): Schemas['Product'] {
   return Object.assign(productSummaryView(product), {
+    synchronousOnly: product.synchronousOnly || product.category.synchronousOnly,
     category: categoryView(product.category),
     subcategory: subcategoryView(product.subcategory),
     productRx: product.rx && rxView(product.rx),
@@ -107,6 +109,7 @@ function rxView(rx: NonNullable<ListedProduct['rx']>): NonNullable<Schemas['Prod
     refills: rx.refills,
     rxType: rx.rxType,
     deaScheduleId: rx.deaScheduleId,
+    deaSchedule: deaScheduleOf(rx),
     quantityUnitOfMeasureId: rx.quantityUnitOfMeasureId,
     codeListQualifier: rx.codeListQualifier,
     rxQty: rx.rxQty,

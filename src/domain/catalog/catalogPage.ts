@@ -2,7 +2,6 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { searchWords } from './search.js';
 
 type Filter = Input<'listClinics' | 'listProducts'>['query'];
 
@@ -54,6 +53,17 @@ export async function readPage<Row, More = unknown>(
         SELECT id FROM found ORDER BY ${order} LIMIT ${limit} OFFSET ${(page - 1) * limit}))) AS rows ${more}`;
   if (!found) throw new Error('an aggregate returned no row');
   return found;
+}
+
+/**
+ * The words of a search, split at white space and punctuation; a search of punctuation alone is split at white space
+ * only (R-22). Lower-cases each character alone, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.
+ */
+function searchWords(search: string | undefined): string[] {
+  const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');
+  const wordsBetween = (separator: RegExp) => [...new Set(text.split(separator))].filter((word) => word !== '');
+  const words = wordsBetween(/[\s\p{P}]+/u);
+  return words.length > 0 ? words : wordsBetween(/\s+/u);
 }
 
 /** Maximum of words that a search looks up in the index, so that there are few different statements to prepare. */

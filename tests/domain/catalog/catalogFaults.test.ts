@@ -10,6 +10,10 @@ const withLocation = (change: Json) => withLocations([location(change)]);
 const withProducts = (...products: Json[]) => ({ ...sample(), products });
 const availableAt = (names: string[]) => withProduct({ clinicAvailability: names.map((name) => ({ clinic: name })) });
 
+const scheduled = (schedule: number, refills: number, daysSupply: number): Json => {
+  return { deaScheduleId: `01A05C32-5E80-7000-8000-00000000DEA${schedule}`, refills, daysSupply };
+};
+
 const money = /decimal number as text/;
 const count = /whole number from 0 to 2147483647/;
 const line = /1 to 255 characters on one line/;
@@ -112,6 +116,11 @@ const cases: Case[] = [
   ...faultsIn('/products/0/productRx', withRx, [
     ['a prescription without refills', { refills: undefined }, '', /refills is missing/, '{'],
     ['a prescription whose code is not a UUID', { deaScheduleId: 'IV' }, '/deaScheduleId', /UUID/, '"IV"'],
+    ['a refill of C-II', scheduled(2, 1, 30), '/refills', /must be 0 for .* C-II$/, '1'],
+    ['a sixth refill of C-III', scheduled(3, 6, 30), '/refills', /at most 5 for .* C-III$/, '6'],
+    ['a sixth refill of C-IV', scheduled(4, 6, 30), '/refills', /at most 5 for .* C-IV$/, '6'],
+    ['refills of C-III for 185 days', scheduled(3, 5, 37), '/refills', /at most 180 days for .* C-III$/, '5'],
+    ['refills of C-IV for 182 days', scheduled(4, 2, 91), '/refills', /at most 180 days for .* C-IV$/, '2'],
   ]),
   ...faultsIn('/products/0/clinicAvailability', availableAt, [
     ['an unknown clinic', ['Nowhere'], '/0/clinic', /not the legal name/, '"Nowhere"'],

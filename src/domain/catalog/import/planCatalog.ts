@@ -1,4 +1,5 @@
 import { canonicalUuid } from '../../transactions/uuid.js';
+import { deaScheduleOf, refillFault, type DeaSchedule } from '../deaSchedules.js';
 import { clinicKey, deletedKey } from '../storedCatalog.js';
 import type { Catalog, CatalogProduct, CatalogTreatment } from './catalogSchema.js';
 import { matchRows, nameOf, partsOf } from './matchRows.js';
@@ -70,11 +71,16 @@ function matchProducts(planning: Planning, catalog: Catalog, groups: Groups) {
   const places = partsOf([{ element: catalog, pointer: '', id: '' }], 'products', ({ products }) => products);
   const product = matchRows(planning, 'product', places.filter(isTreatment), (place) => {
     const { sku: key, productId: externalCode, pharmacy: pharmacyName } = place.element;
-    return { key, externalCode, pharmacyName, ...references.ofProduct(place) };
+    const synchronousOnly = place.element.synchronousOnly || scheduleOf(place.element.productRx) !== null;
+    return { key, externalCode, pharmacyName, synchronousOnly, ...references.ofProduct(place) };
   });
   const prescriptions = product.flatMap(({ element: { productRx: element }, pointer, id: parent }) =>
     element ? [{ element, pointer: `${pointer}/productRx`, parent }] : [],
   );
+  for (const { element, pointer } of prescriptions) {
+    const fault = refillFault(scheduleOf(element), element);
+    if (fault !== null) planning.fault(`${pointer}/refills`, fault);
+  }
   const offers = product.map(({ element, pointer, id: parent }) => {
     return { element: element.productOffer, pointer: `${pointer}/productOffer`, parent };
   });
@@ -99,6 +105,10 @@ function matchProducts(planning: Planning, catalog: Catalog, groups: Groups) {
       return { key: clinicId, clinicId, productId: place.parent };
     }),
   };
+}
+
+function scheduleOf(rx: CatalogTreatment['productRx']): DeaSchedule | null {
+  return deaScheduleOf(rx && { deaScheduleId: canonicalUuid(rx.deaScheduleId) });
 }
 
 function isTreatment(place: Place<CatalogProduct>): place is Place<CatalogTreatment> {
