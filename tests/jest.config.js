@@ -24,5 +24,5 @@ export default {
   maxWorkers: 4,
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
-  reporters: ['default', '<rootDir>/tests/support/statusReporter.js'],
+  reporters: ['default'],
 };

@@ -21,12 +21,16 @@ interface Rules extends Schema {
   readonly properties?: Readonly<Record<string, Rules>>;
 }
 
-/** A value that breaks one rule, the place of the fault in it, and the rule's keyword. */
+/** A value that breaks one rule, the place of the fault in it, the rule's keyword, and what the detail says of it. */
 interface Wrong {
   readonly keyword: string;
   readonly value: unknown;
   readonly place: string;
+  readonly says?: RegExp;
 }
+
+/** Words of the contract's machinery, which say nothing to people. */
+const machinery = /match (pattern|format)|contract|schema|\\d|\[a-z/i;
 
 const typesOf = ({ type }: Schema): readonly string[] => [type ?? []].flat();
 
@@ -62,8 +66,15 @@ function wrongMembers({ properties, required = [], ...rest }: Rules, right: unkn
   const members = (right ?? {}) as Readonly<Record<string, unknown>>;
   const missing = required.map((name) => {
     const { [name]: _left, ...value } = members;
-    return { keyword: 'required', value, place: `${place}/${name}` };
+    return { keyword: 'required', value, place: `${place}/${name}`, says: /is required/ };
   });
+  const misspelled = Object.keys(properties).filter((name) => place === '#' && name.length > 3);
+  const similar = misspelled.map((name) => ({
+    keyword: 'additionalProperties',
+    value: { ...members, [`${name}s`]: members[name] ?? 'x' },
+    place: `${place}/${name}s`,
+    says: new RegExp(`^${name}s: .*perhaps ${name} is meant`),
+  }));
   const unknown = { keyword: 'additionalProperties', value: { ...members, unknown: 1 }, place: `${place}/unknown` };
   const inner = Object.entries(properties).flatMap(([name, schema]) =>
     wrongValues(schema, members[name], `${place}/${name}`).map(({ value, ...wrong }) => ({
@@ -71,7 +82,7 @@ function wrongMembers({ properties, required = [], ...rest }: Rules, right: unkn
       value: { ...members, [name]: value },
     })),
   );
-  return [...missing, ...(rest.additionalProperties === false ? [unknown] : []), ...inner];
+  return [...missing, ...(rest.additionalProperties === false ? [unknown, ...similar] : []), ...inner];
 }
 
 const harness = useHarness();
@@ -89,6 +100,7 @@ interface Case {
   readonly target: string;
   readonly json?: unknown;
   readonly mediaType?: string;
+  readonly says?: RegExp;
   readonly fault: { readonly pointer?: string; readonly parameter?: string; readonly code: unknown };
 }
 
@@ -97,7 +109,8 @@ function bodyCases(operation: ContractOperation): Case[] {
   const [mediaType = '', content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   if (!content) return [];
   const example = Object.values(content.examples ?? {})[0]?.value ?? exampleBody(operation);
-  return wrongValues(content.schema as Rules, example, '#').map(({ keyword, value, place }) => ({
+  return wrongValues(content.schema as Rules, example, '#').map(({ keyword, value, place, says }) => ({
+    ...(says && { says }),
     name: `${operationId}: ${keyword} at ${place}`,
     operation,
     target: targetOf(operation),
@@ -137,16 +150,19 @@ const cases = operations
   .filter(({ operationId }) => operationId !== 'issueToken')
   .flatMap((operation) => [...bodyCases(operation), ...parameterCases(operation), unknownParameter(operation)]);
 
-it('every operation answers 400 to a request that breaks one rule of its schema, names the place, changes nothing', async () => {
+it('every operation answers 400 to a request that breaks one rule of its schema, names place and rule for people, and changes nothing', async () => {
   const before = await things();
   await everyCase(
     cases,
     ({ name }) => name,
-    async ({ operation, target, json, mediaType = 'application/json', fault }) => {
+    async ({ operation, target, json, mediaType = 'application/json', fault, says = /^[^:]+: \S/ }) => {
       const raw = json === undefined ? {} : { raw: JSON.stringify(json) };
       const headers = { ...requiredHeaders(operation), 'Content-Type': mediaType };
       const { status, body } = await call(harness, target, { token: partner.token, ...raw, headers });
       expect([status, body.errors]).toEqual([400, expect.arrayContaining([expect.objectContaining(fault)])]);
+      expect(body.detail).not.toMatch(machinery);
+      // A problem with a code of its own explains itself.
+      if (body.code === 'validation_failed') expect(body.detail).toMatch(says);
     },
     4,
   );

@@ -68,6 +68,14 @@ it('every example of API-Version, which the mock sends, is the version of the co
 });
 
 describe('statuses', () => {
+  it('each have an example, which tests/contract provokes, except a success without a body', () =>
+    everyCase(operations, nameOf, ({ responses }) => {
+      const unshown = Object.entries(responses).filter(([, { content = {} }]) =>
+        Object.values(content).every(({ examples = {} }) => Object.keys(examples).length === 0),
+      );
+      expect(unshown.filter(([status]) => status !== '204')).toEqual([]);
+    }));
+
   it('include 403 exactly at operations that need a token, 413 exactly at those with a body, 400 and never 422', () =>
     everyCase(operations, nameOf, ({ scopes, security, statuses, requestBody }) => {
       // The types derive the caller of an operation from its 403 (src/contract.ts).

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Route } from '../../src/http/endpoint/route.js';
 import { contractFaults } from './contract.js';
 import { parsed } from './http.js';
-import { noteStatus } from './statuses.js';
 
 /**
  * Checks an answer of an operation, with its headers, against the contract as it leaves the service, whether the
@@ -33,7 +32,6 @@ export function observe(res: ServerResponse, faults: string[]): void {
   res.once('finish', () => {
     const { route } = ('locals' in res ? res.locals : {}) as { route?: Route };
     if (!route) return;
-    noteStatus(route.operationId, res.statusCode);
     const contentType = String(headerOf('Content-Type'));
     const sent = { status: res.statusCode, contentType, header: headerOf, body: parsed(text) };
     faults.push(...contractFaults(route.operationId, sent));

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
@@ -126,7 +127,8 @@ async function upload(patientId: string): Promise<Answer['body']> {
     const before = await count();
     const ended = new AbortController();
     const working = work().finally(() => ended.abort());
-    while (!ended.signal.aborted) await create();
+    // A steady load: a full one would take the CPU from the backup.
+    while (!ended.signal.aborted) await Promise.all([create(), delay(50)]);
     await working;
     return { before, after: await count() };
   }

@@ -41,7 +41,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
   });
 
   it('returns a stored object byte for byte', async () => {
-    const chunks = Array.from({ length: 100 }, (_, index) => randomBytes(index * 3000));
+    const chunks = Array.from({ length: 100 }, (_, index) => randomBytes(index * 300));
     const key = keyOf('big.pdf');
     await store.put(key, Readable.from(chunks), 'application/pdf');
     const response = await fetch(await linkTo(key));
@@ -79,11 +79,11 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect((await part('bytes=10-'))[0]).toBe(416);
   });
 
-  it('serves a 20 MiB file in ranges that add up to the whole', async () => {
-    const whole = randomBytes(20 * 1024 * 1024);
+  it('serves a file in ranges that add up to the whole', async () => {
+    const whole = randomBytes(2 * 1024 * 1024);
     const link = await linkTo(await put('large.pdf', whole));
     // Viewers that load page by page ask for ranges of arbitrary size.
-    const size = 3_333_333;
+    const size = 333_333;
     const parts: Buffer[] = [];
     for (let start = 0; start < whole.length; start += size) {
       const response = await fetch(link, { headers: { range: `bytes=${start}-${start + size - 1}` } });

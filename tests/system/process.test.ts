@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { newToken, patientBody, type Credentials } from '../support/factories.js';
@@ -82,17 +80,6 @@ describe('with DATABASE_URL', () => {
       await killServers();
       await empty.drop();
     }
-  });
-
-  it('--demo creates the demo tenants and prints where their credentials are; SIGINT ends the server', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'ces-demo-'));
-    const server = start({ DATA_DIR: folder }, '--demo');
-    await server.started;
-    expect(await readdir(folder)).toContain('demo-credentials.json');
-    expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
-    expect(await stage.db.prisma.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
-    await expectCleanExit(server, 'SIGINT');
-    await rm(folder, { recursive: true });
   });
 
   it('LOG_LEVEL=silent keeps standard output empty', async () => {

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Schemas } from '../../src/contract.js';
 import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
@@ -89,21 +88,6 @@ describe('the first start without configuration', () => {
     const { stdout } = await run('bash', ['-c', command]);
     const token = { token_type: 'Bearer', expires_in: 25_200, access_token: expect.any(String) };
     expect(JSON.parse(stdout)).toMatchObject(token);
-  });
-
-  it.each([0, 1])('gives demo tenant %i clinics and products of every kind', async (index) => {
-    const token = await tokenOf(index);
-    const get = async (path: string) => (await call({ baseUrl }, `GET ${path}?limit=100`, { token })).body.data;
-    const clinics: Schemas['Clinic'][] = await get('/clinics');
-    const products: Schemas['Product'][] = await get('/tenants/products');
-    const states = new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state)));
-    expect(clinics.length).toBeGreaterThanOrEqual(6);
-    expect(states.size).toBeGreaterThanOrEqual(3);
-    expect(products.length).toBeGreaterThanOrEqual(12);
-    expect(new Set(products.map(({ categoryId }) => categoryId)).size).toBeGreaterThanOrEqual(4);
-    expect(products.filter(({ productRx }) => productRx !== null)).not.toEqual([]);
-    expect(products.filter(({ isActive }) => !isActive)).not.toEqual([]);
-    expect(products.filter(({ clinicAvailability }) => clinicAvailability.length > 0)).not.toEqual([]);
   });
 
   it('gives each demo client every permission of a partner, for its own tenant only', async () => {

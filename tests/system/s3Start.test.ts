@@ -31,19 +31,6 @@ describeOnS3('a start on S3', () => {
     await s3.close();
   });
 
-  it.each([
-    ['S3_ACCESS_KEY', 'test:nobody'],
-    ['S3_SECRET_KEY', 'wrong-4711'],
-    ['S3_BUCKET', 'missing'],
-    ['S3_BUCKET', 'My_Documents'],
-    ['S3_REGION', 'elsewhere'],
-  ])('the start with OBJECT_STORE=s3 fails with a message that names %s when it is %s', async (name, value) => {
-    const { ended, stderr } = startServer({ ...environment, [name]: value });
-    expect((await ended).code).toBe(1);
-    expect(stderr()).toContain(name);
-    expect(stderr()).not.toContain('4711');
-  });
-
   it('the start succeeds while the S3 server is down; uploads answer 503 and recover', async () => {
     await proxy.cut();
     const server = startServer(environment);
