@@ -8,8 +8,9 @@ const slow = [
   'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
-  'tests/system/(auditCrash|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit|nodeVersions)',
-  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench|workers)',
+  'tests/system/(auditCrash|backup|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit)\\.',
+  'tests/system/(moveFaults|nodeVersions)\\.',
+  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench|workers)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;
@@ -17,12 +18,11 @@ const runsSlow = process.env['SLOW'] === '1' && !namesTests;
 export default {
   rootDir: '..',
   roots: ['<rootDir>/tests'],
-  testRegex: runsSlow ? slow.map((path) => `${path}.*\\.test\\.ts$`) : ['\\.test\\.ts$'],
+  testRegex: runsSlow ? slow.map((path) => `${path}.*test\\.ts$`) : ['\\.test\\.ts$'],
   testPathIgnorePatterns: ['/node_modules/', ...(runsSlow || namesTests ? [] : slow)],
   runner: '<rootDir>/tests/support/runner.js',
   // Two more than CI has cores: there are always files that wait for a process or a browser.
   maxWorkers: 4,
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
-  reporters: ['default'],
 };

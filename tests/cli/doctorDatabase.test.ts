@@ -151,25 +151,6 @@ const broken: Broken[] = [
     record('99990101_later', 'now()'),
   ],
   [
-    'a migration that did not finish',
-    'migrations',
-    'failure',
-    /did not finish: 99990101_later/,
-    /Deploy the build/,
-    record('99990101_later', 'NULL'),
-  ],
-  [
-    'a migration that was changed since it was applied',
-    'migrations',
-    'failure',
-    new RegExp(`changed since they were applied: ${lastMigration}`),
-    /Deploy the build/,
-    {
-      prepare: () => sql(`UPDATE _prisma_migrations SET checksum = reverse(checksum)`),
-      undo: () => sql(`UPDATE _prisma_migrations SET checksum = reverse(checksum)`),
-    },
-  ],
-  [
     'a role that owns the schema',
     'role',
     'warning',

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { migrations, namesOf, rowsOf } from '../support/migrations.js';
 import { refusal } from './operator.js';
@@ -77,27 +74,6 @@ it('migrate accepts a newer schema that this build supports, and refuses an unsu
     const silent = await runProgram(SILENT, ...args);
     expect(silent).toEqual(refusal(1, /does not answer/));
     expect(silent.stderr).not.toContain('hunter2');
-  }
-});
-
-it('migrate and --status say that a migration was changed since it was applied', async () => {
-  const environment = await environmentOf(createTestDatabase);
-  await rowsOf(environment.DATABASE_URL, `UPDATE _prisma_migrations SET checksum = 'x'`);
-  for (const args of [['migrate'], ['migrate', '--status'], ['migrate', '--plan']])
-    expect(await runProgram(environment, ...args)).toEqual(
-      refusal(1, /changed since they were applied: \d+_initial\./),
-    );
-});
-
-it('migrate --status lists the pending migrations of the embedded database', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
-  try {
-    expect(await runProgram({ DATA_DIR: dataDir }, 'migrate', '--status')).toMatchObject({
-      code: 1,
-      stdout: expect.stringContaining(`Pending ${migrations[0]?.name}\n`),
-    });
-  } finally {
-    await rm(dataDir, { recursive: true });
   }
 });
 

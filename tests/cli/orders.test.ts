@@ -51,14 +51,10 @@ describe('tenant configure', () => {
     expect(orders.map((order) => order.body.currency)).toEqual(['USD', 'CAD']);
   });
 
-  it.each([
-    ['an unknown tenant', 1, ['nowhere', '--minimum-age', '18'], /There is no tenant/],
-    ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is not a currency/],
-    ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is not a currency/],
-  ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
-    const refused = await run('tenant', 'configure', tenant || partner.tenantId, ...options);
-    expect(refused).toEqual(refusal(expected, message));
-    expect(refused.stderr.trimEnd()).not.toContain('\n');
+  it('refuses an unknown tenant in one line', async () => {
+    expect(await run('tenant', 'configure', 'nowhere', '--minimum-age', '18')).toEqual(
+      refusal(1, /^There is no tenant.*\n$/),
+    );
   });
 });
 

@@ -1,5 +1,4 @@
 import * as oauth from 'oauth4webapi';
-import * as openid from 'openid-client';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { useHarness } from '../support/harness.js';
@@ -99,52 +98,5 @@ describe('oauth4webapi', () => {
         ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
         : { code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_client', status: 401 };
     await expect(logIn(server, {}, method, 'wrong')).rejects.toMatchObject(expected);
-  });
-});
-
-describe('openid-client', () => {
-  /** By default the library sends the secret in the body. */
-  const methods = [
-    ['the default method', undefined],
-    ['client_secret_basic', openid.ClientSecretBasic],
-    ['client_secret_post', openid.ClientSecretPost],
-  ] as const;
-
-  const discover = (method?: (secret: string) => openid.ClientAuth): Promise<openid.Configuration> =>
-    openid.discovery(issuer, partner.clientId, partner.clientSecret, method?.(partner.clientSecret), {
-      algorithm: 'oauth2',
-      execute: [openid.allowInsecureRequests],
-    });
-
-  it.each(methods)('discovers, logs in and renews by %s', async (_name, method) => {
-    const config = await discover(method);
-    expect(config.serverMetadata().issuer).toBe(harness.baseUrl);
-    const tokens = await openid.clientCredentialsGrant(config);
-    expect(tokens.expires_in).toBe(25_200);
-    expect(await listClinics(tokens.access_token)).toBe(200);
-
-    const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
-    expect(renewed.access_token).not.toBe(tokens.access_token);
-    const url = new URL('/clinics', issuer);
-    expect((await openid.fetchProtectedResource(config, renewed.access_token, url, 'GET')).status).toBe(200);
-  });
-
-  it('obtains a narrower scope at login and at renewal', async () => {
-    const config = await discover();
-    const narrow = { scope: 'read:client admin:clinic' };
-    const { refresh_token: token = '', scope } = await openid.clientCredentialsGrant(config, narrow);
-    expect(scope).toBe(narrow.scope);
-    expect((await openid.refreshTokenGrant(config, token, { scope: 'read:client' })).scope).toBe('read:client');
-  });
-
-  it('reports a refused refresh token as invalid_grant and a refused access token as invalid_token', async () => {
-    const config = await discover();
-    const refused = { error: 'invalid_grant', status: 401 };
-    await expect(openid.refreshTokenGrant(config, 'garbage')).rejects.toMatchObject(refused);
-    const url = new URL('/clinics', issuer);
-    await expect(openid.fetchProtectedResource(config, 'garbage', url, 'GET')).rejects.toMatchObject({
-      code: oauth.WWW_AUTHENTICATE_CHALLENGE,
-      cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
-    });
   });
 });

@@ -11,10 +11,10 @@ import { contract, failureExamples, operations, type ContractOperation } from '.
 import { everyCase } from '../support/everyCase.js';
 
 /**
- * Statuses that tests/contract covers for every operation: invalidRequests (400), security (401, 403), exampleErrors
+ * Statuses that tests/contract covers for every operation: invalidRequests (400), security (401, 403), isolation (404), exampleErrors
  * (these and 413, 429, 500, 503). A file of tests/operations repeats one only for a case that those lack.
  */
-const enumerated = ['400', '401', '403', '413', '429', '500', '503'];
+const enumerated = ['400', '401', '403', '404', '413', '429', '500', '503'];
 
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
 const root = join(import.meta.dirname, '../..');

@@ -83,12 +83,6 @@ it('Sandbox-Behavior returns every documented problem of every operation on dema
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
 }, 120_000);
 
-it('the contract documents Sandbox-Behavior at every operation that needs a token, and not at issueToken', () => {
-  const parameter = expect.objectContaining({ name: 'Sandbox-Behavior', in: 'header' });
-  for (const { parameters } of securedOperations) expect(parameters).toContainEqual(parameter);
-  expect(operationOf('issueToken').parameters).toEqual([]);
-});
-
 it('Sandbox-Behavior gets 403 sandbox_only in a live tenant, without effects', async () => {
   const before = await thingsOf(harness, live.tenantId);
   const fault = { parameter: 'sandbox-behavior', code: 'sandbox_only' };

@@ -23,9 +23,3 @@ describe('deleteWebhookEndpoint 204', () => {
     expectProblem(await remove(endpoint_id), 404, 'webhook_endpoint_not_found');
   });
 });
-
-describe('deleteWebhookEndpoint 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await remove(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
-  });
-});

@@ -1,7 +1,6 @@
 import { newPartner, newPatient, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 
 const texas = '01a05c32-5e80-7000-8000-000000005048';
 const usa = '01a05c32-5e80-7000-8000-000000000840';
@@ -69,11 +68,5 @@ describe('getPatient 200', () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => newPatient(harness, partner)));
     const answers = await Promise.all(ids.flatMap((id) => [get(id.toUpperCase()), get(id)]));
     expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
-  });
-});
-
-describe('getPatient 404', () => {
-  it('answers patient_not_found for an unknown id', async () => {
-    expectProblem(await get(absent), 404, 'patient_not_found');
   });
 });

@@ -51,9 +51,3 @@ describe('listWebhookDeliveries 400', () => {
     expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
   });
 });
-
-describe('listWebhookDeliveries 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await list('', harness.domain.newId()), 404, 'webhook_endpoint_not_found');
-  });
-});

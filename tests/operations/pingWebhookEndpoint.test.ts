@@ -4,7 +4,6 @@ import { newClient, newClinic, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/openHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
@@ -28,12 +27,6 @@ describe('pingWebhookEndpoint 202', () => {
     }));
     expect((await feedPage(harness, partner)).data).toEqual([ofOurs, ofTheirs]);
     expect((await feedPage(harness, limited)).data).toEqual([ofTheirs]);
-  });
-});
-
-describe('pingWebhookEndpoint 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await ping(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
 

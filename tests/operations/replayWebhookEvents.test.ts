@@ -97,12 +97,6 @@ describe('replayWebhookEvents 400', () => {
   });
 });
 
-describe('replayWebhookEvents 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await replay(harness.domain.newId(), { after: now() }), 404, 'webhook_endpoint_not_found');
-  });
-});
-
 describe('replayWebhookEvents 409', () => {
   it('refuses a disabled endpoint', async () => {
     const { id } = await newEndpoint(harness, partner);

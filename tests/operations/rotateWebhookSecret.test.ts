@@ -52,12 +52,6 @@ describe('rotateWebhookSecret 200', () => {
   });
 });
 
-describe('rotateWebhookSecret 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await rotate(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
-  });
-});
-
 describe('rotateWebhookSecret 409', () => {
   it('answers idempotency_in_progress while a rotation with its key runs', async () => {
     const { id } = await newEndpoint(harness, partner);

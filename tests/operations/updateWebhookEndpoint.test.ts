@@ -61,12 +61,6 @@ describe('updateWebhookEndpoint 400', () => {
   });
 });
 
-describe('updateWebhookEndpoint 404', () => {
-  it('answers webhook_endpoint_not_found for an unknown id', async () => {
-    expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
-  });
-});
-
 describe('updateWebhookEndpoint 409', () => {
   it('answers idempotency_in_progress while a change with its key runs', async () => {
     const send = () => update({ description: 'b' }, endpoint.id, { 'Idempotency-Key': 'slow' });

@@ -91,10 +91,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   };
 }
 
-/** Starts the service before the tests of a file, when its members are filled in, and closes it after them. */
-export function useHarness(options: HarnessOptions = {}): Harness {
-  const harness = {} as Harness;
-  beforeAll(async () => void Object.assign(harness, await startHarness(options)));
+/** Starts the service while a test file loads, and closes it after the tests of the file. */
+export async function openHarness(options?: HarnessOptions): Promise<Harness> {
+  const harness = await startHarness(options);
   afterAll(() => harness.close());
   return harness;
 }

@@ -202,23 +202,6 @@ describeOnS3('the S3 store', () => {
     close: async () => undefined,
   }));
 
-  const wrongSecret = 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)';
-  it.each([
-    ['a wrong secret', { secretKey: 'wrong' }, wrongSecret],
-    ['an unknown key', { accessKey: 'test:nobody' }, wrongSecret],
-    ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
-  ])(
-    'answers dependency_unavailable with %s, and names the variable in the error for the operator',
-    async (_fault, change, message) => {
-      const store = await openS3Store({ ...server.account, ...change, spoolFolder: spool() });
-      // One after the other, because an unhandled rejection would end the process.
-      const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
-      for (const attempt of attempts) {
-        await expect(attempt()).rejects.toMatchObject({ code: 'dependency_unavailable', cause: { message } });
-      }
-    },
-  );
-
   it('uploads a large object in parts, and leaves nothing behind if a part fails', async () => {
     const partSize = 5 * 1024 ** 2;
     const content = randomBytes(2 * partSize + 1);

@@ -1,7 +1,6 @@
 import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { expectProblem } from '../../support/refusals.js';
 
 let harness: Harness;
 /** Has 21 clinics and 21 products, one more than the default page holds. */
@@ -57,17 +56,5 @@ describe.each(lists)('%s', (target, metaName) => {
     const { ids, meta } = await list(query, empty);
     expect(ids).toEqual([]);
     expect(meta).toMatchObject({ total: 0, totalPages: 0, ...more(false, false) });
-  });
-
-  it.each([
-    ['minimum', 'page=0 page=-1 limit=0 limit=-20'],
-    ['maximum', 'page=10001 page=99999999999999999999 limit=101'],
-    ['type', 'page=1.5 page= page=one page=NaN page=1&page=2 limit=20; limit=true'],
-  ])('refuses a wrong %s instead of correcting it (R-20): %s', async (code, queries) => {
-    for (const query of queries.split(' ')) {
-      const answer = await call(harness, `${target}?${query}`, { token: partner.token });
-      const [parameter = ''] = query.split('=');
-      expectProblem(answer, 400, 'validation_failed', [{ parameter, code }]);
-    }
   });
 });
