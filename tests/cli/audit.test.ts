@@ -1,17 +1,13 @@
 import { hostname } from 'node:os';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newPartner, newPatient } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner);
-  await call(harness, `GET /clients/${patientId}`, partner);
-});
+const { harness, run, json } = await openOperator();
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
+await call(harness, `GET /clients/${patientId}`, partner);
 
 const span = ['--since', '2000-01-01', '--until', '2100-01-01'];
 

@@ -8,16 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 import { startProcess } from './runProgram.js';
 
-const { harness, database, environment, run, json } = useOperator();
+const { harness, database, environment, run, json } = await openOperator();
 const inFolder = (name: string): string => join(harness.dataDir, name);
 const demoFile = (name: string): string => fileURLToPath(new URL(`prisma/demo/${name}.json`, packageRoot));
 const [demoCatalog, otherCatalog] = [demoFile('demo'), demoFile('harbor')];
-beforeAll(async () => {
-  for (const name of ['First', 'Second', 'Third', 'Fourth']) await json('tenant', 'create', name);
-});
+for (const name of ['First', 'Second', 'Third', 'Fourth']) await json('tenant', 'create', name);
 
 async function file(name: string, content: string | Buffer): Promise<string> {
   const path = inFolder(name);

@@ -1,7 +1,7 @@
 import { newClinic, newPartner } from '../support/factories.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
+const { harness, run, json } = await openOperator();
 
 it('client update sets and removes the request limit of one client, and refuses invalid limits and unknown clients', async () => {
   const { tenantId, clientId } = await newPartner(harness);

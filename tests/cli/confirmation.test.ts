@@ -1,15 +1,11 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newPartner, newPatient } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 import { runAtTerminal } from './runProgram.js';
 
-const { harness, environment, run, json } = useOperator();
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner);
-});
+const { harness, environment, run, json } = await openOperator();
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
 
 const db = () => harness.domain.db.prisma;
 /** What the commands below would change. */

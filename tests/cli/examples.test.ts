@@ -7,11 +7,11 @@ import { everyCase } from '../support/everyCase.js';
 import { patientColumns } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { rowsOf } from '../support/migrations.js';
-import { useOperator } from './operator.js';
+import { openOperator } from './operator.js';
 
 // One test: the examples build on each other and on a sandbox's fixtures.
 
-const { harness, database, run, json } = useOperator();
+const { harness, database, run, json } = await openOperator();
 const folder = temporaryFolder();
 const clientId = 'ces_k5xw4zdpnrqw2y3imfzg';
 const reference = await readFile(new URL('scripts/production/cli.md', packageRoot), 'utf8');

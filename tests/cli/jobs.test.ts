@@ -1,8 +1,8 @@
 import { rowsOf } from '../support/migrations.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
 // With the rights of the service's role, which may not migrate.
-const { database, run, json } = useOperator('service');
+const { database, run, json } = await openOperator('service');
 
 const addJob = (name: string, change: string) =>
   rowsOf(

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../support/fixtures.js';
+import { openTestDatabase } from '../support/postgres.js';
 import { runProgram } from './runProgram.js';
 
 let folder = '';
-const database = useDatabase();
+const database = await openTestDatabase();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));

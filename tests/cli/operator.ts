@@ -18,17 +18,17 @@ export interface Operator {
 }
 
 /**
- * Opens both before the tests and closes them after; the members are complete when the tests run.
+ * Opens both, and closes them after the tests.
  * @param role whose rights both have on the database
  */
-export function useOperator(role: 'owner' | 'service' = 'owner', options = (): HarnessOptions => ({})): Operator {
-  const [harness, database, environment] = [{} as Harness, {} as TestDatabase, {} as Record<string, string>];
-  beforeAll(async () => {
-    Object.assign(database, await createTestDatabase());
-    const databaseUrl = role === 'owner' ? database.url : database.serviceUrl;
-    Object.assign(harness, await startHarness({ ...options(), databaseUrl }));
-    Object.assign(environment, { DATABASE_URL: databaseUrl, DATA_DIR: harness.dataDir, USER: 'alice' });
-  });
+export async function openOperator(
+  role: 'owner' | 'service' = 'owner',
+  options: HarnessOptions = {},
+): Promise<Operator> {
+  const database = await createTestDatabase();
+  const databaseUrl = role === 'owner' ? database.url : database.serviceUrl;
+  const harness = await startHarness({ ...options, databaseUrl });
+  const environment = { DATABASE_URL: databaseUrl, DATA_DIR: harness.dataDir, USER: 'alice' };
   afterAll(() => harness.close().then(database.drop));
   const json = (...args: readonly string[]) => runJson(environment, ...args);
   return {

@@ -1,13 +1,10 @@
-import { newPartner, type Partner } from '../support/factories.js';
+import { newPartner } from '../support/factories.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-});
+const { harness, run, json } = await openOperator();
+const partner = await newPartner(harness);
 
 const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
 const newOrder = async (owner = partner): Promise<string> => (await completedEncounter(harness, owner)).order_no;

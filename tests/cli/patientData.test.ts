@@ -1,27 +1,21 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encounterBody, newPartner, newPatient, patientBody, shipTo, type Partner } from '../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { encounterBody, newPartner, newPatient, patientBody, shipTo } from '../support/factories.js';
+import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { filesBelow } from '../support/objectStores.js';
 import { cancelled, deny, reviewed } from '../support/reviews.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
 /** Marks every value that describes the person. */
 const MARK = 'zqy';
 
-let files: FileHost;
-let partner: Partner;
-beforeAll(async () => {
-  files = await startFileHost();
-});
-const { harness, database, run, json } = useOperator('service', () => ({
+const files = await startFileHost();
+const { harness, database, run, json } = await openOperator('service', {
   environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
-}));
-beforeAll(async () => {
-  partner = await newPartner(harness);
 });
+const partner = await newPartner(harness);
 afterAll(() => files.close());
 
 async function send(target: string, json: object, key: string): Promise<Answer['body']> {

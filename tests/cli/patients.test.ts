@@ -1,12 +1,9 @@
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newPartner, newPatient } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-});
+const { harness, run, json } = await openOperator();
+const partner = await newPartner(harness);
 
 describe('patient verify', () => {
   it('records the status with its event and audit row, and refuses to repeat it', async () => {

@@ -1,13 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newPartner, type Partner } from '../support/factories.js';
-import { useOperator } from './operator.js';
+import { newPartner } from '../support/factories.js';
+import { openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-});
+const { harness, run, json } = await openOperator();
+const partner = await newPartner(harness);
 
 const texas = { state: 'TX', number: 'T-1', expiresOn: '2027-12-31', asynchronousAllowed: true };
 const identity = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', credential: 'MD', deaNumber: 'AB1234563' };

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { presets } from '../../src/domain/access/permissions.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json, createClient, accepts } = useOperator();
-beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
+const { harness, run, json, createClient, accepts } = await openOperator();
+json('tenant', 'create', 'Lakeside Health');
 
 describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {

@@ -1,8 +1,8 @@
 import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json, createClient, accepts } = useOperator();
-beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
+const { harness, run, json, createClient, accepts } = await openOperator();
+json('tenant', 'create', 'Lakeside Health');
 
 describe('rotation of a secret', () => {
   it('keeps the old secret valid, refuses a third secret, and retires the old one only after the new one was used', async () => {

@@ -1,15 +1,11 @@
-import { newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newEncounter, newPartner, newPatient } from '../support/factories.js';
 import { rowsOf } from '../support/migrations.js';
 import { completedEncounter } from '../support/reviews.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, database, run, json } = useOperator();
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner, { email: 'Ann.Support@example.com' });
-});
+const { harness, database, run, json } = await openOperator();
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner, { email: 'Ann.Support@example.com' });
 
 const command = (...words: string[]): string[] => [...words, '--tenant', partner.tenantId];
 

@@ -3,9 +3,9 @@ import { eventsUpTo } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
-import { refusal, useOperator } from './operator.js';
+import { refusal, openOperator } from './operator.js';
 
-const { harness, run, json } = useOperator();
+const { harness, run, json } = await openOperator();
 let partner: Partner;
 let id: string;
 beforeEach(async () => {

@@ -12,17 +12,14 @@ import {
 } from '../../src/client/index.js';
 import { Webhook } from 'standardwebhooks';
 import { collectGarbage } from '../support/collectGarbage.js';
-import { newClient, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newClient, patientBody } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 
-const harness = useHarness();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await newSandbox(harness);
-});
+const harness = await openHarness();
+const partner = await newSandbox(harness);
 
 interface Watched {
   readonly ces: Client;

@@ -16,11 +16,8 @@ const folder = temporaryFolder();
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 let respond: Respond;
 const receiver = await startReceiver((webhook, response) => respond(webhook, response));
-let program: string;
 
-beforeAll(async () => {
-  program = join(await installClient(folder()), 'bin/main.js');
-});
+const program = join(await installClient(folder()), 'bin/main.js');
 afterAll(() => receiver.close());
 
 interface Ended {

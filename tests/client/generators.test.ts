@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';
@@ -13,7 +13,7 @@ const withTools = hasTools() ? it : it.skip;
 const root = fileURLToPath(packageRoot);
 const contract = join(root, 'generated/openapi.json');
 
-const harness = useHarness();
+const harness = await openHarness();
 const folder = temporaryFolder();
 
 /** Runs a program in the folder of the flows; returns its output. */

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { rm, stat } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '../../src/client/index.js';
 import { newPatient } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { installClient } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -19,29 +19,25 @@ import { newSandbox } from '../support/sandbox.js';
 const kills = Number(process.env['KILLS'] ?? 4);
 const eventsPerLife = Number(process.env['EVENTS'] ?? 25);
 
-const harness = useHarness();
+const harness = await openHarness();
 const folder = temporaryFolder();
 /** The secret of the receiver, which a listener gets by its environment and never prints. */
 const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
-let receiver: Server;
 /** What the receiver got, and what it does with a message. */
 let received: { readonly id: string; readonly type: string; readonly status: number }[] = [];
 let respond: (count: number) => number = () => 204;
-let program: string;
 
-beforeAll(async () => {
-  program = join(await installClient(folder()), 'bin/main.js');
-  receiver = createServer((request, response) => {
-    void (async () => {
-      const { id, event } = await verifyWebhook(secret, request.headers, await text(request));
-      const status = respond(received.length + 1);
-      received.push({ id, type: event.type, status });
-      response.writeHead(status).end();
-    })();
-  }).listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-});
+const program = join(await installClient(folder()), 'bin/main.js');
+const receiver = createServer((request, response) => {
+  void (async () => {
+    const { id, event } = await verifyWebhook(secret, request.headers, await text(request));
+    const status = respond(received.length + 1);
+    received.push({ id, type: event.type, status });
+    response.writeHead(status).end();
+  })();
+}).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
 afterAll(() => {
   receiver.close();
 });

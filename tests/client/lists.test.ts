@@ -1,39 +1,34 @@
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
-import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
+import { createClient, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
-import { newDocument, newPatient, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newDocument, newPatient, patientBody } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 import { newWebhooks, receiveExample } from '../support/webhooks.js';
 
-const harness = useHarness();
-let partner: Partner;
-let ces: Client;
-/** Parameters that a list needs. One operation limits listRequests, which would otherwise grow with each request. */
-let needed: Readonly<Record<string, object>>;
+const harness = await openHarness();
 
-beforeAll(async () => {
-  partner = await newSandbox(harness);
-  const { clientId, clientSecret } = partner;
-  ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
-  const { email } = patientBody();
-  await newPatient(harness, partner, { email });
-  await completedEncounter(harness, partner);
-  const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
-  for (let count = 0; count < 2; count += 1) await newDocument(harness, partner, patientId);
-  const { endpoint_id } = await newWebhooks(harness, partner);
-  await receiveExample(harness, partner);
-  await addCheckpoints(harness.domain);
-  needed = {
-    findPatients: { email },
-    listWebhookDeliveries: { endpoint_id },
-    listRequests: { operationId: 'createEncounter' },
-    getClearances: { id: patientId, clinicId, treatmentIds },
-    listPatientDocuments: { id: patientId },
-    listRenewals: { expiring_before: '2030-01-01' },
-  };
-});
+const partner = await newSandbox(harness);
+const { clientId, clientSecret } = partner;
+const ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
+const { email } = patientBody();
+await newPatient(harness, partner, { email });
+await completedEncounter(harness, partner);
+const { patientId, clinicId, treatmentIds } = await completedEncounter(harness, partner);
+for (let count = 0; count < 2; count += 1) await newDocument(harness, partner, patientId);
+const { endpoint_id } = await newWebhooks(harness, partner);
+await receiveExample(harness, partner);
+await addCheckpoints(harness.domain);
+/** Parameters that a list needs. One operation limits listRequests, which would otherwise grow with each request. */
+const needed: Readonly<Record<string, object>> = {
+  findPatients: { email },
+  listWebhookDeliveries: { endpoint_id },
+  listRequests: { operationId: 'createEncounter' },
+  getClearances: { id: patientId, clinicId, treatmentIds },
+  listPatientDocuments: { id: patientId },
+  listRenewals: { expiring_before: '2030-01-01' },
+};
 
 const lists = operations.flatMap(({ method, path, operationId, parameters, responses }) => {
   const { properties } = responses['200']?.content?.['application/json']?.schema ?? {};

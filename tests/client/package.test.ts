@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
 import { temporaryFolder } from '../support/folder.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { compile } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
 
@@ -24,8 +24,9 @@ it('the source of the client is smaller than 25 kB and imports only the contract
   expect([...new Set(foreign)].sort()).toEqual(allowed.sort());
 });
 
+const harness = await openHarness();
+
 describe('GET /docs/clinical-encounter-client.tgz', () => {
-  const harness = useHarness();
   const folder = temporaryFolder();
   const path = '/docs/clinical-encounter-client.tgz';
   const program = `

@@ -9,12 +9,9 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { call, type Answer } from '../support/http.js';
-import { startMock, type Mock } from '../support/mock.js';
+import { startMock } from '../support/mock.js';
 
-let mock: Mock;
-beforeAll(async () => {
-  mock = await startMock('--dynamic');
-}, 60_000);
+const mock = await startMock('--dynamic');
 afterAll(() => mock.stop());
 
 const ask = (operation: ContractOperation): Promise<Answer> =>

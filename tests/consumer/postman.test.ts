@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { presetPermissions, presets, type Preset } from '../../src/domain/access/permissions.js';
 import { operations } from '../support/contract.js';
 import { newClient } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { call } from '../support/http.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -13,7 +13,7 @@ import { hasTools, tools } from '../support/tools.js';
 
 const withTools = hasTools() ? it : it.skip;
 
-const harness = useHarness();
+const harness = await openHarness();
 const folder = temporaryFolder();
 
 interface Collection {

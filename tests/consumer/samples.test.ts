@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { codeSamples } from '../../scripts/samples.js';
 import { castTime } from '../support/cast.js';
 import { operations } from '../support/contract.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
 import { compile, installClient } from '../support/packedClient.js';
@@ -15,11 +15,9 @@ import { newSandbox } from '../support/sandbox.js';
 
 const run = promisify(execFile);
 
-const harness = useHarness();
+const harness = await openHarness();
 const folder = temporaryFolder();
-beforeAll(async () => {
-  harness.clock.now = castTime;
-});
+harness.clock.now = castTime;
 
 /** Writes the samples in a language, and a list of the operations, to the folder. */
 async function writeSamples(label: string, extension: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -13,27 +13,22 @@ import { freePort } from '../support/mock.js';
 // Runs the guide's receiver in TypeScript unchanged.
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-let folder: string;
-let port: number;
-let receiver: ChildProcess;
 const handled: string[] = [];
 
-beforeAll(async () => {
-  const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
-  const [, sample = ''] = /```typescript\n([^]*?)```/.exec(guide) ?? [];
-  // Below node_modules, so that its import resolves.
-  folder = await mkdtemp(fileURLToPath(new URL('node_modules/.sample-', packageRoot)));
-  const file = join(folder, 'receiver.mts');
-  await writeFile(file, sample);
-  port = await freePort();
-  receiver = spawn(process.execPath, ['--import', 'tsx', file], {
-    cwd: fileURLToPath(packageRoot),
-    env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (receiver.stdout) createInterface(receiver.stdout).on('line', (line) => handled.push(line));
-  await listening();
-}, 60_000);
+const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
+const [, sample = ''] = /```typescript\n([^]*?)```/.exec(guide) ?? [];
+// Below node_modules, so that its import resolves.
+const folder = await mkdtemp(fileURLToPath(new URL('node_modules/.sample-', packageRoot)));
+const file = join(folder, 'receiver.mts');
+await writeFile(file, sample);
+const port = await freePort();
+const receiver = spawn(process.execPath, ['--import', 'tsx', file], {
+  cwd: fileURLToPath(packageRoot),
+  env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+if (receiver.stdout) createInterface(receiver.stdout).on('line', (line) => handled.push(line));
+await listening();
 afterAll(async () => {
   if (receiver.exitCode === null && receiver.kill()) await once(receiver, 'exit');
   await rm(folder, { recursive: true });

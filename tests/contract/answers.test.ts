@@ -33,7 +33,6 @@ const unavailable: Sent = {
 
 const faults: string[] = [];
 let sent: Sent;
-let url: string;
 const server = createServer((_req, res) => {
   observe(res, faults);
   Object.assign(res, { locals: { route: { operationId: 'getReadiness', path: '/readyz' } } });
@@ -41,9 +40,7 @@ const server = createServer((_req, res) => {
   for (const [name, value] of Object.entries(sent.headers)) res.setHeader(name, value);
   res.end(sent.text);
 });
-beforeAll(async () => {
-  url = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
-});
+const url = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
 afterAll(() => drain(server, 1_000));
 
 const faultsOf = async (answer: Sent): Promise<readonly string[]> => {

@@ -5,11 +5,11 @@ import { changelogFeed } from '../../scripts/artifacts/feed.js';
 import { readContract } from '../../scripts/artifacts/sources.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { operations } from '../support/contract.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { isThere, packages } from '../support/optional.js';
 
-const harness = useHarness();
+const harness = await openHarness();
 
 const python = '/usr/bin/python3';
 const parsesXml = isThere(spawnSync(python, ['-V']).status === 0, 'the feed read as XML', packages('python3'));

@@ -7,7 +7,7 @@ import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations, responseExamples } from '../support/contract.js';
 import { dereferenced } from '../support/dereferenced.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { startPrism } from '../support/mock.js';
 import { rawCall } from '../support/rawHttp.js';
@@ -15,7 +15,7 @@ import { rawCall } from '../support/rawHttp.js';
 const run = promisify(execFile);
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
 
-const harness = useHarness();
+const harness = await openHarness();
 
 /** `name → its sources` of a Content-Security-Policy. */
 function policyOf({ headers }: Answer): Record<string, string[]> {

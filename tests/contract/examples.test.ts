@@ -1,5 +1,5 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
+import { watchAudit } from '../support/auditWatch.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { cast, claimTheVisit, readsFirst, resetCast, seedCast } from '../support/cast.js';
 import {
@@ -13,8 +13,7 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { exampleRequests, sendExample, sendQuery } from '../support/exampleRequests.js';
-import type { Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { minted, reduced } from '../support/minted.js';
 import { withoutDatabase } from '../support/refusals.js';
@@ -27,13 +26,9 @@ import { receiveExample } from '../support/webhooks.js';
 type Body = Readonly<Record<string, unknown>>;
 type Occasion = () => Promise<Answer>;
 
-const harness = useHarness();
-let partner: Partner;
-let audit: AuditWatch;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-  audit = await watchAudit(harness);
-});
+const harness = await openHarness();
+const partner = await seedCast(harness);
+const audit = await watchAudit(harness);
 
 const isRead = ({ operation }: { readonly operation: ContractOperation }): boolean => operation.method === 'GET';
 

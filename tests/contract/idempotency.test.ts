@@ -1,11 +1,11 @@
 import type { Permission } from '../../src/contract.js';
-import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
+import { watchAudit } from '../support/auditWatch.js';
 import { operations, type ContractOperation } from '../support/contract.js';
 import { encounterBody, newClient, newClinic, newPartner, newToken, patientBody } from '../support/factories.js';
 import type { Partner } from '../support/factories.js';
 import { everyCase } from '../support/everyCase.js';
-import { startFileHost, type FileHost } from '../support/fileHost.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startFileHost } from '../support/fileHost.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
@@ -13,15 +13,10 @@ import { thingsOf } from '../support/sandbox.js';
 
 const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
-let harness: Harness;
-let fileHost: FileHost;
 let partner: Partner;
-let audit: AuditWatch;
-beforeAll(async () => {
-  fileHost = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
-  audit = await watchAudit(harness);
-});
+const fileHost = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+const audit = await watchAudit(harness);
 // Tests compare all records of the tenant, so each has its own.
 beforeEach(async () => {
   partner = await newPartner(harness, 'sandbox');

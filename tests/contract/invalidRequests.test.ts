@@ -2,8 +2,7 @@ import { seedCast } from '../support/cast.js';
 import { exampleBody, operations, requiredHeaders, targetOf } from '../support/contract.js';
 import type { ContractOperation, Schema } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import type { Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { thingsOf } from '../support/sandbox.js';
 
@@ -85,11 +84,8 @@ function wrongMembers({ properties, required = [], ...rest }: Rules, right: unkn
   return [...missing, ...(rest.additionalProperties === false ? [unknown, ...similar] : []), ...inner];
 }
 
-const harness = useHarness();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-});
+const harness = await openHarness();
+const partner = await seedCast(harness);
 
 /** All records of the tenant: a refused request changes none. */
 const things = (): Promise<object> => thingsOf(harness, partner.tenantId);

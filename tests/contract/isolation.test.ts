@@ -8,7 +8,7 @@ import {
 } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { encounterBody, newDocument, newEncounter, newPartner, shipTo, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { completedEncounter, noChartVersion } from '../support/reviews.js';
@@ -97,17 +97,12 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   simulateEncounter: () => ({ outcome: 'claim' }),
 };
 
-const harness = useHarness();
-let partner: Partner;
-let own: Records;
-let foreign: Records;
-beforeAll(async () => {
-  // Sandboxes have every operation.
-  partner = await newPartner(harness, 'sandbox');
-  own = await newRecords(partner);
-  foreign = await newRecords(await newPartner(harness, 'sandbox'));
-  await addCheckpoints(harness.domain);
-});
+const harness = await openHarness();
+// Sandboxes have every operation.
+const partner = await newPartner(harness, 'sandbox');
+const own = await newRecords(partner);
+const foreign = await newRecords(await newPartner(harness, 'sandbox'));
+await addCheckpoints(harness.domain);
 
 async function newRecords(owner: Partner) {
   const { tenantId } = owner;

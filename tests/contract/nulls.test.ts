@@ -3,8 +3,7 @@ import { resetCast, seedCast } from '../support/cast.js';
 import { operationOf, operations, requiredHeaders, targetOf } from '../support/contract.js';
 import type { ContractOperation, Schema } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import type { Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { loginBody } from '../support/tokens.js';
 
@@ -48,11 +47,8 @@ function shared({ status, body }: Answer): { readonly status: number; readonly b
   return { status, body: JSON.parse(text.replaceAll(/:number/g, ':"number"')) };
 }
 
-const harness = useHarness();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-});
+const harness = await openHarness();
+const partner = await seedCast(harness);
 
 const send = (operation: ContractOperation, json: object): Promise<Answer> =>
   call(harness, targetOf(operation), { token: partner.token, headers: requiredHeaders(operation), json });

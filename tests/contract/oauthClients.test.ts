@@ -1,20 +1,16 @@
 import * as oauth from 'oauth4webapi';
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
-import { newPartner, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newPartner } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 
 /** Both libraries demand https unless told otherwise; the tests set no other option for this service. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
-const harness = useHarness();
-let partner: Partner;
-let issuer: URL;
-beforeAll(async () => {
-  // The libraries check tokens against the real time.
-  harness.clock.now = new Date();
-  partner = await newPartner(harness);
-  issuer = new URL(harness.baseUrl);
-});
+const harness = await openHarness();
+// The libraries check tokens against the real time.
+harness.clock.now = new Date();
+const partner = await newPartner(harness);
+const issuer = new URL(harness.baseUrl);
 
 const listClinics = async (token: string): Promise<number> =>
   (await fetch(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } })).status;

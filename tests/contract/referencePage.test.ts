@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, Page } from 'puppeteer-core';
 import { inBrowser, startBrowser, violations } from '../support/browser.js';
 import { contract, operations } from '../support/contract.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
 /** The parts of an operation that the reference shows. */
@@ -55,7 +55,7 @@ const wideParts = `[
   ...[...document.querySelectorAll('.diagram img')].filter((image) => image.width < Math.floor(image.naturalWidth)),
 ].map((part) => part.outerHTML.slice(0, 200))`;
 
-const harness = useHarness();
+const harness = await openHarness();
 
 inBrowser('the reference in a browser')('the reference in a browser', () => {
   let browser: Browser;

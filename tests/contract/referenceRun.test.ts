@@ -1,10 +1,10 @@
 import type { Browser, HTTPRequest, Page } from 'puppeteer-core';
 import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
 import { newPartner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
 
-const harness = useHarness();
+const harness = await openHarness();
 
 inBrowser('the samples of the reference')('the samples of the reference in a browser', () => {
   let browser: Browser;

@@ -1,19 +1,11 @@
 import { seedCast } from '../support/cast.js';
 import { exampleBody, operationOf, operations, type Schema } from '../support/contract.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
-import { startMock, type Mock } from '../support/mock.js';
+import { startMock } from '../support/mock.js';
 
-// The syntax of values in requests. Service and mock agree, because both use the patterns of the contract; but the mock
-// treats an empty parameter as absent.
-
-let harness: Harness;
-let mock: Mock;
-let token: string | undefined;
-beforeAll(async () => {
-  [harness, mock] = await Promise.all([startHarness(), startMock()]);
-  ({ token } = await seedCast(harness));
-}, 60_000);
+const [harness, mock] = await Promise.all([startHarness(), startMock()]);
+const { token } = await seedCast(harness);
 afterAll(() => Promise.all([harness.close(), mock.stop()]));
 
 type Send = (target: string, options?: CallOptions) => Promise<Answer>;

@@ -1,20 +1,15 @@
 import { resetCast, seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import type { Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { newSandbox, thingsOf } from '../support/sandbox.js';
 
 // Sandboxes share the ids of their fixtures: a statement without its tenant would change the fixtures of all.
 
-const harness = useHarness();
-let partner: Partner;
-let twin: Partner;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-  twin = await newSandbox(harness);
-});
+const harness = await openHarness();
+const partner = await seedCast(harness);
+const twin = await newSandbox(harness);
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
 const requests = changing.flatMap((operation) => {

@@ -4,8 +4,8 @@ import { seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
 import type { ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { newClient, newToken, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newClient, newToken } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { call, jsonType, type Answer } from '../support/http.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProblem, unauthenticated } from '../support/refusals.js';
@@ -14,11 +14,8 @@ import { basicAuth, login } from '../support/tokens.js';
 
 const realm = 'Bearer realm="clinical-encounter"';
 
-const harness = useHarness();
-let partner: Partner;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-});
+const harness = await openHarness();
+const partner = await seedCast(harness);
 
 type Authorization = string | undefined;
 

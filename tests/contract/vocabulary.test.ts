@@ -5,15 +5,11 @@ import type { EncounterActor, EncounterEvent } from '../../src/domain/encounters
 import { recordEvent } from '../../src/domain/events/record.js';
 import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
 import { contract, eventSchemas } from '../support/contract.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  client = new Client({ connectionString: database.url });
-  await client.connect();
-});
+const database = await createTestDatabase();
+const client = new Client({ connectionString: database.url });
+await client.connect();
 afterAll(async () => {
   await client.end();
   await database.drop();

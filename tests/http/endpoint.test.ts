@@ -2,20 +2,15 @@ import { cast } from '../support/cast.js';
 import { newPartner, newPatient, newToken } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { rawCall } from '../support/rawHttp.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
 import { ownStatementsOf } from '../support/statements.js';
 
-let database: TestDatabase;
-let harness: Harness;
+const database = await createTestDatabase();
+const harness = await startHarness({ databaseUrl: database.url });
 /** A second server on the same database, with separate signing keys. */
-let other: Harness;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  other = await startHarness({ databaseUrl: database.url });
-});
+const other = await startHarness({ databaseUrl: database.url });
 afterAll(async () => {
   await Promise.all([harness.close(), other.close()]);
   await database.drop();

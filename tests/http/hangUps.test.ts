@@ -1,27 +1,23 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exampleBody, operationOf, targetOf } from '../support/contract.js';
-import { patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { patientBody } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { jsonHeaders, openConnection, requestBytes } from '../support/rawHttp.js';
 import { newSandbox } from '../support/sandbox.js';
 
-const harness = useHarness();
-let sandbox: Partner;
-/** Path of a stored document. */
-let link: string;
+const harness = await openHarness();
 /** Errors that would end the process. */
 const uncaught: unknown[] = [];
 const note = (error: unknown): void => void uncaught.push(error);
 
-beforeAll(async () => {
-  process.on('uncaughtException', note);
-  sandbox = await newSandbox(harness);
-  const upload = operationOf('uploadPatientDocument');
-  const { body } = await call(harness, targetOf(upload), { token: sandbox.token, json: exampleBody(upload) });
-  link = new URL(body.userDocument.fileUrl).pathname;
-});
+process.on('uncaughtException', note);
+const sandbox = await newSandbox(harness);
+const upload = operationOf('uploadPatientDocument');
+const { body } = await call(harness, targetOf(upload), { token: sandbox.token, json: exampleBody(upload) });
+/** Path of a stored document. */
+const link = new URL(body.userDocument.fileUrl).pathname;
 afterAll(() => void process.off('uncaughtException', note));
 
 it.each(['identity', 'gzip', 'br'])(

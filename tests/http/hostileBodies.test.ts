@@ -7,7 +7,7 @@ import { jsonHeaders, openConnection, rawCall, requestBytes } from '../support/r
 // Size and headers of bodies; hostileJson.test.ts covers their content.
 
 const LIMIT = 256 * 1024;
-const service = bodiesUnderAttack();
+const service = await bodiesUnderAttack();
 
 /** JSON, padded with spaces to a size in bytes. */
 const padded = (value: unknown, size: number): string => JSON.stringify(value).padEnd(size, ' ');

@@ -4,7 +4,7 @@ import { contractFaults, securedOperations, targetOf } from '../support/contract
 import { call } from '../support/http.js';
 import { expectRawProblem, openConnection, rawCall, requestBytes } from '../support/rawHttp.js';
 
-const service = attackedService();
+const service = await attackedService();
 
 /** A target or header value, shortened to a title. */
 const titleOf = (value: string): string => JSON.stringify(value).slice(0, 60);

@@ -5,7 +5,7 @@ import { expectRawProblem, rawCall } from '../support/rawHttp.js';
 
 // Methods, targets and parameters; hostileHeaders.test.ts covers headers.
 
-const service = attackedService();
+const service = await attackedService();
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
 
 /** A target, shortened to a title. */

@@ -5,7 +5,7 @@ import type { Answer } from '../support/http.js';
 
 // Content of bodies; hostileBodies.test.ts covers their size and headers.
 
-const service = bodiesUnderAttack();
+const service = await bodiesUnderAttack();
 const createPatient = (raw: string): Promise<Answer> => service.sendText(operationOf('createPatient'), raw);
 
 const propertiesOf = (operation: ContractOperation): [string, Schema][] =>

@@ -5,8 +5,8 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/listener/callerAddress.js';
 import { requiredHeaders, securedOperations, targetOf } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newClient, newPartner, newToken, type Credentials } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { withLimits } from '../support/limits.js';
 import { expectProblem } from '../support/refusals.js';
@@ -16,13 +16,10 @@ import { loginBody } from '../support/tokens.js';
 
 const settings = { REQUESTS: 4, BURST: 1000, UPLOADS: 1, BULK: 1, TOKENS: 3, TOKEN_FAILURES: 2 };
 const variables = Object.entries(settings).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
-const harness = useHarness({
+const harness = await openHarness({
   environment: { RATE_LIMIT: 'on', TRUSTED_PROXIES: '1', ...Object.fromEntries(variables) },
 });
-let partner: Partner;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-});
+const partner = await newPartner(harness);
 
 const get = (path: string, token?: string): Promise<Answer> => call(harness, `GET ${path}`, { token });
 const policyOf = ({ headers }: Answer): string | null => headers.get('RateLimit-Policy');

@@ -1,10 +1,10 @@
 import type { Services } from '../../src/context.js';
 import { everyCase } from '../support/everyCase.js';
 import { newPartner, patientBody } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 
-const harness = useHarness({ change: breakable });
+const harness = await openHarness({ change: breakable });
 /** Name of the service that throws when it is used. */
 let broken: string | undefined;
 /** Errors that would end the process. */
@@ -21,7 +21,7 @@ function breakable(services: Services): Services {
   });
 }
 
-beforeAll(() => void process.on('uncaughtException', note).on('unhandledRejection', note));
+process.on('uncaughtException', note).on('unhandledRejection', note);
 afterAll(() => void process.off('uncaughtException', note).off('unhandledRejection', note));
 
 it('the service answers 500 or 503, or closes the connection, when any of its parts throws in a request, and keeps running', async () => {

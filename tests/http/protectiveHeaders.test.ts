@@ -1,7 +1,7 @@
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
-const harness = useHarness();
+const harness = await openHarness();
 
 const targets = [
   ...['GET /healthz', 'GET /clinics', 'POST /oauth/token', 'GET /no/such/path'],

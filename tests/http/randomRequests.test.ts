@@ -1,26 +1,22 @@
 import fc from 'fast-check';
 import { operations, targetOf, type ContractOperation } from '../support/contract.js';
-import { encounterBody, newPartner, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { encounterBody, newPartner, patientBody } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { loginBody } from '../support/tokens.js';
 
-const harness = useHarness();
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const encounter = await encounterBody(harness, partner);
+const schedule = { scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London' };
 /** Valid bodies, so that random values in them reach the database. */
-let bodies: Record<string, Record<string, unknown>>;
-beforeAll(async () => {
-  partner = await newPartner(harness);
-  const encounter = await encounterBody(harness, partner);
-  const schedule = { scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London' };
-  bodies = {
-    issueToken: loginBody(partner),
-    createPatient: patientBody({ isHomeAddressSameAsShipping: true, gender: 'female', notes: '' }),
-    createEncounter: { ...encounter, ...schedule },
-    getEncounterStatus: { encounter_id: 100_001, gfe_no: 'GFE-100001' },
-    uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
-  };
-});
+const bodies: Record<string, Record<string, unknown>> = {
+  issueToken: loginBody(partner),
+  createPatient: patientBody({ isHomeAddressSameAsShipping: true, gender: 'female', notes: '' }),
+  createEncounter: { ...encounter, ...schedule },
+  getEncounterStatus: { encounter_id: 100_001, gfe_no: 'GFE-100001' },
+  uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
+};
 
 /** Any text without lone surrogates, which `fetch` would replace. */
 const text = fc.oneof(

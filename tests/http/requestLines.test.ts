@@ -1,10 +1,10 @@
 import { newPartner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { withoutTable } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-const harness = useHarness();
+const harness = await openHarness();
 
 /** The lines that the work logs. */
 async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {

@@ -5,8 +5,8 @@ import { cast, seedCast } from '../support/cast.js';
 import { contractFaults, exampleBody, failureExamples, operationOf, requiredHeaders } from '../support/contract.js';
 import { securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { newPartner, patientBody, type Partner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { newPartner, patientBody } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { callerContext } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';
@@ -17,15 +17,11 @@ startTelemetry({ metrics });
 
 const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
 // Four connections give a sandbox one slot.
-const harness = useHarness({
+const harness = await openHarness({
   environment: { DATABASE_POOL_SIZE: '4', RATE_LIMIT: 'on', ...Object.fromEntries(limits) },
 });
-let partner: Partner;
-let live: Partner;
-beforeAll(async () => {
-  partner = await seedCast(harness);
-  live = await newPartner(harness);
-});
+const partner = await seedCast(harness);
+const live = await newPartner(harness);
 
 /** Sends the example of the operation with the Sandbox-Behavior header. */
 function send(operation: ContractOperation, behavior: string, { token } = partner): Promise<Answer> {

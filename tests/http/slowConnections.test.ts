@@ -7,8 +7,8 @@ import type { ProblemCode } from '../../src/contract.js';
 import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
 import { problems } from '../../src/problem.js';
-import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner } from '../support/factories.js';
+import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { jsonHeaders, openConnection, requestBytes, type RawAnswer, type RawConnection } from '../support/rawHttp.js';
 
@@ -16,18 +16,12 @@ import { jsonHeaders, openConnection, requestBytes, type RawAnswer, type RawConn
 const timeouts = { headersTimeout: 1_000, requestTimeout: 1_500, connectionsCheckingInterval: 50 };
 const connections = { keepAliveTimeout: 1_000, maxConnections: 1_000 };
 
-let harness: Harness;
-let partner: Partner;
+const harness = await startHarness();
+const partner = await newPartner(harness);
+const app = await createApp(harness.services);
+const server = createHttpServer(app, harness.domain.newId, () => ({}), connections, timeouts);
 /** The same service behind a server with short timeouts. */
-let hasty: { server: Server; baseUrl: string };
-
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const app = await createApp(harness.services);
-  const server = createHttpServer(app, harness.domain.newId, () => ({}), connections, timeouts);
-  hasty = { server, baseUrl: `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}` };
-});
+const hasty = { server, baseUrl: `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}` };
 
 afterAll(async () => {
   await drain(hasty.server, 1_000);

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { openTenantLimiter } from '../../src/http/endpoint/tenantLimiter.js';
 import { cast } from '../support/cast.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import { startFileHost, type FileHost } from '../support/fileHost.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startFileHost } from '../support/fileHost.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { expectProblem } from '../support/refusals.js';
@@ -13,17 +13,11 @@ const POOL = 4;
 const CALLERS = 16;
 const READERS = 4;
 
-let harness: Harness;
-let files: FileHost;
-let sandbox: Partner;
-let live: Partner;
-beforeAll(async () => {
-  files = await startFileHost();
-  harness = await startHarness({
-    environment: { DATABASE_POOL_SIZE: String(POOL), DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
-  });
-  [sandbox, live] = [await newSandbox(harness), await newPartner(harness)];
+const files = await startFileHost();
+const harness = await startHarness({
+  environment: { DATABASE_POOL_SIZE: String(POOL), DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
 });
+const [sandbox, live] = [await newSandbox(harness), await newPartner(harness)];
 afterAll(async () => {
   await harness.close();
   await files.close();

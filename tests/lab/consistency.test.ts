@@ -1,12 +1,9 @@
 import { killServers } from '../support/serverProcess.js';
-import { openCluster, type Cluster } from './cluster.js';
+import { openCluster } from './cluster.js';
 import { breakByChance } from './faults.js';
 import { play } from './play.js';
 
-let cluster: Cluster;
-beforeAll(async () => {
-  cluster = await openCluster();
-}, 120_000);
+const cluster = await openCluster();
 afterAll(async () => {
   await killServers();
   await cluster.close();

@@ -1,6 +1,6 @@
 import { newEncounter, newPartner } from '../support/factories.js';
 import { addAddenda } from '../support/fullRecords.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';

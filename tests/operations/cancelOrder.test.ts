@@ -1,5 +1,5 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';

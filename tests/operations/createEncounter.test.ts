@@ -8,7 +8,7 @@ import {
   newPatient,
   newProduct,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';

@@ -1,6 +1,6 @@
 import { eventsUpTo } from '../support/events.js';
 import { newClient, newClinic, newPartner, patientBody, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
 

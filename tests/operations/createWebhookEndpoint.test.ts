@@ -1,6 +1,6 @@
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';

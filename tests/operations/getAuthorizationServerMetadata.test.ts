@@ -1,5 +1,5 @@
 import { newPartner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { asForm, basicAuth, loginBody } from '../support/tokens.js';
 

@@ -8,7 +8,7 @@ import {
   newProduct,
   newToken,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { isThere, packages } from '../support/optional.js';

@@ -8,7 +8,7 @@ import {
   newPatient,
   newProduct,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { callerContext, insertDocumentRow } from '../support/patientLives.js';
 import { expectProblem } from '../support/refusals.js';

@@ -8,7 +8,7 @@ import {
   newProduct,
 } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { expectProblem } from '../support/refusals.js';
 import { approve, cancelled, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';

@@ -1,4 +1,4 @@
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
 

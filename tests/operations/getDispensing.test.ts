@@ -1,6 +1,6 @@
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { newCategory, newClient, newPartner, newPatient, newProduct, newToken, shipTo } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter, reviewer } from '../support/reviews.js';
@@ -43,16 +43,14 @@ function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
 
 const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
-beforeAll(async () => {
-  await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
-  const licence = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
-  for (const [state, number] of [
-    ['TX', '4711'],
-    ['AZ', '42'],
-  ] as const) {
-    await db.prisma.providerLicence.create({ data: { id: newId(), ...licence, state, number } });
-  }
-});
+await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
+const licence = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
+for (const [state, number] of [
+  ['TX', '4711'],
+  ['AZ', '42'],
+] as const) {
+  await db.prisma.providerLicence.create({ data: { id: newId(), ...licence, state, number } });
+}
 
 describe('getDispensing 200', () => {
   it("returns patient, address and prescription to a pharmacy's client, with its own lines only", async () => {

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, newToken } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';

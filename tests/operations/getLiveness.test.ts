@@ -1,4 +1,4 @@
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { version } from '../../src/packageRoot.js';
 import { withoutDatabase } from '../support/refusals.js';

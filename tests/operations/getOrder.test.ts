@@ -1,5 +1,5 @@
 import { newClient, newClinic, newPartner, newProduct } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';

@@ -1,5 +1,5 @@
 import { newPartner, newPatient, patientBody } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
 const texas = '01a05c32-5e80-7000-8000-000000005048';

@@ -10,7 +10,7 @@ import {
   type Partner,
 } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { expectProblem } from '../support/refusals.js';
 import { ownStatementsOf } from '../support/statements.js';
 

@@ -1,6 +1,6 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newClinic, newPartner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';

@@ -3,7 +3,7 @@ import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Credentials } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';

@@ -2,7 +2,7 @@ import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 

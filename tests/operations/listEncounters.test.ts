@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { encounterBody, newClient, newClinic, newPartner, newPatient, newToken } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, completedEncounter, recordOf } from '../support/reviews.js';

@@ -1,6 +1,6 @@
 import { newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
 import { ownStatementsOf } from '../support/statements.js';
 

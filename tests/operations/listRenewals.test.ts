@@ -1,6 +1,6 @@
 import { newClient, newClinic, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter, deny, reviewed } from '../support/reviews.js';
 

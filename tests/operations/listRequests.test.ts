@@ -8,7 +8,7 @@ import {
   patientBody,
   type Partner,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox, reset, setClock } from '../support/sandbox.js';

@@ -1,5 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { cancelled, claim, claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
 

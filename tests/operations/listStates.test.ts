@@ -1,5 +1,5 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 
 const harness = await openHarness();

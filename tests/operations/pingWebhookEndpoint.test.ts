@@ -1,7 +1,7 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { feedPage } from '../support/events.js';
 import { newClient, newClinic, newPartner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { newEndpoint } from '../support/webhooks.js';

@@ -7,7 +7,7 @@ import {
   newPatient,
   newProduct,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 

@@ -1,7 +1,7 @@
 import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
 import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';

@@ -2,7 +2,7 @@ import { cancelOrderOf } from '../../src/domain/orders/cancellation.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { newClient, newPartner, newProduct } from '../support/factories.js';
 import { addPayments } from '../support/fullRecords.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';

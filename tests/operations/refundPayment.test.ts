@@ -1,5 +1,5 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';

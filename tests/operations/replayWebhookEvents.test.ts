@@ -1,7 +1,7 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { MAX_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';

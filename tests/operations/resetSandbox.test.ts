@@ -7,7 +7,7 @@ import { cast } from '../support/cast.js';
 import { exampleBody, operationOf } from '../support/contract.js';
 import { feedPage } from '../support/events.js';
 import { newClient, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newEndpoint, receiveExample } from '../support/webhooks.js';

@@ -1,5 +1,5 @@
 import { newPartner, newPatient } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { newWebhooks } from '../support/webhooks.js';

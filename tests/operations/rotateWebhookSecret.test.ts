@@ -1,6 +1,6 @@
 import { newSandbox, setClock } from '../support/sandbox.js';
 import {} from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';

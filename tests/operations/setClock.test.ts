@@ -1,7 +1,7 @@
 import { lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { cast } from '../support/cast.js';
 import { newPartner, type Partner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';

@@ -1,5 +1,5 @@
 import { newPartner } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 
 const harness = await openHarness();

@@ -1,6 +1,6 @@
 import { cast } from '../support/cast.js';
 import { newClient } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder } from '../support/orders.js';

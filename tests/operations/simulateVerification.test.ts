@@ -1,6 +1,6 @@
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';

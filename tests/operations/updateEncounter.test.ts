@@ -7,7 +7,7 @@ import {
   newPatient,
   newProduct,
 } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { getOrder } from '../support/orders.js';

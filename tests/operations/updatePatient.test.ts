@@ -3,7 +3,7 @@ import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { contract } from '../support/contract.js';
 import { newClient, newEncounter, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 

@@ -1,6 +1,6 @@
 import { everyCase } from './everyCase.js';
 import { newPartner, type Partner } from './factories.js';
-import { useHarness, type Harness } from './harness.js';
+import { openHarness, type Harness } from './harness.js';
 import { call } from './http.js';
 
 /** A service that hostile requests are sent to, and a partner of it. */
@@ -15,9 +15,9 @@ export interface AttackedService {
  * Starts the service for the tests of a file. After each test it checks that the service responds, has logged no
  * internal error, and that no prototype is polluted.
  */
-export function attackedService(): AttackedService {
-  const harness = useHarness();
-  let partner: Partner;
+export async function attackedService(): Promise<AttackedService> {
+  const harness = await openHarness();
+  const partner = await newPartner(harness);
   let logged = 0;
 
   async function expectUnharmed(): Promise<void> {
@@ -28,16 +28,11 @@ export function attackedService(): AttackedService {
     expect(Object.prototype).not.toHaveProperty('polluted');
   }
 
-  beforeAll(async () => {
-    partner = await newPartner(harness);
-  });
   afterEach(expectUnharmed);
 
   return {
     harness,
-    get partner() {
-      return partner;
-    },
+    partner,
     everyCase: (cases, nameOf, check) =>
       everyCase(cases, nameOf, async (one) => {
         try {

@@ -35,8 +35,8 @@ export interface BodiesUnderAttack extends AttackedService {
 }
 
 /** {@link attackedService} for tests of bodies. */
-export function bodiesUnderAttack(): BodiesUnderAttack {
-  const service = attackedService();
+export async function bodiesUnderAttack(): Promise<BodiesUnderAttack> {
+  const service = await attackedService();
   const send: BodiesUnderAttack['send'] = (operation, { headers, ...options }) =>
     call(service.harness, targetOf(operation), {
       token: service.partner.token,

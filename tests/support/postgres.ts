@@ -28,6 +28,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), required(templateVariable));
 }
 
+/** {@link createTestDatabase}, dropped after the tests of the file. */
+export async function openTestDatabase(): Promise<TestDatabase> {
+  const database = await createTestDatabase();
+  afterAll(() => database.drop());
+  return database;
+}
+
 /** A database without tables, for tests of the migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase(required(adminVariable), required(templateVariable), 'template0');

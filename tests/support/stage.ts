@@ -17,7 +17,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+export async function startStage(): Promise<Stage> {
   const [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-stage-'))]);
   const db = openDatabase(database.url);
   const close = async (): Promise<void> => {
@@ -27,4 +27,11 @@ export async function openStage(): Promise<Stage> {
     await rm(dataDir, { recursive: true });
   };
   return { database, db, dataDir, environment: { DATABASE_URL: database.url, DATA_DIR: dataDir }, close };
+}
+
+/** {@link startStage}, closed after the tests of the file. */
+export async function openStage(): Promise<Stage> {
+  const stage = await startStage();
+  afterAll(() => stage.close());
+  return stage;
 }

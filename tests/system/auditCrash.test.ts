@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { newToken, patientBody } from '../support/factories.js';
-import { useStage } from '../support/fixtures.js';
+import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
 import { loginBody } from '../support/tokens.js';
@@ -9,7 +9,7 @@ import { newCredentials } from './servers.js';
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
 
-const stage = useStage();
+const stage = await openStage();
 
 it('the server writes one audit row for every answered request, even when it is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });

@@ -51,7 +51,7 @@ async function shell(commands: string, dataDir: string): Promise<void> {
   await promisify(execFile)('bash', ['-c', `set -e\n${script}`], { cwd, env });
 }
 
-const openHarness = (database: string, dataDir: string): Promise<Harness> => {
+const serviceOn = (database: string, dataDir: string): Promise<Harness> => {
   const environment = { DATA_DIR: folder(dataDir), DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
   return startHarness({ databaseUrl: urlOf('service', database), environment });
 };
@@ -77,7 +77,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
   beforeAll(async () => {
     [cluster, files] = await Promise.all([startDebianPostgres(), startFileHost()]);
     await shell((await commandsOf('database.md')).join('\n'), 'source');
-    source = await openHarness('ces', 'source');
+    source = await serviceOn('ces', 'source');
     partner = await newPartner(source);
     const { tenantId } = partner;
     encounter = await completedEncounter(source, partner);
@@ -106,7 +106,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     [dumped, present] = [sql, await pg('pg_dump', '--data-only', urlOf('owner', 'ces_restored'))].map(tablesOf) as [
       ...[typeof dumped, typeof dumped],
     ];
-    restored = await openHarness('ces_restored', 'restored');
+    restored = await serviceOn('ces_restored', 'restored');
     partner = { ...partner, token: await newToken(restored, partner) };
   }, 60_000);
   afterAll(async () => {

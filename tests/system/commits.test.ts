@@ -1,28 +1,20 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hash, randomUUID } from 'node:crypto';
-import { newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient, patientBody } from '../support/factories.js';
+import { sampleFiles, startFileHost } from '../support/fileHost.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { startProxy, type Proxy } from '../support/proxy.js';
+import { createTestDatabase } from '../support/postgres.js';
+import { startProxy } from '../support/proxy.js';
 
-let database: TestDatabase;
-let proxy: Proxy;
-let files: FileHost;
-let harness: Harness;
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startProxy(database.url);
-  files = await startFileHost();
-  const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
-  harness = await startHarness({ environment, databaseUrl: proxy.url });
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner);
-});
+const database = await createTestDatabase();
+const proxy = await startProxy(database.url);
+const files = await startFileHost();
+const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
+const harness = await startHarness({ environment, databaseUrl: proxy.url });
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
 afterAll(async () => {
   await harness.close();
   await proxy.close();

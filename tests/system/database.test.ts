@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { openDatabase } from '../../src/adapters/database/database.js';
 import { isUnavailable, isUniqueViolation, sqlState } from '../../src/adapters/database/databaseErrors.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 
 const at = new Date('2027-11-07T05:30:00.000Z');
 const times = { createdAt: at, updatedAt: at };
@@ -11,20 +11,14 @@ const category = (id = v7()) => ({
   ...times,
 });
 
-let database: TestDatabase;
+const database = await createTestDatabase();
+const observer = new Client({ connectionString: database.url });
+await observer.connect();
+const name = new URL(database.url).pathname.slice(1);
+await observer.query(`ALTER DATABASE ${name} SET TimeZone = 'America/New_York'`);
 /** With one connection and a short timeout. */
-let db: Database;
-let observer: Client;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
-  const name = new URL(database.url).pathname.slice(1);
-  await observer.query(`ALTER DATABASE ${name} SET TimeZone = 'America/New_York'`);
-  db = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_500 });
-  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', ...times } });
-});
+const db = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_500 });
+await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', ...times } });
 
 afterAll(async () => {
   await db.close();

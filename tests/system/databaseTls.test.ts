@@ -2,7 +2,7 @@ import { chown, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
-import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { prepareCluster } from '../../src/embedded/postgresCluster.js';
 import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
@@ -17,26 +17,20 @@ const HBA = `host all postgres 127.0.0.1/32 scram-sha-256
 hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca
 `;
 
-let folder: Awaited<ReturnType<typeof temporaryDataDir>>;
-let postgres: EmbeddedPostgres;
-let admin: Client;
-
-beforeAll(async () => {
-  folder = await temporaryDataDir();
-  const cluster = await prepareCluster(folder.dataDir);
-  const { uid, gid } = await stat(cluster.pgdata);
-  for (const [name, content] of Object.entries({ ...tlsFiles, 'tls_hba.conf': HBA })) {
-    const file = join(cluster.pgdata, name);
-    await writeFile(file, content, { mode: 0o600 });
-    await chown(file, uid, gid);
-  }
-  const files = { ssl_ca_file: 'ca.crt', ssl_cert_file: 'server.crt', ssl_key_file: 'server.key' };
-  const settings = { ssl: 'on', ...files, hba_file: join(cluster.pgdata, 'tls_hba.conf') };
-  postgres = await openEmbeddedPostgres({ dataDir: folder.dataDir, role: 'server', log: () => {}, settings });
-  admin = new Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query(`CREATE ROLE owner LOGIN SUPERUSER PASSWORD 'secret'; CREATE ROLE service LOGIN PASSWORD 'secret'`);
-});
+const folder = await temporaryDataDir();
+const cluster = await prepareCluster(folder.dataDir);
+const { uid, gid } = await stat(cluster.pgdata);
+for (const [name, content] of Object.entries({ ...tlsFiles, 'tls_hba.conf': HBA })) {
+  const file = join(cluster.pgdata, name);
+  await writeFile(file, content, { mode: 0o600 });
+  await chown(file, uid, gid);
+}
+const files = { ssl_ca_file: 'ca.crt', ssl_cert_file: 'server.crt', ssl_key_file: 'server.key' };
+const settings = { ssl: 'on', ...files, hba_file: join(cluster.pgdata, 'tls_hba.conf') };
+const postgres = await openEmbeddedPostgres({ dataDir: folder.dataDir, role: 'server', log: () => {}, settings });
+const admin = new Client({ connectionString: postgres.url });
+await admin.connect();
+await admin.query(`CREATE ROLE owner LOGIN SUPERUSER PASSWORD 'secret'; CREATE ROLE service LOGIN PASSWORD 'secret'`);
 afterAll(async () => {
   await killServers();
   await admin.end();

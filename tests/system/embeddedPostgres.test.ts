@@ -10,15 +10,10 @@ import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/
 import { errorCode } from '../../src/failures.js';
 import { temporaryDataDir } from '../support/postgres.js';
 
-// Its mode is 0700: when root runs the tests, even the user that PostgreSQL runs as cannot enter it.
-let dataDir: string;
-let remove: () => Promise<void>;
 const open: { close(): Promise<void> }[] = [];
 const settings = { fsync: 'off' };
 
-beforeAll(async () => {
-  ({ dataDir, remove } = await temporaryDataDir());
-});
+const { dataDir, remove } = await temporaryDataDir();
 
 afterEach(async () => {
   for (const opened of open.splice(0).reverse()) await opened.close();

@@ -8,59 +8,49 @@ import { newToken } from '../support/factories.js';
 import { hangUp, hangUps } from '../support/hangUps.js';
 import { call, type Answer } from '../support/http.js';
 import type { RawRequest } from '../support/rawHttp.js';
-import { startServer, type ServerProcess } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage } from '../support/stage.js';
 
 /** Callers that hang up at the same time. */
 const CALLERS = 8;
 /** Callers of each kind. The routes take turns, so that each kind meets several routes. */
 const SOME = 16;
 
-let stage: Stage;
-let server: ServerProcess;
-let baseUrl: string;
-let metricsUrl: string;
-let token: string;
-/** Every operation and every other route, sent by a client with all permissions. */
-let requests: RawRequest[];
-
-beforeAll(async () => {
-  stage = await openStage();
-  // Each tenant has one slot, so that a single slot that is not released would stop the tenant.
-  const environment = {
-    RATE_LIMIT: 'off',
-    METRICS_PORT: '0',
-    DATABASE_POOL_SIZE: '2',
-  };
-  server = startServer({ ...stage.environment, ...environment }, '--demo');
-  baseUrl = await server.started;
-  metricsUrl = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
-  const client = await createApiClient(systemContext(stage.db), {
-    tenant: 'demo',
-    name: 'All',
-    permissions,
-    clinics: [],
-  });
-  token = await newToken({ baseUrl }, client);
-  const upload = operationOf('uploadPatientDocument');
-  const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
-  const files = [
-    'arazzo.yaml',
-    'changelog.atom',
-    'changelog.md',
-    'clinical-encounter-client.tgz',
-    'guide.md',
-    'llms.txt',
-    'postman.json',
-  ];
-  const documents = files.map((name) => `/docs/${name}`);
-  const link = new URL(body.userDocument.fileUrl).pathname;
-  requests = [
-    ...operations.map(exampleRequest),
-    ...['/', '/docs', '/openapi.json', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
-  ];
+const stage = await openStage();
+// Each tenant has one slot, so that a single slot that is not released would stop the tenant.
+const environment = {
+  RATE_LIMIT: 'off',
+  METRICS_PORT: '0',
+  DATABASE_POOL_SIZE: '2',
+};
+const server = startServer({ ...stage.environment, ...environment }, '--demo');
+const baseUrl = await server.started;
+const metricsUrl = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+const client = await createApiClient(systemContext(stage.db), {
+  tenant: 'demo',
+  name: 'All',
+  permissions,
+  clinics: [],
 });
-afterAll(() => stage.close());
+const token = await newToken({ baseUrl }, client);
+const upload = operationOf('uploadPatientDocument');
+const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
+const files = [
+  'arazzo.yaml',
+  'changelog.atom',
+  'changelog.md',
+  'clinical-encounter-client.tgz',
+  'guide.md',
+  'llms.txt',
+  'postman.json',
+];
+const documents = files.map((name) => `/docs/${name}`);
+const link = new URL(body.userDocument.fileUrl).pathname;
+/** Every operation and every other route, sent by a client with all permissions. */
+const requests = [
+  ...operations.map(exampleRequest),
+  ...['/', '/docs', '/openapi.json', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
+];
 
 function exampleRequest(operation: (typeof operations)[number]): RawRequest {
   const [method = '', target = ''] = targetOf(operation).split(' ');

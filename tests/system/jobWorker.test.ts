@@ -6,19 +6,15 @@ import { startJobWorker, type JobWorker, type ScheduledJob } from '../../src/ada
 import { openServiceDatabase } from '../../src/runtime/serviceDatabase.js';
 import { jobs } from '../../src/jobs/index.js';
 import { rowsOf } from '../support/migrations.js';
-import { adminUrl, createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { adminUrl, createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import { startProxy } from '../support/proxy.js';
 
-let database: TestDatabase;
-let sql: Client;
 let logged: Record<string, unknown>[];
 let workers: JobWorker[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  sql = new Client({ connectionString: database.url });
-  await sql.connect();
-});
+const database = await createTestDatabase();
+const sql = new Client({ connectionString: database.url });
+await sql.connect();
 afterEach(async () => {
   await Promise.all(workers.map((worker) => worker.stop(1_000)));
   workers = [];

@@ -10,22 +10,18 @@ import {
   patientBody,
   type Partner,
 } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { claimedEncounter, completedEncounter } from '../support/reviews.js';
 
 /** Processes that start the same run at once, as happens when a slow one is taken for dead. */
 const PROCESSES = 3;
 
-let database: TestDatabase;
-let harness: Harness;
-beforeAll(async () => {
-  // This role has only the rights that the migrations grant to the service.
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.serviceUrl });
-});
+// This role has only the rights that the migrations grant to the service.
+const database = await createTestDatabase();
+const harness = await startHarness({ databaseUrl: database.serviceUrl });
 afterAll(async () => {
   await harness.close();
   await database.drop();

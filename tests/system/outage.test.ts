@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
-import { startProxy, type Proxy } from '../support/proxy.js';
+import { startProxy } from '../support/proxy.js';
 import {
   operationOf,
   requiredHeaders,
@@ -11,36 +11,28 @@ import {
   targetOf,
   type ContractOperation,
 } from '../support/contract.js';
-import { newPartner, newPatient, newToken, patientBody, type Partner } from '../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { newPartner, newPatient, newToken, patientBody } from '../support/factories.js';
+import { sampleFiles, startFileHost } from '../support/fileHost.js';
+import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
-let database: TestDatabase;
-let proxy: Proxy;
-let files: FileHost;
-let harness: Harness;
-let partner: Partner;
-/** Its tenant serves the sandbox operations only, because they reset it. */
-let sandbox: Partner;
-let patientId: string;
-/** Reaches the database without the proxy. */
-let observer: Client;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  proxy = await startProxy(database.url);
-  files = await startFileHost();
-  harness = await startHarness({ databaseUrl: proxy.url, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
-  partner = await newPartner(harness);
-  sandbox = await newPartner(harness, 'sandbox');
-  patientId = await newPatient(harness, partner);
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
+const database = await createTestDatabase();
+const proxy = await startProxy(database.url);
+const files = await startFileHost();
+const harness = await startHarness({
+  databaseUrl: proxy.url,
+  environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
 });
+const partner = await newPartner(harness);
+/** Its tenant serves the sandbox operations only, because they reset it. */
+const sandbox = await newPartner(harness, 'sandbox');
+const patientId = await newPatient(harness, partner);
+/** Reaches the database without the proxy. */
+const observer = new Client({ connectionString: database.url });
+await observer.connect();
 
 afterEach(async () => {
   await proxy.mend();

@@ -4,24 +4,18 @@ import { readdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { newToken, patientBody, type Credentials } from '../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 import { openConnection } from '../support/rawHttp.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { openStage } from '../support/stage.js';
 import { expectCleanExit, newCredentials } from './servers.js';
 
-let stage: Stage;
-let files: FileHost;
-let credentials: Credentials;
-
-beforeAll(async () => {
-  stage = await openStage();
-  files = await startFileHost();
-  credentials = await newCredentials(stage.db);
-});
+const stage = await openStage();
+const files = await startFileHost();
+const credentials = await newCredentials(stage.db);
 
 afterEach(killServers);
 

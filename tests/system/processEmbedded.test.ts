@@ -17,16 +17,12 @@ interface Credentials {
   readonly tenants: readonly { readonly name: string; readonly clientId: string; readonly clientSecret: string }[];
 }
 
-let dataDir: string;
-let remove: () => Promise<void>;
 /** Still runs at the end of each test. */
 let server: ServerProcess;
 let baseUrl: string;
 
-beforeAll(async () => {
-  ({ dataDir, remove } = await temporaryDataDir());
-  await restart();
-}, patience);
+const { dataDir, remove } = await temporaryDataDir();
+await restart();
 
 afterAll(async () => {
   await killServers();

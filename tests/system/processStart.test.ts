@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { portOf } from '../support/fileHost.js';
-import { useDatabase } from '../support/fixtures.js';
+import { openTestDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/folder.js';
 import { rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
 const folder = temporaryFolder();
-const database = useDatabase();
+const database = await openTestDatabase();
 afterEach(killServers);
 
 /** Starts the service, expects it to refuse, and returns its message. */

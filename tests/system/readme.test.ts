@@ -21,25 +21,21 @@ const hasShells = isThere(
   packages('jq tmux uuid-runtime zsh'),
 );
 
-let removeDataDir: () => Promise<void>;
 /** Sets the credentials that the operator gives to a provider's and a pharmacy's system. */
 let credentials = '';
 /** The reader's working folder, which contains `.data`. */
 const folder = temporaryFolder();
-let baseUrl: string;
 
-beforeAll(async () => {
-  const { dataDir, remove } = await temporaryDataDir();
-  removeDataDir = remove;
-  await symlink(dataDir, folder('.data'));
-  // Two readers reset the sandbox and move its clock more often in a minute than one can.
-  baseUrl = await startServer({ DATA_DIR: dataDir, RATE_LIMIT_BULK: '50' }).started;
-  for (const [preset, name] of Object.entries({ provider: 'PROVIDER', pharmacy: 'PHARMACY_CLIENT' })) {
-    const command = ['client', 'create', '--tenant', 'demo', '--preset', preset];
-    const { clientId, clientSecret } = await runJson({ DATA_DIR: dataDir }, ...command);
-    credentials += `${name}_ID=${clientId}\n${name}_SECRET=${clientSecret}\n`;
-  }
-}, patience);
+const { dataDir, remove } = await temporaryDataDir();
+const removeDataDir = remove;
+await symlink(dataDir, folder('.data'));
+// Two readers reset the sandbox and move its clock more often in a minute than one can.
+const baseUrl = await startServer({ DATA_DIR: dataDir, RATE_LIMIT_BULK: '50' }).started;
+for (const [preset, name] of Object.entries({ provider: 'PROVIDER', pharmacy: 'PHARMACY_CLIENT' })) {
+  const command = ['client', 'create', '--tenant', 'demo', '--preset', preset];
+  const { clientId, clientSecret } = await runJson({ DATA_DIR: dataDir }, ...command);
+  credentials += `${name}_ID=${clientId}\n${name}_SECRET=${clientSecret}\n`;
+}
 
 afterAll(async () => {
   await killServers();

@@ -4,7 +4,7 @@ import { call, type Answer } from '../support/http.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { startStage, type Stage } from '../support/stage.js';
 import { newCredentials } from './servers.js';
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
@@ -16,7 +16,7 @@ describeOnS3('a start on S3', () => {
   let stage: Stage;
   let environment: Record<string, string>;
   beforeAll(async () => {
-    [s3, files, stage] = await Promise.all([startS3Server(), startFileHost(), openStage()]);
+    [s3, files, stage] = await Promise.all([startS3Server(), startFileHost(), startStage()]);
     proxy = await startProxy(s3.account.endpoint);
     environment = {
       ...stage.environment,

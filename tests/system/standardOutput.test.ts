@@ -4,7 +4,7 @@ import { openSync } from 'node:fs';
 import { builtProgram } from '../support/builtProgram.js';
 import { freePort } from '../support/mock.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { startStage, type Stage } from '../support/stage.js';
 
 /** Their log lines exceed the buffers of the pipe and of the process, 1.5 MB in all, by half. */
 const REQUESTS = 9_000;
@@ -14,7 +14,7 @@ let child: ChildProcess;
 let said: string;
 
 beforeEach(async () => {
-  stage = await openStage();
+  stage = await startStage();
   said = '';
 });
 

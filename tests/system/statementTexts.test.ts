@@ -7,9 +7,8 @@ import {
   newPartner,
   newPatient,
   newProduct,
-  type Partner,
 } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import {
   askedEncounter,
@@ -24,24 +23,17 @@ import { statementsOf } from '../support/statements.js';
 /** Prisma pads lists of both lengths to the same power of two. */
 const [SHORT, LONG] = [5, 8];
 
-const harness = useHarness();
-let partner: Partner;
-let patientId: string;
-let clinicIds: string[];
-let productIds: string[];
-let documentIds: string[];
+const harness = await openHarness();
 const pharmacyId = '0b0f4b7e-5d0c-4b43-9a43-0d9b8c1f0a11';
 
-beforeAll(async () => {
-  partner = await newPartner(harness);
-  const { tenantId } = partner;
-  patientId = await newPatient(harness, partner);
-  const each = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: LONG }, make));
-  clinicIds = await each(() => newClinic(harness, partner));
-  productIds = await each(() => newProduct(harness, partner));
-  documentIds = await each(() => newDocument(harness, partner, patientId));
-  await harness.domain.db.prisma.product.updateMany({ where: { tenantId }, data: { pharmacyId } });
-});
+const partner = await newPartner(harness);
+const { tenantId } = partner;
+const patientId = await newPatient(harness, partner);
+const each = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: LONG }, make));
+const clinicIds = await each(() => newClinic(harness, partner));
+const productIds = await each(() => newProduct(harness, partner));
+const documentIds = await each(() => newDocument(harness, partner, patientId));
+await harness.domain.db.prisma.product.updateMany({ where: { tenantId }, data: { pharmacyId } });
 
 /** The clinic, treatments and patient of an encounter; by default, a new patient. */
 const parts = async (length: number, ofPatient?: string) => ({

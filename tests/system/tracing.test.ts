@@ -1,11 +1,11 @@
 import { json } from 'node:stream/consumers';
-import { useStage } from '../support/fixtures.js';
+import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
 import { listen } from '../support/objectStores.js';
 import { startServer } from '../support/serverProcess.js';
 import { expectCleanExit } from './servers.js';
 
-const stage = useStage();
+const stage = await openStage();
 
 interface Span {
   readonly name: string;

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
-import { useStage } from '../support/fixtures.js';
+import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
 import { expectCleanExit } from './servers.js';
 
-const stage = useStage();
+const stage = await openStage();
 afterEach(killServers);
 
 /** The service cannot catch an error in these places. */

@@ -8,13 +8,13 @@ import { readConfig } from '../../src/config.js';
 import { removeOrphanedObjects } from '../../src/domain/sweeps/orphanedObjects.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
-import { startFileHost, type FileHost } from '../support/fileHost.js';
+import { startFileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
 import { freePort } from '../support/mock.js';
 import { bodyOf } from '../support/objectStores.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
+import { startStage, type Stage } from '../support/stage.js';
 import { newCredentials } from './servers.js';
 
 /** Servers to kill; `KILLS=30` makes a longer run. */
@@ -25,14 +25,11 @@ const publicUrl = 'http://crash.example.com';
 const tenantId = 'lakeside';
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-let host: FileHost;
 let stage: Stage;
-beforeAll(async () => {
-  host = await startFileHost();
-});
+const host = await startFileHost();
 afterAll(() => host.close());
 beforeEach(async () => {
-  stage = await openStage();
+  stage = await startStage();
 });
 afterEach(() => stage.close());
 

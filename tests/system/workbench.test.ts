@@ -1,10 +1,10 @@
 import type { Browser, Page } from 'puppeteer-core';
 import { inBrowser, openPage, startBrowser, violations } from '../support/browser.js';
 import { newClient, newPartner } from '../support/factories.js';
-import { useHarness } from '../support/harness.js';
+import { openHarness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
 
-const harness = useHarness();
+const harness = await openHarness();
 inBrowser('the workbench')('the workbench in a browser', () => {
   let browser: Browser;
   let page: Page;

@@ -6,7 +6,7 @@ import { commandsOf } from '../support/handbook.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startCommand, startServer, workersOf } from '../support/serverProcess.js';
-import { openStage } from '../support/stage.js';
+import { startStage } from '../support/stage.js';
 import { demoToken, expectCleanExit } from './servers.js';
 
 const isAlive = (pid: number): boolean => {
@@ -73,7 +73,7 @@ it("the handbook's command starts a server that SIGTERM ends with all its worker
 });
 
 it('a server keeps running, replaces workers and starts on a database that a later build has migrated', async () => {
-  const stage = await openStage();
+  const stage = await startStage();
   try {
     const environment = { ...stage.environment, WORKERS: '2' };
     const server = startServer(environment, '--migrate');

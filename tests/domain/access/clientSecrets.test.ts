@@ -4,19 +4,14 @@ import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClient
 import { authenticateClient } from '../../../src/domain/access/clientAuthentication.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { login, refresh } from '../../support/tokens.js';
 
 const HOUR = 3_600;
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const loginStatus = async (client: Credentials): Promise<number> => (await login(harness, client)).status;
 const secretsOf = ({ tenantId, clientId }: Partner) =>

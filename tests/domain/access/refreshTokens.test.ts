@@ -3,19 +3,14 @@ import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/ap
 import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { alterToken, asForm, basicAuth, login, readToken, refresh, unsignToken } from '../../support/tokens.js';
 
 const DAY = 86_400;
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const refreshTokenOf = async (client: Credentials, more = {}): Promise<string> =>
   (await login(harness, client, more)).body.refresh_token;

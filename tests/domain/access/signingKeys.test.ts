@@ -5,24 +5,19 @@ import { join } from 'node:path';
 import { openSigningKeys, rotateSigningKeys } from '../../../src/adapters/tokens/signingKeys.js';
 import { readConfig } from '../../../src/config.js';
 import { openServices } from '../../../src/runtime/services.js';
-import { newPartner, newToken, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newToken } from '../../support/factories.js';
+import { startHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { isSignedBy, login, readToken, refresh } from '../../support/tokens.js';
 
 const DAY = 86_400;
 
-let harness: Harness;
-let partner: Partner;
-let folder: string;
 /** A keys file that does not exist yet. */
 let file: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
-});
+const harness = await startHarness();
+const partner = await newPartner(harness);
+const folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
 beforeEach(async () => {
   file = join(await mkdtemp(join(folder, 'case-')), 'keys.json');
 });

@@ -1,6 +1,6 @@
 import { GfeItemStatus } from '../../../generated/prisma/client.js';
 import { inForce, isInForce } from '../../../src/domain/approvals/inForce.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 
 const { domain } = await openHarness();
 const { prisma } = domain.db;

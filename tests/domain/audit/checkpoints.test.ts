@@ -1,28 +1,22 @@
 import { Client } from 'pg';
 import { openDatabase } from '../../../src/adapters/database/database.js';
-import type { AuditRow, DomainContext } from '../../../src/context.js';
-import { auditRecorder, type RecordAudit } from '../../../src/domain/audit/recorder.js';
+import type { AuditRow } from '../../../src/context.js';
+import { auditRecorder } from '../../../src/domain/audit/recorder.js';
 import { purgeAudit } from '../../../src/domain/sweeps/purgeAudit.js';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { MAX_UNSEALED_MS, verifyAudit } from '../../../src/domain/audit/verify.js';
 import { systemContext } from '../../../src/runtime/systemContext.js';
 import { everyCase } from '../../support/everyCase.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { createTestDatabase } from '../../support/postgres.js';
 import { statementsOf } from '../../support/statements.js';
 import { auditRow } from './auditRow.js';
 
-let database: TestDatabase;
-let context: DomainContext;
-let record: RecordAudit;
-let superuser: Client;
 let now: Date;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  context = { ...systemContext(openDatabase(database.url)), now: () => now };
-  record = auditRecorder(context);
-  superuser = new Client({ connectionString: database.url });
-  await superuser.connect();
-});
+const database = await createTestDatabase();
+const context = { ...systemContext(openDatabase(database.url)), now: () => now };
+const record = auditRecorder(context);
+const superuser = new Client({ connectionString: database.url });
+await superuser.connect();
 afterAll(async () => {
   await context.db.close();
   await superuser.end();

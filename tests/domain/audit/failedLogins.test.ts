@@ -2,19 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openAuditLog } from '../../../src/domain/audit/auditLog.js';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newClient, newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { withoutTable } from '../../support/refusals.js';
 import { loginBody } from '../../support/tokens.js';
 import { auditRow } from './auditRow.js';
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness({ environment: { TRUSTED_PROXIES: '1' } });
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness({ environment: { TRUSTED_PROXIES: '1' } });
+const partner = await newPartner(harness);
 
 /** Failed logins of a client, each from another address. */
 async function fail(clientId: string, times: number): Promise<void> {

@@ -1,21 +1,15 @@
 import { Client } from 'pg';
-import { newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newPatient, patientBody } from '../../support/factories.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { createTestDatabase } from '../../support/postgres.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 import { loginBody } from '../../support/tokens.js';
 
-let database: TestDatabase;
-let harness: Harness;
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner);
-});
+const database = await createTestDatabase();
+const harness = await startHarness({ databaseUrl: database.url });
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
 afterAll(async () => {
   await harness.close();
   await database.drop();

@@ -1,31 +1,23 @@
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-let harness: Harness;
-let partner: Partner;
-let here: string;
-let there: string;
-let closed: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  [here, there] = [await newClinic(harness, partner), await newClinic(harness, partner)];
-  closed = await newClinic(harness, partner, { isActive: false });
-  const active = (clinicId: string) => ({ clinicId, isActive: true });
-  const over = (clinicId: string) => ({ clinicId, isActive: false });
-  const product = (name: string, availability: ReturnType<typeof active>[], isActive = true) =>
-    newProduct(harness, partner, { name, availability, isActive });
-  await product('anywhere', []);
-  await product('here', [active(here)]);
-  await product('there', [active(there)]);
-  await product('both', [active(here), active(there)]);
-  await product('no longer here', [over(here)]);
-  await product('no longer here, but there', [over(here), active(there)]);
-  await product('inactive', [active(here)], false);
-  await product('at a closed one', [active(closed)]);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const [here, there] = [await newClinic(harness, partner), await newClinic(harness, partner)];
+const closed = await newClinic(harness, partner, { isActive: false });
+const active = (clinicId: string) => ({ clinicId, isActive: true });
+const over = (clinicId: string) => ({ clinicId, isActive: false });
+const product = (name: string, availability: ReturnType<typeof active>[], isActive = true) =>
+  newProduct(harness, partner, { name, availability, isActive });
+await product('anywhere', []);
+await product('here', [active(here)]);
+await product('there', [active(there)]);
+await product('both', [active(here), active(there)]);
+await product('no longer here', [over(here)]);
+await product('no longer here, but there', [over(here), active(there)]);
+await product('inactive', [active(here)], false);
+await product('at a closed one', [active(closed)]);
 
 const at = async (clinicId: string, more = '', { token }: { token: string } = partner) =>
   (await call(harness, `GET /tenants/products?clinicId=${clinicId}${more}`, { token })).body;

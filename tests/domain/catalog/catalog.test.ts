@@ -1,8 +1,8 @@
 import { v7 } from 'uuid';
-import { counts, unchangedSample, useCatalogHarness } from './catalogHarness.js';
+import { counts, unchangedSample, openCatalogHarness } from './catalogHarness.js';
 import { clinic, location, offer, product, rx, sample } from './catalogSample.js';
 
-const harness = useCatalogHarness();
+const harness = await openCatalogHarness();
 const { imported, stored } = harness;
 
 describe('a new catalog', () => {

@@ -1,7 +1,7 @@
-import { counts, useCatalogHarness, write } from './catalogHarness.js';
+import { counts, openCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, offer, product, sample } from './catalogSample.js';
 
-const { faultsOf, imported, stored } = useCatalogHarness();
+const { faultsOf, imported, stored } = await openCatalogHarness();
 
 describe('a changed catalog', () => {
   it('updates changed elements, keeps every id and ignores elements that it does not name', async () => {

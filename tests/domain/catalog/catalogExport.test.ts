@@ -1,7 +1,7 @@
-import { unchangedSample, useCatalogHarness } from './catalogHarness.js';
+import { unchangedSample, openCatalogHarness } from './catalogHarness.js';
 import { clinic, location, product, sample } from './catalogSample.js';
 
-const harness = useCatalogHarness();
+const harness = await openCatalogHarness();
 const { exported, imported, previewed, stored } = harness;
 /** A catalog with every part of the format, a deleted product and two locations. */
 async function importEverything(): Promise<void> {

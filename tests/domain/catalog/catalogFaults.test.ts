@@ -1,8 +1,8 @@
-import { emptyCatalog, textAt, useCatalogHarness, write } from './catalogHarness.js';
+import { emptyCatalog, textAt, openCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, product, sample, type Json } from './catalogSample.js';
 import { withClinic, withOffer, withProduct, withRx } from './catalogSample.js';
 
-const { faultsOf, stored } = useCatalogHarness();
+const { faultsOf, stored } = await openCatalogHarness();
 const variant = { name: 'Half', sku: 'V', price: '1', qty: 1 };
 const withCategory = (change: Json) => ({ categories: [{ ...sample().categories[0], ...change }] });
 const withLocations = (locations: Json[]) => withClinic({ locations });

@@ -7,7 +7,7 @@ import { importCatalog } from '../../../src/domain/catalog/import/importCatalog.
 import type { CatalogReport, CatalogResult, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
 import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { createTestDatabase } from '../../support/postgres.js';
 
 /** The text of a catalog file, with line breaks so that positions differ. */
 export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
@@ -34,19 +34,15 @@ export const unchangedSample = {
 export const emptyCatalog = { clinics: [], categories: [], products: [] };
 
 /** A database for the tests of one file, and a new tenant for each test. */
-export function useCatalogHarness() {
-  let database: TestDatabase;
-  let context: DomainContext;
+export async function openCatalogHarness() {
   let seconds = 0;
   let tenants = 0;
   let tenantId = '';
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    // Each call moves the clock by a second, so that an unnecessary write changes updatedAt.
-    const now = (): Date => new Date(Date.UTC(2026, 10, 20) + 1000 * seconds++);
-    context = { db: openDatabase(database.url), now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
-  });
+  const database = await createTestDatabase();
+  // Each call moves the clock by a second, so that an unnecessary write changes updatedAt.
+  const now = (): Date => new Date(Date.UTC(2026, 10, 20) + 1000 * seconds++);
+  const db = openDatabase(database.url);
+  const context: DomainContext = { db, now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
   afterAll(async () => {
     await context.db.close();
     await database.drop();

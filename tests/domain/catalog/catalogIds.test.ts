@@ -1,9 +1,9 @@
 import { v7 } from 'uuid';
-import { useCatalogHarness, write } from './catalogHarness.js';
+import { openCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, offer, product, sample, type Json } from './catalogSample.js';
 import { withClinic, withOffer, withProduct, withRx } from './catalogSample.js';
 
-const harness = useCatalogHarness();
+const harness = await openCatalogHarness();
 const { faultsOf, imported, stored } = harness;
 const variant = { name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
 const neuromodulators = { subCategoryName: 'Neuromodulators' };

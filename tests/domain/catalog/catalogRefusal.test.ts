@@ -1,7 +1,7 @@
-import { emptyCatalog, textAt, useCatalogHarness, write } from './catalogHarness.js';
+import { emptyCatalog, textAt, openCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, offer, product, sample } from './catalogSample.js';
 
-const harness = useCatalogHarness();
+const harness = await openCatalogHarness();
 const { faultsOf, stored } = harness;
 
 describe('a file that is not JSON, or whose values JSON.parse would lose', () => {

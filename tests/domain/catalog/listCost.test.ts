@@ -1,29 +1,23 @@
-import { newCategory, newClinic, newPartner, newPatient, newProduct, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newCategory, newClinic, newPartner, newPatient, newProduct } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { ownStatementsOf } from '../../support/statements.js';
 
-let harness: Harness;
+const harness = await openHarness();
 /** Has 100 clinics and 100 products with all nested elements. */
-let partner: Partner;
+const partner = await newPartner(harness);
+const group = await newCategory(harness, partner);
+const places = ['TX', 'OK'].map((state) => ({ state, timezone: null }));
+const clinics = await Promise.all(Array.from({ length: 100 }, () => newClinic(harness, partner, { places })));
 /** A clinic where every product is available. */
-let clinic: string;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const group = await newCategory(harness, partner);
-  const places = ['TX', 'OK'].map((state) => ({ state, timezone: null }));
-  const clinics = await Promise.all(Array.from({ length: 100 }, () => newClinic(harness, partner, { places })));
-  clinic = clinics[0] ?? '';
-  const availability = clinics.slice(0, 3).map((clinicId) => ({ clinicId, isActive: true }));
-  const product = { ...group, isRx: true, availability };
-  await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, product)));
-  await harness.domain.db.prisma.$executeRaw`
+const clinic = clinics[0] ?? '';
+const availability = clinics.slice(0, 3).map((clinicId) => ({ clinicId, isActive: true }));
+const product = { ...group, isRx: true, availability };
+await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, product)));
+await harness.domain.db.prisma.$executeRaw`
     INSERT INTO offer_variant (id, tenant_id, product_offer_id, name, sku, price, qty, is_active, created_at, updated_at)
     SELECT gen_random_uuid(), tenant_id, id, sku, sku, 1, 1, true, now(), now()
     FROM product_offer, unnest(ARRAY['A', 'B']) sku WHERE tenant_id = ${partner.tenantId}`;
-});
-afterAll(() => harness.close());
 
 /** The number of SQL statements of one request, after a first one that authenticates the caller. */
 async function costOf(target: string, length: number): Promise<number> {

@@ -1,22 +1,16 @@
-import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newCategory, newClinic, newPartner, newProduct } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-let harness: Harness;
+const harness = await openHarness();
 /** Has 21 clinics and 21 products, one more than the default page holds. */
-let partner: Partner;
 /** Has no clinic and no product. */
-let empty: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  [partner, empty] = [await newPartner(harness), await newPartner(harness)];
-  const group = await newCategory(harness, partner);
-  for (let number = 0; number < 21; number += 1) {
-    await newClinic(harness, partner);
-    await newProduct(harness, partner, group);
-  }
-});
-afterAll(() => harness.close());
+const [partner, empty] = [await newPartner(harness), await newPartner(harness)];
+const group = await newCategory(harness, partner);
+for (let number = 0; number < 21; number += 1) {
+  await newClinic(harness, partner);
+  await newProduct(harness, partner, group);
+}
 
 const lists = [
   ['GET /clinics', 'pagination'],

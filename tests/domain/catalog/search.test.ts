@@ -1,22 +1,17 @@
-import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newCategory, newClinic, newPartner, newProduct } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
 const plain = ['100% Care', '100x Care', 'a_b', 'axb', 'back\\slash', 'backXslash'];
 const names = [...plain, 'ÉLAN Ästhetik', 'ΟΔΟΣ', 'O\'Brien "Bob"', '😀 Smile', '  spaced  out  '];
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const group = await newCategory(harness, partner);
-  for (const [number, name] of names.entries()) {
-    await newClinic(harness, partner, { legalName: name, email: `desk_${number}+x%y@example.com` });
-    await newProduct(harness, partner, { name, sku: `SKU_${number}%z`, ...group });
-  }
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const group = await newCategory(harness, partner);
+for (const [number, name] of names.entries()) {
+  await newClinic(harness, partner, { legalName: name, email: `desk_${number}+x%y@example.com` });
+  await newProduct(harness, partner, { name, sku: `SKU_${number}%z`, ...group });
+}
 
 describe.each([
   ['GET /clinics', 'legalName', 'DESK'],

@@ -1,5 +1,5 @@
-import { newCategory, newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newCategory, newPartner } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { offersOf } from './catalogRows.js';
 
@@ -21,31 +21,26 @@ const rows: [number, string, string, number, number][] = [
   [2, 'Zeta', '-0', 6, 5],
 ];
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  const { tenantId } = partner;
-  const { db } = harness.domain;
-  const { categoryId, subcategoryId } = await newCategory(harness, partner);
-  for (const [number, name, sku, created, updated] of rows) {
-    const id = `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
-    // The other members have the opposite order, so that sorting by one of them fails the test.
-    const contrary = String(9 - number);
-    const email = `${contrary}@example.com`;
-    await db.prisma.$executeRaw`
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { tenantId } = partner;
+const { db } = harness.domain;
+const { categoryId, subcategoryId } = await newCategory(harness, partner);
+for (const [number, name, sku, created, updated] of rows) {
+  const id = `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
+  // The other members have the opposite order, so that sorting by one of them fails the test.
+  const contrary = String(9 - number);
+  const email = `${contrary}@example.com`;
+  await db.prisma.$executeRaw`
       INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
       VALUES (${id}::uuid, ${tenantId}, ${name}, ${contrary}, ${email}, true, ${day(created)}, ${day(updated)})`;
-    await db.prisma.$executeRaw`
+  await db.prisma.$executeRaw`
       INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
         external_code, category_id, subcategory_id, created_at, updated_at)
       VALUES (${id}::uuid, ${tenantId}, ${sku}, ${name}, ${contrary}, ${contrary}::numeric, true, ${id}::uuid,
         ${contrary}, ${contrary}, ${categoryId}::uuid, ${subcategoryId}::uuid, ${day(created)}, ${day(updated)})`;
-  }
-  await db.prisma.$executeRawUnsafe(offersOf(partner));
-});
-afterAll(() => harness.close());
+}
+await db.prisma.$executeRawUnsafe(offersOf(partner));
 
 const order = async (path: string, query: string): Promise<number[]> => {
   const { status, body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });

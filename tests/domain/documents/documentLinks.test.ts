@@ -2,22 +2,16 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
-import { newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newPatient } from '../../support/factories.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { withoutTable } from '../../support/refusals.js';
 
-let host: FileHost;
-let harness: Harness;
-let partner: Partner;
-let patientId: string;
-beforeAll(async () => {
-  host = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
-  partner = await newPartner(harness);
-  patientId = await newPatient(harness, partner);
-});
+const host = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const partner = await newPartner(harness);
+const patientId = await newPatient(harness, partner);
 afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (fileName = 'blood.pdf'): Promise<Answer> => {

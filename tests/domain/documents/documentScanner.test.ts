@@ -21,10 +21,7 @@ const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eic
 const codeFor = (scanner: DocumentScanner, body: AsyncIterable<Uint8Array>): Promise<string> =>
   codeOf(buffer(scanner.scanned(body)));
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'clamd-'));
-});
+const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 it('documents pass unchanged when no scanner is configured', async () => {

@@ -1,24 +1,17 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventsUpTo } from '../../support/events.js';
-import { newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newPatient } from '../../support/factories.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
-let host: FileHost;
-let harness: Harness;
-let partner: Partner;
-let patientId: string;
-let url: string;
-beforeAll(async () => {
-  host = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
-  partner = await newPartner(harness, 'sandbox');
-  patientId = await newPatient(harness, partner);
-  url = host.serve('/blood.pdf', { content: sampleFiles.pdf });
-});
+const host = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const partner = await newPartner(harness, 'sandbox');
+const patientId = await newPatient(harness, partner);
+const url = host.serve('/blood.pdf', { content: sampleFiles.pdf });
 afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (from: string, key: string): Promise<Answer> =>

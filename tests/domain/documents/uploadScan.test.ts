@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../support/downloads.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { afterTheFile, eicar, startFakeClamd, type Behaviour, type FakeClamd } from '../../support/fakeClamd.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { afterTheFile, eicar, startFakeClamd, type Behaviour } from '../../support/fakeClamd.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { filesBelow } from '../../support/objectStores.js';
@@ -15,11 +15,7 @@ import { hasS3Server, startS3Server, type S3Server } from '../../support/s3.js';
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]);
 const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.from('\n%%EOF\n')]);
 
-let host: FileHost;
-let clamd: FakeClamd;
-beforeAll(async () => {
-  [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]);
-});
+const [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]);
 afterAll(() => Promise.all([host.close(), clamd.close()]));
 
 const environment = () => ({

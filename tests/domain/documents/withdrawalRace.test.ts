@@ -1,6 +1,6 @@
 import { encounterBody, newDocument, newPartner, newPatient } from '../../support/factories.js';
 import { call, type Answer } from '../../support/http.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 
 // A withdrawal races with encounters that name the document. Events are in the order of commits, so they show which came
 // before it.

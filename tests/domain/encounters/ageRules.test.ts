@@ -8,7 +8,7 @@ import {
   newToken,
   type ProductChanges,
 } from '../../support/factories.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 

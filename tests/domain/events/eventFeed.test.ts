@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { openDatabase } from '../../../src/adapters/database/database.js';
 import { recordEvent } from '../../../src/domain/events/record.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { systemContext } from '../../../src/runtime/systemContext.js';
 import { feedPage, paid, recordPaid, type ToldEvent } from '../../support/events.js';
 import { newPartner, type Partner } from '../../support/factories.js';
-import type { Harness } from '../../support/harness.js';
 import { untilBlocked } from '../../support/lockWaits.js';
-import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { startObservedHarness } from '../../support/observedHarness.js';
 
 const WRITERS = 50;
 /** Transactions of each writer, one after the other. */
@@ -18,15 +16,9 @@ const MAX_PAUSE_MS = 20;
 /** The statement timeout of a writer: on a slow machine it waits long for the other writers of its tenant. */
 const WRITER_TIMEOUT_MS = 60_000;
 
-let service: ObservedHarness;
-let harness: Harness;
-let observer: Client;
-let writers: Database;
-beforeAll(async () => {
-  service = await startObservedHarness();
-  ({ harness, observer } = service);
-  writers = openDatabase(service.databaseUrl, { poolSize: WRITERS, timeoutMs: WRITER_TIMEOUT_MS });
-});
+const service = await startObservedHarness();
+const { harness, observer } = service;
+const writers = openDatabase(service.databaseUrl, { poolSize: WRITERS, timeoutMs: WRITER_TIMEOUT_MS });
 afterAll(() => writers.close().then(service.close));
 
 const orderNos = (events: readonly ToldEvent[]) => events.map(({ data }) => data['order_no']);

@@ -1,15 +1,10 @@
 import { newEncounter, newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
 import { claim, completedEncounter, eventsOf, eventTypesOf, reviewer } from '../../support/reviews.js';
 
-// A partner that follows the feed must end with the current state. So the events of one record have the order of its
-// changes, even if the changes wait for one another.
-
-let harness: Harness;
-beforeAll(async () => void (harness = await startHarness()));
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));

@@ -5,17 +5,10 @@ import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { recordVerification } from '../../../src/domain/patients/verification.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { eventSchemas, schemaFaults, type Schema } from '../../support/contract.js';
-import { eventsUpTo, recordEndpointEvents, type ToldEvent } from '../../support/events.js';
-import {
-  newCategory,
-  newEncounter,
-  newPartner,
-  newPatient,
-  newProduct,
-  type Partner,
-} from '../../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { eventsUpTo, recordEndpointEvents } from '../../support/events.js';
+import { newCategory, newEncounter, newPartner, newPatient, newProduct } from '../../support/factories.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer, type CallOptions } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
 import {
@@ -32,17 +25,11 @@ import {
 const MARK = 'zqx';
 const text = (rest: string): string => `${MARK} ${rest}`;
 
-let harness: Harness;
-let files: FileHost;
-let partner: Partner;
-let events: readonly ToldEvent[];
-beforeAll(async () => {
-  files = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
-  partner = await newPartner(harness);
-  await provokeEveryEvent();
-  events = await eventsUpTo(harness, partner, 'patient.created', 2);
-});
+const files = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+const partner = await newPartner(harness);
+await provokeEveryEvent();
+const events = await eventsUpTo(harness, partner, 'patient.created', 2);
 afterAll(() => Promise.all([harness.close(), files.close()]));
 
 async function send(target: string, options: CallOptions): Promise<Answer> {

@@ -6,9 +6,9 @@ import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../../src/jobs/index.js';
 import { eventSchemas, operations } from '../../support/contract.js';
 import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
-import { newEncounter, newPartner, newPatient, shipTo, type Partner } from '../../support/factories.js';
-import { startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newEncounter, newPartner, newPatient, shipTo } from '../../support/factories.js';
+import { startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
 import { getOrder } from '../../support/orders.js';
@@ -18,16 +18,9 @@ import { putShipTo } from '../../support/shipments.js';
 import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
-// A transaction that takes another lock after its tenant's event counter can deadlock with one that waits for the counter.
-
-let harness: Harness;
-let fileHost: FileHost;
-let partner: Partner;
-beforeAll(async () => {
-  fileHost = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
-  partner = await newPartner(harness, 'sandbox');
-});
+const fileHost = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+const partner = await newPartner(harness, 'sandbox');
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
 /** Operations with another method than GET that change no record. */

@@ -9,7 +9,7 @@ import {
   newToken,
   type Partner,
 } from '../../support/factories.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder, pay } from '../../support/orders.js';
 import { callerContext } from '../../support/patientLives.js';

@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { erasePatient } from '../../../src/domain/patients/erase.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { newClient, newPartner, newPatient, newProduct, newCategory, shipTo } from '../../support/factories.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { whileBlocked } from '../../support/lockWaits.js';
 import { eventsAbout, getOrder, pay } from '../../support/orders.js';

@@ -3,18 +3,16 @@ import type { Database } from '../../../src/adapters/database/database.js';
 import type { Statements } from '../../../src/adapters/database/statements.js';
 import { Problem } from '../../../src/problem.js';
 import { newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness, startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 
 /** The number of inserts that are made simultaneous; fewer than the connections of the pool. */
 const MEETING = 4;
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness({ change: (services) => Object.assign(services, { db: meetingAtInsert(services.db) }) });
+const harness = await openHarness({
+  change: (services) => Object.assign(services, { db: meetingAtInsert(services.db) }),
 });
-afterAll(() => harness.close());
 
 /** The e-mail with some letters in capitals, differently for each number. */
 const inMixedCase = (email: string, number: number): string =>

@@ -10,24 +10,17 @@ import {
   patientBody,
   type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { claimedEncounter, reviewBody } from '../../support/reviews.js';
 import { newSandbox, reset, simulate } from '../../support/sandbox.js';
 
-let harness: Harness;
-let partner: Partner;
-let here: string;
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const here = await newClinic(harness, partner);
 /** A client that sees only one clinic. */
-let limited: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  here = await newClinic(harness, partner);
-  limited = await newClient(harness, partner.tenantId, permissions, [here]);
-});
-afterAll(() => harness.close());
+const limited = await newClient(harness, partner.tenantId, permissions, [here]);
 
 const ask = (target: string, json?: unknown, { token } = limited): Promise<Answer> =>
   call(harness, target, { token, ...(json === undefined ? {} : { json }) });

@@ -1,17 +1,11 @@
-import { newPartner, newToken, patientBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newToken, patientBody } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
 /** A tenant whose requests are all invalid, so that it must stay without patients. */
-let untouched: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  [partner, untouched] = [await newPartner(harness), await newPartner(harness)];
-});
-afterAll(() => harness.close());
+const [partner, untouched] = [await newPartner(harness), await newPartner(harness)];
 
 const create = (changes: Record<string, unknown>, { token } = partner) =>
   call(harness, 'POST /clients', { token, json: patientBody(changes) });

@@ -1,43 +1,38 @@
-import { encounterBody, newPartner, patientBody, type Partner } from '../../support/factories.js';
+import { encounterBody, newPartner, patientBody } from '../../support/factories.js';
 import { operations } from '../../support/contract.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 
 const secrets = { insuranceInfo: 'InsuranceSecret 77', medicalHistory: 'HistorySecret 88' };
 const guardian = { name: 'GuardianSecret', relation: 'mother', phone: '5125550199' };
 
-let files: FileHost;
-let harness: Harness;
-let partner: Partner;
 /** The answers about the patient, by operation. */
 const answers = new Map<string, Answer>();
 
-beforeAll(async () => {
-  files = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
-  partner = await newPartner(harness);
-  const { token } = partner;
-  const ask = async (operationId: string, target: string, json?: unknown): Promise<Answer['body']> => {
-    const answer = await call(harness, target, { token, json });
-    answers.set(operationId, answer);
-    return answer.body;
-  };
-  const json = patientBody({ email: 'private@example.com', ...secrets, guardian });
-  const { user_id: patientId } = await ask('createPatient', 'POST /clients', json);
-  await ask('createPatient again', 'POST /clients', json);
-  const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
-  await ask('createPatient wrongly', 'POST /clients', wrong);
-  await ask('findPatients', 'GET /clients?email=private@example.com');
-  await ask('getPatient', `GET /clients/${patientId}`);
-  const url = files.serve('/card.pdf', { content: sampleFiles.pdf });
-  const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
-  const { documentId } = await ask('uploadPatientDocument', uploads, { url });
-  const encounter = { ...(await encounterBody(harness, partner)), patientId, documentIds: [documentId] };
-  const { encounter_id } = await ask('createEncounter', 'POST /encounters', encounter);
-  await ask('getEncounter', `GET /encounters/${encounter_id}`);
-  await ask('getEncounterStatus', 'POST /encounters/status', { encounter_id });
-});
+const files = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+const partner = await newPartner(harness);
+const { token } = partner;
+const ask = async (operationId: string, target: string, json?: unknown): Promise<Answer['body']> => {
+  const answer = await call(harness, target, { token, json });
+  answers.set(operationId, answer);
+  return answer.body;
+};
+const json = patientBody({ email: 'private@example.com', ...secrets, guardian });
+const { user_id: patientId } = await ask('createPatient', 'POST /clients', json);
+await ask('createPatient again', 'POST /clients', json);
+const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
+await ask('createPatient wrongly', 'POST /clients', wrong);
+await ask('findPatients', 'GET /clients?email=private@example.com');
+await ask('getPatient', `GET /clients/${patientId}`);
+const url = files.serve('/card.pdf', { content: sampleFiles.pdf });
+const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
+const { documentId } = await ask('uploadPatientDocument', uploads, { url });
+const encounter = { ...(await encounterBody(harness, partner)), patientId, documentIds: [documentId] };
+const { encounter_id } = await ask('createEncounter', 'POST /encounters', encounter);
+await ask('getEncounter', `GET /encounters/${encounter_id}`);
+await ask('getEncounterStatus', 'POST /encounters/status', { encounter_id });
 afterAll(() => Promise.all([harness.close(), files.close()]));
 
 describe('insuranceInfo and medicalHistory', () => {

@@ -3,26 +3,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { v7 } from 'uuid';
-import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { openDatabase } from '../../../src/adapters/database/database.js';
 import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.js';
-import { type ObjectStore } from '../../../src/adapters/objects/objectStore.js';
 import { createDemo } from '../../../src/domain/sandbox/demo.js';
 import { hashClientSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { presets } from '../../../src/domain/access/permissions.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { createTestDatabase } from '../../support/postgres.js';
 import { storedCatalog } from '../catalog/catalogHarness.js';
 
-let database: TestDatabase;
-let db: Database;
-let dataDir: string;
-let store: ObjectStore;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
-  store = await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 'file' } });
-});
+const database = await createTestDatabase();
+const db = openDatabase(database.url);
+const dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
+const store = await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 'file' } });
 
 afterAll(async () => {
   await db.close();

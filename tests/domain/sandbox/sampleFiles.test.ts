@@ -1,22 +1,15 @@
 import { createHash } from 'node:crypto';
 import { cast } from '../../support/cast.js';
-import { newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { newPartner, newPatient } from '../../support/factories.js';
+import { sampleFiles, startFileHost } from '../../support/fileHost.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { newSandbox } from '../../support/sandbox.js';
 
-// In a sandbox the host of the contract's examples delivers sample files, so that partners can try an upload without a host.
-
-let harness: Harness;
-let host: FileHost;
-let partner: Partner;
-beforeAll(async () => {
-  host = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
-  partner = await newSandbox(harness);
-});
+const host = await startFileHost();
+const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const partner = await newSandbox(harness);
 afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (url: string, more: object = {}): Promise<Answer> =>

@@ -1,15 +1,11 @@
 import { cast } from '../../support/cast.js';
 import { newEncounter, newPartner, newPatient, patientBody } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { fillSandbox, newSandbox, reset } from '../../support/sandbox.js';
 
-// The size of a sandbox is limited, so that its reset can finish within the request.
-
-let harness: Harness;
-beforeAll(async () => void (harness = await startHarness()));
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const encounter = {
   ...{ clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] },

@@ -13,20 +13,14 @@ import {
   patientBody,
   type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { completedEncounter } from '../../support/reviews.js';
 import { isAudit, statementsOf } from '../../support/statements.js';
 
-let harness: Harness;
-let partner: Partner;
-let sandbox: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  sandbox = await newPartner(harness, 'sandbox');
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const sandbox = await newPartner(harness, 'sandbox');
 
 /**
  * The number of statements of a request by a caller whose token is cached, without BEGIN, COMMIT, ROLLBACK and the

@@ -1,23 +1,14 @@
-import type { Client } from 'pg';
-import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
-import type { Harness } from '../../support/harness.js';
+import { encounterBody, newPartner } from '../../support/factories.js';
 import { call, type Answer } from '../../support/http.js';
 import { untilBlocked } from '../../support/lockWaits.js';
-import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { startObservedHarness } from '../../support/observedHarness.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
-let service: ObservedHarness;
-let harness: Harness;
-let partner: Partner;
-let json: EncounterBody;
+const service = await startObservedHarness();
 /** Another session, which takes locks. */
-let other: Client;
-beforeAll(async () => {
-  service = await startObservedHarness();
-  ({ harness, observer: other } = service);
-  partner = await newPartner(harness);
-  json = await encounterBody(harness, partner);
-});
+const { harness, observer: other } = service;
+const partner = await newPartner(harness);
+const json = await encounterBody(harness, partner);
 afterAll(() => service.close());
 
 const create = (key: string): Promise<Answer> =>

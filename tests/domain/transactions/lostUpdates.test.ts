@@ -1,5 +1,5 @@
 import { newEncounter, newPartner, newPatient } from '../../support/factories.js';
-import { openHarness } from '../../support/openHarness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
 const harness = await openHarness();

@@ -5,26 +5,18 @@ import { purgeIdempotencyKeys } from '../../../src/domain/sweeps/purges.js';
 import { packageRoot } from '../../../src/packageRoot.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import type { Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 
-// An operator may partition a table by tenant. Then a ctid does not identify a row: each partition has its row (0,1).
-
-let harness: Harness;
-let partner: Partner;
-let other: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
-  for (const statement of [
-    'CREATE TABLE partitioned (LIKE idempotency_key INCLUDING ALL) PARTITION BY LIST (tenant_id)',
-    `CREATE TABLE partition_one PARTITION OF partitioned FOR VALUES IN ('${partner.tenantId}')`,
-    'CREATE TABLE partition_other PARTITION OF partitioned DEFAULT',
-    'DROP TABLE idempotency_key',
-    'ALTER TABLE partitioned RENAME TO idempotency_key',
-  ])
-    await harness.domain.db.prisma.$executeRawUnsafe(statement);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
+for (const statement of [
+  'CREATE TABLE partitioned (LIKE idempotency_key INCLUDING ALL) PARTITION BY LIST (tenant_id)',
+  `CREATE TABLE partition_one PARTITION OF partitioned FOR VALUES IN ('${partner.tenantId}')`,
+  'CREATE TABLE partition_other PARTITION OF partitioned DEFAULT',
+  'DROP TABLE idempotency_key',
+  'ALTER TABLE partitioned RENAME TO idempotency_key',
+])
+  await harness.domain.db.prisma.$executeRawUnsafe(statement);
 beforeEach(() => harness.domain.db.prisma.$executeRaw`TRUNCATE idempotency_key`);
 
 async function useKeys({ clientId, tenantId }: Partner, count: number, age: string): Promise<void> {

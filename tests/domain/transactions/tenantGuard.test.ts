@@ -1,9 +1,9 @@
 import { v7 } from 'uuid';
 import { Prisma } from '../../../generated/prisma/client.js';
-import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { openDatabase } from '../../../src/adapters/database/database.js';
 import type { PrismaQueries } from '../../support/prismaQueries.js';
 import { assertTenantNamed } from '../../../src/adapters/database/tenantGuard.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { createTestDatabase } from '../../support/postgres.js';
 
 const at = new Date('2027-01-01T00:00:00.000Z');
 const category = (tenantId: string, id = v7()) => ({
@@ -19,15 +19,10 @@ const secret = (tenantId: string) => {
 const missing = JSON.parse('{}') as { tenantId: string };
 const withoutTenantId = { ...category('a'), tenantId: missing.tenantId };
 
-let database: TestDatabase;
-let db: Database;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
-  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
-  await db.prisma.category.create({ data: category('a') });
-});
+const database = await createTestDatabase();
+const db = openDatabase(database.url);
+await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
+await db.prisma.category.create({ data: category('a') });
 
 afterAll(async () => {
   await db.close();

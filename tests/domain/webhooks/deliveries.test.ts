@@ -16,28 +16,24 @@ import {
   newToken,
   type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { startHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
+import { startReceiver, verified, type Received } from '../../support/receiver.js';
 import { setClock } from '../../support/sandbox.js';
 import { withSql } from '../../support/sqlFaults.js';
 import { deliverAll, deliverDue, newEndpoint } from '../../support/webhooks.js';
 
-let harness: Harness;
-let receiver: Receiver;
 let partner: Partner;
 /** The response status of a path; 204 by default. */
 const statuses = new Map<string, number>();
 const HANGS = 0;
 const hanging: ServerResponse[] = [];
-beforeAll(async () => {
-  receiver = await startReceiver(({ path }, response) => {
-    const status = statuses.get(path) ?? 204;
-    if (status === HANGS) hanging.push(response);
-    else response.writeHead(status).end();
-  });
-  harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: receiver.host } });
+const receiver = await startReceiver(({ path }, response) => {
+  const status = statuses.get(path) ?? 204;
+  if (status === HANGS) hanging.push(response);
+  else response.writeHead(status).end();
 });
+const harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: receiver.host } });
 beforeEach(async () => {
   // Signatures contain the real time.
   harness.clock.now = new Date();

@@ -1,17 +1,13 @@
 import { recordPaid } from '../../support/events.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { verified } from '../../support/receiver.js';
 import { newSandbox } from '../../support/sandbox.js';
 import { deliverAll, newEndpoint } from '../../support/webhooks.js';
 
-let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-  // Signatures contain the real time.
-  harness.clock.now = new Date();
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+// Signatures contain the real time.
+harness.clock.now = new Date();
 
 it('the sandbox inbox keeps the last hundred webhooks as sent, and responds as setWebhookInboxBehavior says', async () => {
   const partner = await newSandbox(harness);

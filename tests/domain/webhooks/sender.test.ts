@@ -4,8 +4,7 @@ import { endless, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startRawServer } from '../../support/rawServer.js';
 
-let host: FileHost;
-beforeAll(async () => void (host = await startFileHost()));
+const host = await startFileHost();
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 

@@ -2,22 +2,14 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { serveEndpoint, takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import { purgeEvents } from '../../../src/domain/sweeps/purges.js';
-import type { Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { whileBlocked } from '../../support/lockWaits.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import { newEndpoint } from '../../support/webhooks.js';
 
-// An attempt locks its endpoint, then its deliveries. Code that locks them in the reverse order can deadlock with it.
-
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newSandbox(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newSandbox(harness);
 
 const remove = (id: string) => call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
 
