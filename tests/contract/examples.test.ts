@@ -185,7 +185,12 @@ function occasionOf(operationId: string, name: string): Occasion {
 }
 
 it('each example request succeeds', async () => {
-  await everyCase(readsFirst(exampleRequests(operations), isRead), titleOf, async (request) => {
+  // The next test sends the request of a response with the same name.
+  const answered = new Set(
+    responseExamples.map(({ operationId, name }) => `${operationId}: ${name} as application/json`),
+  );
+  const others = exampleRequests(operations).filter(({ title }) => !answered.has(title));
+  await everyCase(readsFirst(others, isRead), titleOf, async (request) => {
     if (!isRead(request)) await resetCast(harness, partner);
     const { status, text } = await request.send(harness, partner);
     expect({ status, text }).toMatchObject({ status: request.operation.statuses.find(isSuccess) });

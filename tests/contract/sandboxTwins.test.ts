@@ -1,5 +1,5 @@
 import { resetCast, seedCast } from '../support/cast.js';
-import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
+import { exampleBody, operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -12,17 +12,17 @@ const partner = await seedCast(harness);
 const twin = await newSandbox(harness);
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
-const requests = changing.flatMap((operation) => {
-  const { examples = { none: { value: undefined } } } = operation.requestBody?.content['application/json'] ?? {};
-  return Object.entries(examples).map(([name, { value }]) => ({ operation, name, json: value }));
-});
+const requests = changing.map((operation) => ({
+  operation,
+  json: operation.requestBody && exampleBody(operation),
+}));
 
 /** Two operations only read, and a second reset leaves the same state. */
 const hasEffect = ({ operationId }: ContractOperation): boolean =>
   !['previewEncounter', 'getEncounterStatus', 'resetSandbox'].includes(operationId);
 
 it('no request changes another sandbox, although its fixtures have the same ids', () => {
-  const titleOf = ({ operation, name }: (typeof requests)[number]): string => `${operation.operationId} (${name})`;
+  const titleOf = ({ operation }: (typeof requests)[number]): string => operation.operationId;
   return everyCase(requests, titleOf, async ({ operation, json }) => {
     await resetCast(harness, partner);
     const untouched = await thingsOf(harness, twin.tenantId);

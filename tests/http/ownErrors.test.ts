@@ -4,7 +4,6 @@ import { newPartner, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 
-const harness = await openHarness({ change: breakable });
 /** Name of the service that throws when it is used. */
 let broken: string | undefined;
 /** Errors that would end the process. */
@@ -21,6 +20,7 @@ function breakable(services: Services): Services {
   });
 }
 
+const harness = await openHarness({ change: breakable });
 process.on('uncaughtException', note).on('unhandledRejection', note);
 afterAll(() => void process.off('uncaughtException', note).off('unhandledRejection', note));
 
