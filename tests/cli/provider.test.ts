@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newPartner } from '../support/factories.js';
+import { newPartner, type Partner } from '../support/factories.js';
 import { openOperator } from './operator.js';
 
 const { harness, run, json } = await openOperator();

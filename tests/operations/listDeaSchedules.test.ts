@@ -1,6 +1,6 @@
 import { deaSchedules } from '../../src/domain/catalog/deaSchedules.js';
 import { newClient, newPartner, newProduct } from '../support/factories.js';
-import { openHarness } from '../support/openHarness.js';
+import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
 const harness = await openHarness();

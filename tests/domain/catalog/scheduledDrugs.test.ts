@@ -1,8 +1,8 @@
 import { deaSchedules } from '../../../src/domain/catalog/deaSchedules.js';
-import { useCatalogHarness } from './catalogHarness.js';
+import { openCatalogHarness } from './catalogHarness.js';
 import { withRx } from './catalogSample.js';
 
-const { exported, imported, stored } = useCatalogHarness();
+const { exported, imported, stored } = await openCatalogHarness();
 const [second, third, fourth, fifth] = deaSchedules.map(({ id }) => id);
 const isSynchronousOnly = async () => (await stored()).products[0]?.synchronousOnly;
 
