@@ -83,6 +83,7 @@ export interface paths {
         /**
          * Retrieve a patient
          * @description Returns the whole record of a patient, with the user account. Patients of other tenants do not exist for you.
+         *     If your token also carries `write:client`, the record has `guardian`, `insuranceInfo` and `medicalHistory`.
          */
         get: operations["getPatient"];
         put?: never;
@@ -3271,7 +3272,7 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
-            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email`, `insuranceInfo` and `medicalHistory` are not compared. */
+            /** @description Only of `createPatient` and together with `existing_user_id`: the fields of the request that are exactly those of that patient. `email` is not compared. */
             agrees?: string[];
             /** @description The other fields of the request that were compared, see `agrees`. */
             differs?: string[];
@@ -3584,9 +3585,9 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
+            /** @description Free text, returned by `getPatient` and shown in the chart. At most 10,000 characters, about four pages. */
             insuranceInfo?: string | null;
-            /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
+            /** @description Free text, returned by `getPatient` and shown in the chart. At most 10,000 characters, about four pages. */
             medicalHistory?: string | null;
         };
         /**
@@ -3724,6 +3725,20 @@ export interface components {
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
         };
+        /** @description The whole record of a patient. `guardian`, `insuranceInfo` and `medicalHistory` are present if the token also carries `write:client`. */
+        RetrievedPatient: components["schemas"]["PatientRecord"] & {
+            guardian?: components["schemas"]["Guardian"];
+            /**
+             * @description As sent.
+             * @example Plan 4711, group 12
+             */
+            insuranceInfo?: string | null;
+            /**
+             * @description As sent.
+             * @example Migraine since 2015.
+             */
+            medicalHistory?: string | null;
+        };
         /**
          * Format: date
          * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
@@ -3760,9 +3775,9 @@ export interface components {
         maritalStatus: components["schemas"]["NullableText"];
         /** @description If omitted, true. */
         isHomeAddressSameAsShipping: boolean | null;
-        /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
+        /** @description Free text, returned by `getPatient` and shown in the chart. At most 10,000 characters, about four pages. */
         insuranceInfo: string | null;
-        /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
+        /** @description Free text, returned by `getPatient` and shown in the chart. At most 10,000 characters, about four pages. */
         medicalHistory: string | null;
         /** @description Your own data, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
         metadata: {
@@ -8413,7 +8428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PatientRecord"];
+                    "application/json": components["schemas"]["RetrievedPatient"];
                 };
             };
             400: components["responses"]["BadRequest"];

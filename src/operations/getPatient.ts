@@ -1,10 +1,11 @@
 import type { Operation } from './operation.js';
 import * as patients from '../domain/patients/patients.js';
 import { entityTag } from './entityTag.js';
-import { patientRecordView } from '../views/patientView.js';
+import { retrievedPatientView } from '../views/patientView.js';
 
 /** GET /clients/{id}: the whole patient with its user account. */
 export const getPatient: Operation<'getPatient'> = async ({ path }, context) => {
   const patient = await patients.getPatient(context, path.id);
-  return { status: 200, headers: { ETag: entityTag(patient.version) }, body: patientRecordView(patient) };
+  const body = retrievedPatientView(patient, context.caller.permissions.has('write:client'));
+  return { status: 200, headers: { ETag: entityTag(patient.version) }, body };
 };

@@ -35,7 +35,14 @@ export const guardianView = (guardian: Patient['guardian']): Schemas['Guardian']
 export const updatedPatientView = (patient: Patient): Schemas['UpdatedPatient'] =>
   Object.assign(patientView(patient), { guardian: guardianView(patient.guardian) });
 
-/** The patient with its user account. insuranceInfo and medicalHistory are never returned. */
+/** The patient with its user account, and the fields that only callers who may write patients see. */
+export function retrievedPatientView(patient: PatientRecord, mayWrite: boolean): Schemas['RetrievedPatient'] {
+  const { guardian, insuranceInfo, medicalHistory } = patient;
+  const hidden = { guardian: guardianView(guardian), insuranceInfo, medicalHistory };
+  return Object.assign(patientRecordView(patient), mayWrite ? hidden : {});
+}
+
+/** The patient with its user account. */
 export function patientRecordView(patient: PatientRecord): Schemas['PatientRecord'] {
   return Object.assign(patientView(patient), {
     timezone: patient.timezone,

@@ -179,6 +179,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
   'setClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('setClock')]),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
+  'listDeaSchedules internal_error': async (operation) => {
+    const token = await tokenOf('not read yet', permissions);
+    return withoutTable(harness, 'api_client', () => send(operation, { token }));
+  },
   'listRequests internal_error': whileFailing((ask) => withAuditOfTexts(harness, ask), [operationOf('listRequests')]),
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),

@@ -1,4 +1,4 @@
-import { newPartner, newPatient, patientBody } from '../support/factories.js';
+import { newClient, newPartner, newPatient, patientBody } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
@@ -37,6 +37,17 @@ describe('getPatient 200', () => {
     const home = { maritalStatus: 'married', gfeStateId: texas, isHomeAddressSameAsShipping: false };
     const sent = { notes: 'Prefers mornings', ...emergency, ...work, ...home };
     expect((await get(await newPatient(harness, partner, sent))).body).toMatchObject(sent);
+  });
+
+  it('returns guardian, insuranceInfo and medicalHistory to clients with write:client only', async () => {
+    const guardian = { name: 'Ada Miller', relation: 'mother', phone: '5125550199' };
+    const written = { guardian, insuranceInfo: 'Plan 4711', medicalHistory: 'Migraine since 2015.' };
+    const id = await newPatient(harness, partner, written);
+    const { body } = await get(id);
+    expect(body).toMatchObject(written);
+    const seen = await get(id, await newClient(harness, partner.tenantId, ['read:client']));
+    const { guardian: _guardian, insuranceInfo: _insurance, medicalHistory: _history, ...others } = body;
+    expect(seen.body).toEqual(others);
   });
 
   it('returns the verification (R-122) and the account', async () => {

@@ -21,14 +21,15 @@ const statuses = async (): Promise<unknown[]> =>
     .map(({ data }) => data.isVerified);
 
 describe('simulateVerification 200', () => {
-  it('invites, invites again and verifies a patient, and returns it as getPatient does', async () => {
+  it('invites, invites again and verifies a patient, and returns it as getPatient does to readers', async () => {
     const invited = (await play('INVITED')).body;
     const now = harness.clock.now.toISOString();
     expect(invited).toMatchObject({ isVerified: 'INVITED', verifierInviteSentDate: now, verifierReminderCount: 0 });
     const again = (await play('INVITED')).body;
     expect(again.verifierJobId).not.toBe(invited.verifierJobId);
     const { status, body } = await play('VERIFIED');
-    const read = await call(harness, `GET /clients/${id}`, { token: partner.token });
+    const { token } = await newClient(harness, partner.tenantId, ['read:client']);
+    const read = await call(harness, `GET /clients/${id}`, { token });
     expect([status, body]).toEqual([200, read.body]);
     expect(body).toMatchObject({ isVerified: 'VERIFIED', verifierResultMessage: 'verified' });
     expect(body.verifierResponsePayload).toEqual({ status: 'VERIFIED' });

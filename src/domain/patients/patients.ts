@@ -190,16 +190,13 @@ export async function emailTaken(
   });
 }
 
-/** Fields that are not compared: responses never show them, and a comparison would; the e-mail is always equal. */
-const notCompared: readonly Field[] = ['email', 'insuranceInfo', 'medicalHistory'];
-
 /** The names of the sent fields that agree with the existing patient's, and of those that differ. */
 function comparison(
   body: Bodies['CreatePatientRequest'],
   row: Partial<Record<keyof Patient, unknown>>,
   existing: Patient,
 ): { readonly agrees: Field[]; readonly differs: Field[] } {
-  const fields = (Object.keys(body) as Field[]).filter((field) => !notCompared.includes(field));
+  const fields = (Object.keys(body) as Field[]).filter((field) => field !== 'email');
   const isSame = (field: Field): boolean => {
     const column = columnOf(field);
     const value = row[column];

@@ -1,4 +1,4 @@
-import { encounterBody, newPartner, patientBody } from '../../support/factories.js';
+import { encounterBody, newClient, newPartner, patientBody } from '../../support/factories.js';
 import { operations } from '../../support/contract.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
 import { startHarness } from '../../support/harness.js';
@@ -26,6 +26,8 @@ const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
 await ask('createPatient wrongly', 'POST /clients', wrong);
 await ask('findPatients', 'GET /clients?email=private@example.com');
 await ask('getPatient', `GET /clients/${patientId}`);
+const reader = await newClient(harness, partner.tenantId, ['read:client']);
+answers.set('getPatient by a reader', await call(harness, `GET /clients/${patientId}`, { token: reader.token }));
 const url = files.serve('/card.pdf', { content: sampleFiles.pdf });
 const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
 const { documentId } = await ask('uploadPatientDocument', uploads, { url });
@@ -41,23 +43,26 @@ describe('insuranceInfo and medicalHistory', () => {
     expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([{ ...secrets, guardian }]);
   });
 
-  it('are returned by no operation about the patient', () => {
+  it('are returned by getPatient to callers with write:client, and by no other operation about the patient', () => {
     // In the order of the requests above.
-    expect([...answers.values()].map(({ status }) => status)).toEqual([201, 409, 400, 200, 200, 200, 201, 200, 200]);
-    for (const [operation, { text, headers }] of answers) {
+    const statuses = [...answers.values()].map(({ status }) => status);
+    expect(statuses).toEqual([201, 409, 400, 200, 200, 200, 200, 201, 200, 200]);
+    const { getPatient, ...others } = Object.fromEntries(answers);
+    expect(getPatient?.body).toMatchObject({ ...secrets, guardian });
+    for (const [operation, { text, headers }] of Object.entries(others)) {
       const whole = [operation, text, JSON.stringify([...headers])].join('\n');
-      expect(whole).not.toMatch(/Secret|"(insuranceInfo|medicalHistory)"/);
+      expect(whole).not.toMatch(/Secret|"(insuranceInfo|medicalHistory)":/);
     }
   });
 
   it.each(operations.map(({ operationId, responses }) => [operationId, responses] as const))(
-    'are absent from the responses of %s in the contract, unless it is getChart',
+    'are absent from the responses of %s in the contract, unless it is getChart or getPatient',
     (operationId, responses) => {
       const contents = Object.values(responses).flatMap(({ content }) => Object.values(content ?? {}));
       const schemas = contents.map(({ schema }) => schema);
       expect(schemas).not.toEqual([]);
       const isShown = /"(insuranceInfo|medicalHistory)":/.test(JSON.stringify(schemas));
-      expect(isShown).toBe(operationId === 'getChart');
+      expect(isShown).toBe(['getChart', 'getPatient'].includes(operationId));
     },
   );
 
