@@ -6662,7 +6662,7 @@ export interface components {
              */
             status: number | null;
             /**
-             * @description Problem code; null after success.
+             * @description Problem code; null after success. For a command, the reason that the operator gave, if any.
              * @example insufficient_permission
              */
             code: string | null;

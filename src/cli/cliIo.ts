@@ -10,6 +10,8 @@ export interface RunningCommand {
   readonly subject: string | null;
   /** The patient to whom listed encounters or orders belong. */
   readonly patientId: string | null;
+  /** The reason that the operator gave, which the audit keeps as the code. */
+  readonly reason: string | null;
 }
 
 /** The environment and streams of the program. */

@@ -13,7 +13,7 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
-  const { tenant, endpoint, patientId, dryRun }: Readonly<Record<string, unknown>> = command.opts();
+  const { tenant, endpoint, patientId, dryRun, reason }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
     name: [group, command.name(), dryRun ? '--dry-run' : undefined].filter(Boolean).join(' '),
@@ -21,6 +21,7 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
     tenant: named ?? null,
     subject: [first, endpoint].find((id) => typeof id === 'string') ?? null,
     patientId: typeof patientId === 'string' ? patientId : null,
+    reason: typeof reason === 'string' ? reason : null,
   };
 }
 
@@ -36,7 +37,7 @@ interface Named {
  */
 export async function recordCommand(
   context: DomainContext,
-  { name, operator, tenant, subject, patientId: listed }: RunningCommand,
+  { name, operator, tenant, subject, patientId: listed, reason }: RunningCommand,
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
@@ -68,5 +69,6 @@ export async function recordCommand(
     ...{ at: context.now(), tenantId, operator, operationId: name, outcome, resourceType },
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
     patientIds,
+    code: reason,
   });
 }

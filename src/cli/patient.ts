@@ -1,4 +1,4 @@
-import { Option, type Command } from '@commander-js/extra-typings';
+import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
@@ -52,7 +52,9 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       print(terminal, json, { userId, isVerified }, `${userId} is ${isVerified}.`);
     });
 
-  const exporting = 'write all data about a patient to a new folder: patient.ndjson, and the documents in files/';
+  const exporting =
+    'write all data about a patient to a new folder: patient.ndjson, and the documents in files/, except those that ' +
+    'were withdrawn as wrong_patient';
   addTenantCommand(patient, 'export', exporting, [`${EXAMPLE} --to export`])
     .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--to <folder>', 'path of the new folder, which only its owner can read')
@@ -70,16 +72,24 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
         throw error;
       });
       await writeExport(to, exported, store);
-      const shown = { folder: to, rows: exported.rows.length, files: exported.documents.length };
-      print(terminal, json, shown, `${shown.rows} rows and ${shown.files} files were written to ${to}.`);
+      const { rows, documents, omittedDocuments } = exported;
+      const shown = { folder: to, rows: rows.length, files: documents.length, omittedDocuments };
+      const omitted = `Documents left out because they are of another person: ${omittedDocuments}.`;
+      print(terminal, json, shown, `${shown.rows} rows and ${shown.files} files were written to ${to}. ${omitted}`);
     });
 
   const erasing =
     'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
-    'with ids, statuses and amounts. Refused while an encounter or an order is open';
+    'with ids, statuses and amounts. Refused while an encounter or an order is open, and until the records need no ' +
+    'longer be kept (tenant configure --record-retention-years)';
   confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --dry-run`, `${EXAMPLE} --yes`]))
     .argument('<user-id>', 'id of the patient', uuid)
-    .action(async (id, { tenant, json, ...given }) => {
+    .option('--before-retention', 'erase although the records must still be kept; needs --reason')
+    .option('--reason <code>', 'why, as a word or reference without personal data, for the audit', erasureReason)
+    .action(async (id, { tenant, json, reason, ...given }, command) => {
+      if ((reason === undefined) === (given.beforeRetention ?? false)) {
+        command.error('error: give --before-retention and --reason together');
+      }
       await confirm(terminal, `This irreversibly anonymizes patient ${id} of ${tenant}.`, given);
       const { tenantId, objects, encounters } = await erase(terminal, tenant, id, given);
       if (!given.dryRun) await note(terminal, { tenantId, patientId: id, erasedAt: new Date().toISOString() });
@@ -89,13 +99,24 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     });
 }
 
+/** Parses the reason of an early erasure: a code, so that it is unlikely to describe a person. */
+function erasureReason(text: string): string {
+  if (/^[\w./-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('Give 1 to 64 letters, digits, and . / _ -, such as court-order/4711.');
+}
+
 /** Erases a patient, and the files of the patient's documents, and records the erasure in the audit. */
-export async function erase(terminal: CliIo, tenant: string, id: string, given: Confirmation = {}) {
+export async function erase(
+  terminal: CliIo,
+  tenant: string,
+  id: string,
+  given: Confirmation & { readonly beforeRetention?: boolean | undefined } = {},
+) {
   const store = await openStore(terminal);
   const erased = await inTenant(
     terminal,
     tenant,
-    async (transaction, tenantId) => ({ tenantId, ...(await erasePatient(transaction, tenantId, id)) }),
+    async (transaction, tenantId) => ({ tenantId, ...(await erasePatient(transaction, tenantId, id, given)) }),
     given,
   );
   if (!given.dryRun) {

@@ -73,6 +73,12 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     .argument('<tenant>', 'its id or name')
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
     .addOption(new Option('--minimum-age <years>', 'age for treatments that set none').argParser(wholeNumber(0, 120)))
+    .addOption(
+      new Option(
+        '--record-retention-years <years>',
+        'years after the last decision before a patient can be erased',
+      ).argParser(wholeNumber(0, 100)),
+    )
     .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
     .action(async (idOrName, { requireLicensedProvider, json, ...others }, command) => {
       const settings = {
@@ -113,8 +119,8 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
 function shown(tenant: Tenant): object {
-  const { id, name, mode, isActive, requireLicensedProvider, minimumAge, currency } = tenant;
-  const settings = { requireLicensedProvider, minimumAge, currency };
+  const { id, name, mode, isActive, requireLicensedProvider, minimumAge, recordRetentionYears, currency } = tenant;
+  const settings = { requireLicensedProvider, minimumAge, recordRetentionYears, currency };
   return { id, name, mode, isActive, ...settings, createdAt: tenant.createdAt };
 }
 
@@ -127,6 +133,7 @@ function told(tenant: Tenant): string {
     active: yesNo(tenant.isActive),
     'licensed providers': onOff(tenant.requireLicensedProvider),
     'minimum age': tenant.minimumAge,
+    'record retention': `${tenant.recordRetentionYears} years`,
     currency: tenant.currency,
   });
 }

@@ -16,7 +16,7 @@ describe('tenant configure', () => {
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
       ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
-      ...{ requireLicensedProvider: false, minimumAge: 18 },
+      ...{ requireLicensedProvider: false, minimumAge: 18, recordRetentionYears: 7 },
     };
     const configure = (...args: string[]) => json('tenant', 'configure', name, ...args);
     expect(await configure('--minimum-age', '21')).toEqual({ ...configured, minimumAge: 21, currency: 'USD' });
@@ -31,6 +31,7 @@ describe('tenant configure', () => {
         'active              yes',
         'licensed providers  off',
         'minimum age         18',
+        'record retention    7 years',
         'currency            EUR',
         '',
       ],

@@ -1,6 +1,6 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encounterBody, newPartner, newPatient, patientBody, shipTo } from '../support/factories.js';
+import { encounterBody, newEncounter, newPartner, newPatient, patientBody, shipTo } from '../support/factories.js';
 import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
@@ -95,7 +95,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
 
   const to = join(harness.dataDir, 'one');
   const summary = await json(...patient('export', id, '--to', to));
-  expect(summary).toEqual({ folder: to, rows: expect.any(Number), files: 1 });
+  expect(summary).toEqual({ folder: to, rows: expect.any(Number), files: 1, omittedDocuments: 0 });
   const lines = (await readFile(join(to, 'patient.ndjson'), 'utf8')).split('\n').filter(Boolean);
   const rows = lines.map((line) => JSON.parse(line) as { type: string; data: Record<string, unknown> });
   expect(rows).toHaveLength(summary.rows);
@@ -125,8 +125,12 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   expect(await markedRows()).toEqual(before);
   const amount = (await call(harness, `GET /orders/${completed.order_no}`, partner)).body.balance_amt;
   await send(`POST /orders/${completed.order_no}/payments`, { amount }, 'paid');
+  const paid = await markedRows();
+  expect(await refusal()).toMatch(/^The records must be kept until \d{4}-\d\d-\d\d, 7 years after the last decision\./);
+  expect(await markedRows()).toEqual(paid);
 
-  expect(await json(...patient('erase', id, '--yes'))).toEqual({ id, documents: 1, encounters: 3 });
+  const early = ['--yes', '--before-retention', '--reason', 'court-order/4711'];
+  expect(await json(...patient('erase', id, ...early))).toEqual({ id, documents: 1, encounters: 3 });
   expect(await markedRows()).toEqual({});
   expect(await filesBelow(join(harness.dataDir, 'documents'))).toEqual([]);
   const get = async (path: string): Promise<Answer['body']> => (await call(harness, `GET ${path}`, partner)).body;
@@ -137,17 +141,55 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const erased = { email: `${id}@erased.invalid`, adminUser: { isActive: false } };
   expect(await get(`/clients/${id}`)).toMatchObject(erased);
   await newPatient(harness, partner, { email: `${MARK}@example.com` });
-  expect(await json(...patient('erase', id, '--yes'))).toEqual({ id, documents: 0, encounters: 3 });
+  expect(await json(...patient('erase', id, ...early))).toEqual({ id, documents: 0, encounters: 3 });
 
   const commands = await rowsOf(
     database.url,
-    `SELECT operation_id AS name, outcome, patient_ids, tenant_id FROM audit_event WHERE operator LIKE 'alice@%' ORDER BY position`,
+    `SELECT operation_id AS name, outcome, code, patient_ids, tenant_id FROM audit_event WHERE operator LIKE 'alice@%' ORDER BY position`,
   );
-  const row = (name: string, outcome: string) => ({ name, outcome, patient_ids: [id], tenant_id: partner.tenantId });
+  const row = (name: string, outcome: string, code: string | null = null) => {
+    return { name, outcome, code, patient_ids: [id], tenant_id: partner.tenantId };
+  };
   expect(commands).toEqual([
     row('patient export', 'success'),
-    ...['failed', 'failed', 'success', 'success'].map((outcome) => row('patient erase', outcome)),
+    ...['failed', 'failed', 'failed'].map((outcome) => row('patient erase', outcome)),
+    ...['success', 'success'].map((outcome) => row('patient erase', outcome, 'court-order/4711')),
   ]);
+});
+
+it('patient erase waits for recordRetentionYears after the last decision, and takes --reason only with --before-retention', async () => {
+  const { patientId: id } = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+  const erase = (...args: string[]) => run(...patient('erase', id, '--dry-run', ...args));
+  const decidedAgo = (age: string) =>
+    rowsOf(
+      database.url,
+      `UPDATE gfe_item SET decided_at = now() - interval '${age}'
+       WHERE encounter_id IN (SELECT id FROM encounter WHERE patient_id = '${id}')`,
+    );
+  await json('tenant', 'configure', partner.tenantId, '--record-retention-years', '2');
+  await decidedAgo('2 years -1 hour');
+  expect((await erase()).stderr).toMatch(/^The records must be kept until .*, 2 years after the last decision\./);
+  await decidedAgo('2 years 1 hour');
+  expect(await erase()).toMatchObject({ code: 0, stderr: '' });
+  for (const half of [['--before-retention'], ['--reason', 'test'], ['--before-retention', '--reason', 'two words']]) {
+    expect((await erase(...half)).code).toBe(2);
+  }
+});
+
+it('patient export leaves out a document that was withdrawn as that of another patient, and says so', async () => {
+  const id = await newPatient(harness, partner);
+  const url = files.serve('/results.pdf', { content: sampleFiles.pdf });
+  const upload = async (fileName: string): Promise<string> =>
+    (await send(`POST /clients-documents/${id}/upload-url/lab-results`, { url, fileName }, fileName)).documentId;
+  const [kept, other] = [await upload('kept.pdf'), await upload('other.pdf')] as const;
+  await send(`POST /documents/${kept}/withdraw`, { reason: 'illegible' }, 'illegible');
+  await send(`POST /documents/${other}/withdraw`, { reason: 'wrong_patient' }, 'wrong');
+  const to = join(harness.dataDir, 'without');
+  const { stdout } = await run(...patient('export', id, '--to', to));
+  expect(stdout).toMatch(/ 1 files .*Documents left out because they are of another person: 1\.\n$/);
+  expect(await readdir(join(to, 'files'))).toEqual([kept]);
+  const rows = await readFile(join(to, 'patient.ndjson'), 'utf8');
+  expect(rows.match(/"type":"document"/g)).toHaveLength(1);
 });
 
 it('patient export and erase refuse a patient of another tenant and an unknown one', async () => {

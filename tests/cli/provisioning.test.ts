@@ -12,12 +12,18 @@ describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {
     const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
     const defaults = { isActive: true, requireLicensedProvider: false };
-    const settings = { ...defaults, minimumAge: 0, currency: 'USD', createdAt: expect.any(String) };
+    const settings = {
+      ...defaults,
+      minimumAge: 0,
+      recordRetentionYears: 0,
+      currency: 'USD',
+      createdAt: expect.any(String),
+    };
     expect(created).toEqual({
       ...settings,
       ...{ id: 'zoe-s-clinics-inc', name: 'Zoë’s Clinics, Inc.', mode: 'sandbox' },
     });
-    const safe = { requireLicensedProvider: true, minimumAge: 18 };
+    const safe = { requireLicensedProvider: true, minimumAge: 18, recordRetentionYears: 7 };
     const lakeside = { ...settings, id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', ...safe };
     expect(await json('tenant', 'list')).toEqual([lakeside, created]);
     expect((await run('tenant', 'list')).stdout).toMatch(

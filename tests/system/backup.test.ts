@@ -95,7 +95,8 @@ async function upload(patientId: string): Promise<Answer['body']> {
     await recordPaid(source, { tenantId, clinicId: null }, 'ORD-101000', 3);
     lostEncounter = await newEncounter(source, partner);
     seen.lost = (await feedPage(source, partner, { limit: 100 })).next_cursor;
-    const erasing = ['patient', 'erase', erasedId, '--tenant', tenantId, '--yes'];
+    const early = ['--before-retention', '--reason', 'test'];
+    const erasing = ['patient', 'erase', erasedId, '--tenant', tenantId, '--yes', ...early];
     expect((await runProgram(environmentOf('ces', 'source'), ...erasing)).stderr).toBe('');
     const unknown = { tenantId, patientId: source.domain.newId(), erasedAt: '' };
     await appendFile(folder('erasures.ndjson'), `${JSON.stringify(unknown)}\n`);

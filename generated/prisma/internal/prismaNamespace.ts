@@ -3462,6 +3462,7 @@ export const TenantScalarFieldEnum = {
   isActive: 'isActive',
   requireLicensedProvider: 'requireLicensedProvider',
   minimumAge: 'minimumAge',
+  recordRetentionYears: 'recordRetentionYears',
   currency: 'currency',
   clockOffsetMs: 'clockOffsetMs',
   createdAt: 'createdAt',

@@ -48,6 +48,7 @@ CREATE TABLE tenant (
   is_active BOOLEAN NOT NULL DEFAULT true,
   require_licensed_provider BOOLEAN NOT NULL DEFAULT false,
   minimum_age INTEGER NOT NULL DEFAULT 0,
+  record_retention_years INTEGER NOT NULL DEFAULT 0,
   currency TEXT NOT NULL DEFAULT 'USD',
   clock_offset_ms BIGINT NOT NULL DEFAULT 0,
   created_at TIMESTAMPTZ(3) NOT NULL,

@@ -182,9 +182,11 @@ async function eraseAgain(terminal: CliIo, erasures: readonly Erasure[]) {
   const failed: (Erasure & { readonly why: string })[] = [];
   for (const erasure of erasures) {
     const { tenantId, patientId } = erasure;
-    const named = { name: 'patient erase', tenant: tenantId, subject: patientId };
+    const named = { name: 'patient erase', tenant: tenantId, subject: patientId, reason: 'restored-backup' };
     const command = terminal.command && { ...terminal.command, ...named };
-    await erase({ ...terminal, ...(command && { command }) }, tenantId, patientId).catch((error: unknown) => {
+    await erase({ ...terminal, ...(command && { command }) }, tenantId, patientId, {
+      beforeRetention: true,
+    }).catch((error: unknown) => {
       failed.push({ ...erasure, why: messageOf(error) });
     });
   }

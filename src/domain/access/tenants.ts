@@ -33,7 +33,8 @@ export async function createTenant(
   if (moved) throw new Error(`Tenant ${id} lives in another cell, or is on its way from or to it.`);
   const now = context.now();
   try {
-    const settings = { minimumAge: mode === 'live' ? 18 : 0, requireLicensedProvider };
+    const defaults = mode === 'live' ? { minimumAge: 18, recordRetentionYears: 7 } : {};
+    const settings = { minimumAge: 0, recordRetentionYears: 0, requireLicensedProvider, ...defaults };
     const row = { id, name, mode, ...settings, createdAt: now, updatedAt: now };
     return tenantOf(await context.db.everyTenant.rows`${insertion('tenant', [row])} RETURNING ${columns}`);
   } catch (error) {
@@ -48,6 +49,8 @@ interface TenantSettings {
   readonly requireLicensedProvider?: boolean | undefined;
   /** The minimum age, in years, for treatments that have none of their own (R-221). */
   readonly minimumAge?: number | undefined;
+  /** How many years after the last decision a patient is not erased (R-272). */
+  readonly recordRetentionYears?: number | undefined;
   /** ISO 4217 code in any case. It applies to new orders; existing orders keep their currency. */
   readonly currency?: string | undefined;
 }
@@ -56,7 +59,7 @@ interface TenantSettings {
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
-  { requireLicensedProvider, minimumAge, currency }: TenantSettings,
+  { requireLicensedProvider, minimumAge, recordRetentionYears, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
@@ -67,6 +70,7 @@ export async function configureTenant(
       UPDATE tenant SET currency = ${stays(code, 'currency')},
         require_licensed_provider = ${stays(requireLicensedProvider, 'require_licensed_provider')},
         minimum_age = ${stays(minimumAge, 'minimum_age')},
+        record_retention_years = ${stays(recordRetentionYears, 'record_retention_years')},
         updated_at = ${context.now()}
       WHERE id = ${id} RETURNING ${columns}`,
   );

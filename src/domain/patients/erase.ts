@@ -7,15 +7,31 @@ import { unsaid } from './patients.js';
 const ERASED = 'erased';
 const ERASED_DOMAIN = `@${ERASED}.invalid`;
 
+/** How to erase a patient. */
+interface Erasure {
+  /** Whether to erase the patient even though the tenant must still keep the records (R-272). */
+  readonly beforeRetention?: boolean | undefined;
+}
+
 /**
  * Irreversibly anonymizes a patient (R-90): encounters, orders and the audit keep ids, states and amounts; the
  * patient's row gets a pseudonym; documents, texts, contact data and stored responses are removed. Safe to repeat.
  * @returns the object keys of the documents, which the caller must remove because no transaction covers them, and the
  * number of remaining encounters
- * @throws Error if the patient is unknown or has an open encounter or order
+ * @throws Error if the patient is unknown, has an open encounter or order, or if the records must still be kept
  */
-export async function erasePatient(transaction: TransactionContext, tenantId: string, patientId: string) {
+export async function erasePatient(
+  transaction: TransactionContext,
+  tenantId: string,
+  patientId: string,
+  { beforeRetention = false }: Erasure = {},
+) {
   await lockErasable(transaction, tenantId, patientId);
+  if (!beforeRetention) await requireRetentionEnded(transaction, tenantId, patientId);
+  return anonymize(transaction, tenantId, patientId);
+}
+
+async function anonymize(transaction: TransactionContext, tenantId: string, patientId: string) {
   const { db } = transaction;
   const tenant = db.of(tenantId);
   const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
@@ -63,6 +79,22 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
     SELECT order_no FROM "order" JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = encounter_id
     WHERE "order".tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND order_status = 'pending' LIMIT 1`;
   if (open) throw new Error(`${open.name} is open. Finish or cancel it first. Nothing was erased.`);
+}
+
+/** Checks that the tenant's retention has passed since the last decision about the patient (R-272). */
+async function requireRetentionEnded({ db, now }: TransactionContext, tenantId: string, patientId: string) {
+  const [kept] = await db.of(tenantId).rows<{ years: number; until: string }>`
+    SELECT years, to_char(until AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS until
+    FROM (
+      SELECT record_retention_years AS years, (SELECT max(decided_at) FROM gfe_item WHERE tenant_id = ${tenantId}
+        AND encounter_id IN (SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid))
+        + make_interval(years => record_retention_years) AS until
+      FROM tenant WHERE id = ${tenantId}
+    ) AS retention WHERE until > ${now()}`;
+  if (!kept) return;
+  throw new Error(
+    `The records must be kept until ${kept.until}, ${kept.years} years after the last decision. Nothing was erased. To erase them sooner, give --before-retention and --reason.`,
+  );
 }
 
 /** An SQL condition: whether the patient in a row of `client`, given by its alias, was erased. */

@@ -10,9 +10,14 @@ interface ExportedRow {
 export interface PatientExport {
   readonly rows: readonly ExportedRow[];
   readonly documents: readonly Document[];
+  /** The number of documents that were withdrawn as those of another patient. */
+  readonly omittedDocuments: number;
 }
 
-/** All data stored about a patient, in one snapshot, and its audit (R-90). @throws Error for an unknown patient */
+/**
+ * All data stored about a patient, in one snapshot, and its audit (R-90), without the documents of other patients
+ * (R-273). @throws Error for an unknown patient
+ */
 export function exportPatient({ db }: DomainContext, tenantId: string, patientId: string): Promise<PatientExport> {
   return db.snapshot(async (snapshot) => {
     const rowsOf = <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) =>
@@ -21,7 +26,8 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
     const patients = await rowsOf('Patient', Prisma.sql`id = ${patientId}::uuid`);
     if (patients.length === 0)
       throw new Error(`The tenant has no patient ${patientId}. Check the user_id and --tenant.`);
-    const documents = await rowsOf('Document', Prisma.sql`${ofPatient} ORDER BY id`);
+    const stored = await rowsOf('Document', Prisma.sql`${ofPatient} ORDER BY id`);
+    const documents = stored.filter(({ withdrawalReason }) => withdrawalReason !== 'wrong_patient');
     const encounters = await encountersOf(rowsOf, ofPatient);
     const orders = await ordersOf(
       rowsOf,
@@ -48,7 +54,7 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
     const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
       list.map((data) => ({ type: type as ExportedRow['type'], data })),
     );
-    return { rows, documents };
+    return { rows, documents, omittedDocuments: stored.length - documents.length };
   });
 }
 

@@ -24,13 +24,20 @@ export function patientFinder(responses: DeclaredResponses): (body: unknown) => 
   };
 }
 
+/** The places found in each schema: the operations share most schemas. */
+const known = new WeakMap<Schema, string[]>();
+
 /** The places of patients' ids, such as `data.patientId`: an array stands for its elements. */
-function placesIn({ properties = {}, items, allOf = [], anyOf = [], oneOf = [] }: Schema): string[] {
-  const same = [...allOf, ...anyOf, ...oneOf, ...(items ? [items] : [])].flatMap(placesIn);
-  const below = Object.entries(properties).flatMap(([name, schema]) =>
-    NAMES.has(name) ? [name] : placesIn(schema).map((place) => `${name}.${place}`),
-  );
-  return [...same, ...below];
+function placesIn(schema: Schema): string[] {
+  const { properties = {}, items, allOf = [], anyOf = [], oneOf = [] } = schema;
+  const places = known.get(schema) ?? [
+    ...[...allOf, ...anyOf, ...oneOf, ...(items ? [items] : [])].flatMap(placesIn),
+    ...Object.entries(properties).flatMap(([name, property]) =>
+      NAMES.has(name) ? [name] : placesIn(property).map((place) => `${name}.${place}`),
+    ),
+  ];
+  known.set(schema, places);
+  return places;
 }
 
 function collect(value: unknown, place: readonly string[], depth: number, ids: Set<string>): void {

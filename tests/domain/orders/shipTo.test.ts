@@ -140,7 +140,10 @@ it('the erasure of a patient also erases an address that is set meanwhile', asyn
   await whileBlocked(
     harness,
     orderRow(order_no),
-    () => inTransaction(harness.domain, (transaction) => erasePatient(transaction, tenantId, patientId)),
+    () =>
+      inTransaction(harness.domain, (transaction) =>
+        erasePatient(transaction, tenantId, patientId, { beforeRetention: true }),
+      ),
     (holder) => holder.$executeRaw`
       UPDATE "order" SET ship_to = ${JSON.stringify(other)}::jsonb WHERE tenant_id = ${tenantId} AND order_no = ${order_no}`,
   );
