@@ -51,21 +51,6 @@ it('service and mock accept exactly the date-times of RFC 3339 in query and body
   expect(await refused([...valid, ...sent], createdAfter(prism))).toEqual(sent);
 });
 
-it('service and mock accept exactly ASCII e-mail addresses with a dot in the domain', async () => {
-  const valid = ['a@b.co', 'Jane.Miller+x@mail-1.example.com', "!#$%&'*+/=?^_`{|}~-@example.com"];
-  const malformed = [
-    ...['a@localhost', 'a@b.', 'a@.b', 'a@b..co', 'a@-b.co', 'a@b-.co', '.a@b.co', 'a..b@c.co', 'a@b@c.co'],
-    ...['"a b"@c.co', 'ä@b.co', 'a@bü.co', 'a@[127.0.0.1]', ' a@b.co', 'a@b.co\n', 'a b@c.co'],
-  ];
-  const [parameter] = operationOf('findPatients').parameters;
-  const pattern = new RegExp(parameter?.schema.pattern ?? '', 'u');
-  expect([...valid, ...malformed].filter((value) => !pattern.test(value))).toEqual(malformed);
-  for (const send of [service, prism]) {
-    const find = (value: string) => send(`GET /clients?email=${encodeURIComponent(value)}`);
-    expect(await refused([...valid, ...malformed], find)).toEqual(malformed);
-  }
-});
-
 it('service and mock accept idempotency keys of 1 to 255 printable ASCII characters, quoted or not', async () => {
   const valid = ['k', 'a key, "of" words', 'k'.repeat(255), '"k"', `"${'k'.repeat(255)}"`, 'k"', '"', '"k'];
   const malformed = ['""', 'k'.repeat(256), `"${'k'.repeat(256)}"`, 'ké', 'k\tk'];

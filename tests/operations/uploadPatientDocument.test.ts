@@ -3,7 +3,7 @@ import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProblemCode } from '../../src/contract.js';
 import { everyCase } from '../support/everyCase.js';
-import { newClient, newPartner, newPatient } from '../support/factories.js';
+import { newPartner, newPatient } from '../support/factories.js';
 import { whileKeyIsUsed } from '../support/keys.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness } from '../support/harness.js';
@@ -149,38 +149,9 @@ describe('uploadPatientDocument 200', () => {
     expect(second.body.documentId).not.toBe(first.body.documentId);
     expect(second.body.userDocument.user_id).toBe(patientId);
   });
-
-  it('serves a client that holds only write:document', async () => {
-    const { token } = await newClient(harness, partner.tenantId, ['write:document']);
-    expect((await upload({ url }, { token })).status).toBe(200);
-  });
 });
 
 describe('uploadPatientDocument 400', () => {
-  const wrongUrls: [ProblemCode, string][] = [
-    ['document_url_invalid', ''],
-    ['document_url_invalid', '/blood.pdf'],
-    ['document_url_invalid', 'blood.pdf'],
-    ['document_url_invalid', 'file:///etc/passwd'],
-    ['document_url_invalid', 'ftp://files.example.com/blood.pdf'],
-    ['document_url_invalid', 'https://jane:pw@files.example.com/blood.pdf'],
-    ['document_url_invalid', 'https://files.example.com:22/'],
-    ['document_url_invalid', 'https://a b.example.com/'],
-    ['document_url_forbidden', 'http://files.example.com/blood.pdf'],
-    ['document_url_forbidden', 'https://127.0.0.1/blood.pdf'],
-    ['document_url_forbidden', 'https://[::1]/'],
-    ['document_url_forbidden', 'https://localhost/'],
-    ['document_url_forbidden', 'https://169.254.169.254/latest/meta-data/'],
-    ['document_url_forbidden', 'https://10.0.0.7/'],
-  ];
-
-  it('refuses malformed URLs and URLs that are not public', () =>
-    everyCase(wrongUrls, String, async ([code, wrong]) => {
-      const answer = await upload({ url: wrong });
-      expectProblem(answer, 400, code);
-      if (wrong) expect(answer.text).not.toContain(wrong);
-    }));
-
   it('answers document_url_invalid for a URL of more than 2048 characters', async () => {
     const answer = await upload({ url: `https://files.example.com/${'x'.repeat(2048)}` });
     expectProblem(answer, 400, 'document_url_invalid', [{ pointer: '#/url', code: 'maxLength' }]);

@@ -4,7 +4,7 @@ import { encounterBody, newClient, newClinic, newDocument, newPartner, newPatien
 import { sampleFiles, startFileHost } from '../support/fileHost.js';
 import { startHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, tokenWithout } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { askedEncounter, claimedEncounter, reviewBody, reviewer } from '../support/reviews.js';
 
 const host = await startFileHost();
@@ -108,14 +108,6 @@ describe('withdrawDocument 200', () => {
     );
     expect(objects).toEqual([userDocument.blobPath]);
     expectProblem(await withdraw(documentId), 404, 'document_not_found');
-  });
-});
-
-describe('withdrawDocument 403', () => {
-  it('refuses a token without write:document', async () => {
-    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
-    const token = await tokenWithout(harness, partner, 'write:document');
-    expectProblem(await withdraw(documentId, 'illegible', token), 403, 'insufficient_permission');
   });
 });
 

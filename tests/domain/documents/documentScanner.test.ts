@@ -125,7 +125,7 @@ describe('clamd', () => {
 
   it.each(noVerdicts)('makes the scan fail with dependency_unavailable when it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
-    const chunks = Array.from({ length: 8 }, () => randomBytes(1_000_000));
+    const chunks = Array<Buffer>(8).fill(randomBytes(1_000_000));
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
 

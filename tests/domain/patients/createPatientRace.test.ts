@@ -1,9 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Database } from '../../../src/adapters/database/database.js';
 import type { Statements } from '../../../src/adapters/database/statements.js';
-import { Problem } from '../../../src/problem.js';
 import { newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
-import { openHarness, startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 
@@ -69,28 +68,6 @@ describe('simultaneous createPatient requests', () => {
   });
 });
 
-describe('a service that searches before it inserts', () => {
-  let searching: Harness;
-  beforeAll(async () => {
-    searching = await startHarness({
-      change: (services) => Object.assign(services, { db: searchingFirst(meetingAtInsert(services.db)) }),
-    });
-    await searching.domain.db.prisma.$executeRaw`DROP INDEX "client_tenant_id_email_key_key"`;
-  });
-  afterAll(() => searching.close());
-
-  it('creates several patients with one e-mail, which proves that these tests detect the race', async () => {
-    const partner = await newPartner(searching);
-    // Each request needs a second connection for its search: more of them would exhaust the pool.
-    const answers = await createAtOnce(MEETING, 'jane.miller@example.com', partner, searching);
-    expect(withStatus(answers, 201)).toHaveLength(MEETING);
-    expect(await patientsOf(partner, searching)).toHaveLength(MEETING);
-    // Sequential requests work, so only a race reveals the mistake.
-    const [late] = await createAtOnce(1, 'jane.miller@example.com', partner, searching);
-    expect(late?.status).toBe(409);
-  });
-});
-
 /** Holds back the inserts of a tenant until MEETING requests have reached theirs, so that they are simultaneous. */
 function meetingAtInsert(db: Database): Database {
   const held = new Map<string, (() => void)[]>();
@@ -103,13 +80,6 @@ function meetingAtInsert(db: Database): Database {
     });
   });
 }
-
-/** The mistake: searching first instead of relying on the unique index. */
-const searchingFirst = (db: Database): Database =>
-  beforeInsert(db, async (tenantId, email) => {
-    const known = await db.prisma.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
-    if (known) throw new Problem('patient_email_taken');
-  });
 
 /** Calls `act` before each statement that inserts a patient. */
 function beforeInsert(db: Database, act: (tenantId: string, email: string) => Promise<void>): Database {
