@@ -16,16 +16,9 @@ const root = join(import.meta.dirname, '../..');
  * Starts `scripts/mock.ts` on a free port and waits until it listens.
  * @param options flags of the script, such as `--dynamic`
  */
-export const startMock = (...options: string[]): Promise<Mock> =>
-  start('--import', 'tsx', join(root, 'scripts/mock.ts'), ...options);
-
-/** Starts the installed Prism as the guide says, for the contract at an address. */
-export const startPrism = (address: string): Promise<Mock> =>
-  start(join(root, 'node_modules/.bin/prism'), 'mock', address);
-
-async function start(...program: string[]): Promise<Mock> {
+export async function startMock(...options: string[]): Promise<Mock> {
   const port = await freePort();
-  const args = [...program, '--port', String(port)];
+  const args = ['--import', 'tsx', join(root, 'scripts/mock.ts'), ...options, '--port', String(port)];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
   await new Promise<void>((resolve, reject) => {

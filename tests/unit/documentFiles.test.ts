@@ -207,7 +207,7 @@ describe('the name of a stored file', () => {
         expect(Buffer.byteLength(fileName)).toBeLessThanOrEqual(255);
         expect(fileName.normalize('NFC')).toBe(fileName);
       }),
-      { numRuns: 2000 },
+      { numRuns: 300 },
     );
   });
 });
