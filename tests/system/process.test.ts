@@ -19,10 +19,7 @@ const credentials = await newCredentials(stage.db);
 
 afterEach(killServers);
 
-afterAll(async () => {
-  await files.close();
-  await stage.close();
-});
+afterAll(() => files.close());
 
 const start = (environment: Record<string, string> = {}, ...args: string[]) => {
   const settings = { DATA_DIR: stage.dataDir, DATABASE_URL: stage.database.serviceUrl };
