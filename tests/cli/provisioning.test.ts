@@ -6,7 +6,7 @@ import { presets } from '../../src/domain/access/permissions.js';
 import { refusal, openOperator } from './operator.js';
 
 const { harness, run, json, createClient, accepts } = await openOperator();
-json('tenant', 'create', 'Lakeside Health');
+await json('tenant', 'create', 'Lakeside Health');
 
 describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {

@@ -2,7 +2,7 @@ import { hashClientSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { refusal, openOperator } from './operator.js';
 
 const { harness, run, json, createClient, accepts } = await openOperator();
-json('tenant', 'create', 'Lakeside Health');
+await json('tenant', 'create', 'Lakeside Health');
 
 describe('rotation of a secret', () => {
   it('keeps the old secret valid, refuses a third secret, and retires the old one only after the new one was used', async () => {

@@ -27,7 +27,7 @@ const receiver = spawn(process.execPath, ['--import', 'tsx', file], {
   env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
-if (receiver.stdout) createInterface(receiver.stdout).on('line', (line) => handled.push(line));
+createInterface(receiver.stdout).on('line', (line) => handled.push(line));
 await listening();
 afterAll(async () => {
   if (receiver.exitCode === null && receiver.kill()) await once(receiver, 'exit');

@@ -74,7 +74,7 @@ it('the service answers every random request with a documented status below 500'
       seen.add(`${operation.operationId} ${status}`);
       expect(status).toBeLessThan(500);
     }),
-    { numRuns: 8 * operations.length, seed: 20_261_120 },
+    { numRuns: 16 * operations.length, seed: 20_261_120 },
   );
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   // The run proves something only if it had both successes and refusals.
