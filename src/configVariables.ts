@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { EnvError, makeExactValidator } from 'envalid';
 
 /** The address of a server: TCP, or the absolute path of a Unix socket. */
@@ -46,9 +45,6 @@ const hosts = kind('host:port, or several separated by commas', (value) => {
   const list = value.split(',').map((host) => host.trim());
   return list.every((host) => /^[^\s,/:]+:\d{1,5}$/.test(host)) ? list : undefined;
 });
-const workers = kind('auto or a number from 1 to 99', (value) =>
-  value === 'auto' ? availableParallelism() : /^[1-9]\d?$/.test(value) ? Number(value) : undefined,
-);
 /** Parses host:port or a path; IPv6 addresses are in brackets. */
 const socketAddress = kind('host:port or /path', (value): SocketAddress | undefined => {
   if (/^\/[^\0]+$/.test(value)) return { path: value };
@@ -69,7 +65,7 @@ export const variables = {
   DATABASE_DIRECT_URL: postgresUrl.optional(
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
-  DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests of all workers; jobs and webhooks use 13 more'),
+  DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests; jobs and webhooks use 13 more'),
   CELL: cellName.optional('Name of this database and its servers among several cells ([scale](scale.md#cells))'),
   CELL_URL: origin.optional('Where servers of other cells reach these; default: `BASE_URL`'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
@@ -103,7 +99,6 @@ export const variables = {
   RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
   RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
   RATE_LIMIT_REDIS_URL: redisUrl.optional('Redis or Valkey: limits apply to all servers, not to each process'),
-  WORKERS: workers.or(1, 'Processes for requests: a number, or `auto` for one per core ([install](install.md))'),
   TRUSTED_PROXIES: integer(0, 10).or(0, 'Proxies that append to `X-Forwarded-For`; 0 = the peer is the caller'),
   DOCUMENT_RETENTION_DAYS: retentionDays.optional('Days to keep unused documents; default: unlimited'),
   ENCOUNTER_RETENTION_DAYS: retentionDays.optional(

@@ -1,5 +1,4 @@
 import { Command } from '@commander-js/extra-typings';
-import cluster from 'node:cluster';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { startTracing } from './adapters/tracing/startTracing.js';
@@ -24,10 +23,9 @@ const program = new Command('clinical-encounter-service')
     const stop = reasonToStop(log);
     const service = await start(config, log, options);
     service.announce();
-    const reason = await Promise.race([stop, service.failed]);
+    const code = await stop;
     await service.stop().catch(refuse('stop'));
-    if (reason instanceof Error) refuse('continue')(reason);
-    process.exit(reason === 1 ? 1 : 0);
+    process.exit(code);
   });
 
 // Without a listener, a full disk behind standard error would end the process when it next writes there.
@@ -44,10 +42,8 @@ function refuse(what: string): (error: unknown) => never {
 
 /** Loads the service while PostgreSQL starts: each takes most of a second. */
 async function start(config: Config, log: Logger, options: StartOptions): Promise<RunningService> {
-  if (cluster.isPrimary) {
-    for (const warning of configWarnings(process.env)) log.warn(warning);
-    await assertFree(config);
-  }
+  for (const warning of configWarnings(process.env)) log.warn(warning);
+  await assertFree(config);
   const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, tracedAs } = config;
   if (tracedAs !== null) startTelemetry({ tracing: await startTracing(tracedAs) });
   const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);

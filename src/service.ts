@@ -1,5 +1,3 @@
-import cluster from 'node:cluster';
-import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -24,7 +22,6 @@ import { registerCell } from './runtime/ownCell.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
-import { sendHeartbeats, startWorkers, type Listener } from './runtime/workers.js';
 import { tracing } from './telemetry.js';
 
 export interface StartOptions {
@@ -34,8 +31,13 @@ export interface StartOptions {
 
 export interface RunningService {
   announce(): void;
-  /** Resolves if the service can no longer run and must be stopped. */
-  readonly failed: Promise<Error>;
+  stop(): Promise<void>;
+}
+
+/** The server for requests. */
+interface Listener {
+  readonly port: number;
+  /** Accepts no more requests, and resolves when all requests in progress have been answered. */
   stop(): Promise<void>;
 }
 
@@ -48,14 +50,11 @@ interface Start {
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
 }
 
-/** The message by which a worker reports new events. */
-const NEW_EVENTS = 'events';
-
 /** Checks configuration, schema, keys and object store before it accepts requests. */
 export async function startService({ config, options, opened, log, serveMetrics }: Start): Promise<RunningService> {
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
-  const { databaseUrl, dataDir, databasePoolSize, workers } = config;
+  const { databaseUrl, dataDir, databasePoolSize } = config;
   const applyMigrations = options.migrate ?? false;
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const { url: requestUrl, isPooled } = database.requests;
@@ -63,61 +62,44 @@ export async function startService({ config, options, opened, log, serveMetrics 
   try {
     await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
-    const newEvents = new EventEmitter();
-    // The primary process sends all webhooks, including those for events that workers record.
-    const wakeDeliveries = (): void => {
-      if (cluster.isPrimary) newEvents.emit(NEW_EVENTS);
-      else process.send?.(NEW_EVENTS, undefined, undefined, () => undefined);
-    };
-    cluster.on('message', (_worker, message) => {
-      if (message === NEW_EVENTS) newEvents.emit(NEW_EVENTS);
-    });
-    const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries };
+    let wakeDeliveries = (): void => undefined;
+    const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries: () => wakeDeliveries() };
     const services = await openServices({ config, domain, databaseUrl: requestUrl, log, ...state });
     await checkStore(services);
-    const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
+    const wantsDemo = databaseUrl === null || options.demo === true;
     baseUrl ||= localUrl(config);
-    if (cluster.isPrimary) await registerCell(domain.db, config, baseUrl);
+    await registerCell(domain.db, config, baseUrl);
     // Create the demo tenants before listening, so that their credentials exist when the service is ready.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
-    const poolSize = String(Math.ceil(databasePoolSize / workers));
-    const environment = { DATABASE_URL: requestUrl, DATABASE_POOL_SIZE: poolSize };
-    const isServedHere = workers === 1 || cluster.isWorker;
-    const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
+    const listener = await serve(services);
     if (config.baseUrl === null && listener.port !== config.port) {
       baseUrl = localUrl({ ...config, port: listener.port });
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
-    const webhookDb = cluster.isPrimary
-      ? openDatabase(requestUrl, { poolSize: 5, pool: 'webhooks', isPooled })
-      : undefined;
+    const webhookDb = openDatabase(requestUrl, { poolSize: 5, pool: 'webhooks', isPooled });
     // A separate pool: scrapes neither wait for requests nor use their connections.
-    const metrics = webhookDb && (await serveMetrics?.({ db: webhookDb, dataDir }));
+    const metrics = await serveMetrics?.({ db: webhookDb, dataDir });
     // Start jobs last: a later failure would close the database while they run.
-    const jobs = cluster.isPrimary
-      ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
-      : undefined;
-    const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
-    if (deliveries) newEvents.on(NEW_EVENTS, deliveries.wake);
+    const jobs = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
+    const deliveries = startDeliveries({ ...services, db: webhookDb });
+    wakeDeliveries = deliveries.wake;
     return {
-      failed: listener.failed,
       announce() {
-        if (cluster.isWorker) return;
         const kind = databaseUrl === null ? 'embedded' : 'external';
         log.info({ baseUrl, database: kind, metrics: metrics?.url }, 'started');
         welcome(baseUrl, config, demo);
       },
       async stop() {
         stopping = true;
-        await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout), deliveries?.stop(config.drainTimeout)]);
+        await Promise.all([listener.stop(), jobs.stop(config.drainTimeout), deliveries.stop(config.drainTimeout)]);
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
         await services.auditLog.close();
-        await webhookDb?.close();
+        await webhookDb.close();
         await domain.db.close();
         await database.close();
-        if (cluster.isPrimary) log.info('stopped');
+        log.info('stopped');
       },
     };
   } catch (error) {
@@ -143,13 +125,12 @@ async function serve(services: Services): Promise<Listener> {
   const app = await createApp(services);
   const server = createHttpServer(app, newId, refusalLog(log, version), config);
   const port = await listenAt(server, config);
-  if (cluster.isWorker) sendHeartbeats();
   const stop = async (): Promise<void> => {
     // Load balancers see the failing readiness and stop sending while connections are still accepted.
     await delay(config.shutdownDelay);
     await drain(server, config.drainTimeout);
   };
-  return { port, failed: new Promise(() => undefined), stop };
+  return { port, stop };
 }
 
 /** Prints addresses and first steps on standard error, because standard output has the log. */

@@ -8,9 +8,9 @@ const slow = [
   'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
-  'tests/system/(auditCrash|backup|backupPlaces|blockedWorkers|commits|databaseTls|fullDisk|hangUps|kit)\\.',
+  'tests/system/(auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit)\\.',
   'tests/system/(moveFaults|nodeVersions)\\.',
-  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench|workers)\\.',
+  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;

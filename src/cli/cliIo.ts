@@ -6,10 +6,8 @@ export interface RunningCommand {
   readonly operator: string;
   /** Id or name of the tenant, as given; null if the command concerns none. */
   readonly tenant: string | null;
-  /** The argument that names a client, patient, encounter, order or endpoint; null if there is none. */
+  /** The argument that names a client, patient, order or endpoint; null if there is none. */
   readonly subject: string | null;
-  /** The patient to whom listed encounters or orders belong. */
-  readonly patientId: string | null;
   /** The reason that the operator gave, which the audit keeps as the code. */
   readonly reason: string | null;
 }

@@ -1,5 +1,4 @@
 import type { Command } from '@commander-js/extra-typings';
-import { wholeNumber } from './output.js';
 
 /** The name by which operators start the program, used in examples and advice. */
 export const PROGRAM = 'ces';
@@ -35,7 +34,3 @@ export function addCommand<const Usage extends string>(
 /** Adds a command for one tenant, which takes --tenant. */
 export const addTenantCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
   addCommand<Usage>(...given).requiredOption('--tenant <tenant>', 'id or name of the tenant');
-
-/** Adds a command that lists the newest records of one tenant. */
-export const addListCommand = <const Usage extends string>(...given: Parameters<typeof addCommand<Usage>>) =>
-  addTenantCommand<Usage>(...given).option('--limit <number>', 'show at most so many', wholeNumber(1, 100), 20);

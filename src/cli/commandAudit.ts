@@ -13,54 +13,47 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   const { parent } = command;
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
-  const { tenant, endpoint, patientId, dryRun, reason }: Readonly<Record<string, unknown>> = command.opts();
+  const { tenant, endpoint, dryRun, reason }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
     name: [group, command.name(), dryRun ? '--dry-run' : undefined].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
     subject: [first, endpoint].find((id) => typeof id === 'string') ?? null,
-    patientId: typeof patientId === 'string' ? patientId : null,
     reason: typeof reason === 'string' ? reason : null,
   };
 }
 
-/** A record of a command's result, as far as it names a patient. */
-interface Named {
-  readonly patientId?: unknown;
+/** The members of a command's result that the audit reads. */
+interface Result {
+  readonly clientId?: unknown;
   readonly encounter?: { readonly patientId?: unknown };
 }
 
 /**
- * Records a command in its tenant's audit. @param result may contain the new API client, and patients, alone or in rows
+ * Records a command in its tenant's audit. @param result may contain the new API client, and a patient
  * @throws Problem dependency_unavailable
  */
 export async function recordCommand(
   context: DomainContext,
-  { name, operator, tenant, subject, patientId: listed, reason }: RunningCommand,
+  { name, operator, tenant, subject, reason }: RunningCommand,
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
   const [resourceType = null] = name.split(' ').slice(0, -1);
-  const { clientId: made, rows } = Object(result) as { readonly clientId?: unknown; readonly rows?: unknown };
+  const { clientId: made, encounter } = Object(result) as Result;
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.everyTenant.rows<{ id: string }>`
     SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
-  const records: readonly unknown[] = Array.isArray(rows) ? rows : [];
-  const shown = [result, ...records].map((record) => {
-    const { patientId, encounter } = Object(record) as Named;
-    return patientId ?? encounter?.patientId;
-  });
-  const named = [listed, resourceType === 'patient' ? subject : null, ...shown];
-  const patientIds = [...new Set(named.filter((id): id is string => isUuid(id)))];
+  const named = [resourceType === 'patient' ? subject : null, encounter?.patientId];
+  const patientIds = named.filter((id): id is string => isUuid(id));
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
     patient: patientIds[0],
-    encounter: subject !== null && /^\d+$/.test(subject) ? subject : undefined,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
     webhook: subject ?? undefined,
   };

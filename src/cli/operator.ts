@@ -13,7 +13,6 @@ import {
   aheadOf,
   inTransaction,
   type CallerContext,
-  type SnapshotContext,
   type TransactionContext,
 } from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
@@ -92,28 +91,19 @@ export function withTenant<T>(
   return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
 }
 
-/** Runs a command with the rights of a caller who may see the whole tenant, by the tenant's clock. */
-export function asCaller<T>(
-  terminal: CliIo,
-  tenant: string,
-  work: (context: SnapshotContext) => Promise<T>,
-): Promise<T> {
-  return withTenant(terminal, tenant, async (context, tenantId) => {
-    const now = aheadOf(context.now, await clockOffset(context, tenantId));
-    return work({ ...context, now, caller: wholeTenant(tenantId) });
-  });
-}
-
-/** Runs work as {@link asCaller}, in a transaction, which a dry run rolls back. */
+/** Runs work in a transaction, by the tenant's clock and with the rights of a caller who may see the whole tenant. */
 export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
   work: (transaction: CallerContext, tenantId: string) => Promise<T>,
   given: Confirmation = {},
 ): Promise<T> {
-  return asCaller(terminal, tenant, ({ caller, ...context }) =>
-    inDryTransaction(context, given, (transaction) => work({ ...transaction, caller }, caller.tenantId)),
-  );
+  return withTenant(terminal, tenant, async (context, tenantId) => {
+    const now = aheadOf(context.now, await clockOffset(context, tenantId));
+    return inDryTransaction({ ...context, now }, given, (transaction) =>
+      work({ ...transaction, caller: wholeTenant(tenantId) }, tenantId),
+    );
+  });
 }
 
 /** The operator in the role of a caller without limits. */

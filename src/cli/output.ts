@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { validate as isUuid } from 'uuid';
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
-import type { ListPage } from '../domain/transactions/listCursor.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
@@ -26,20 +25,6 @@ export function fields(values: Readonly<Record<string, Cell>>): string {
 }
 
 type Cell = string | number | null;
-
-/** Prints a page of rows as JSON, or as a table of the rows' members. */
-export function printList<Row>(
-  terminal: CliIo,
-  asJson: boolean | undefined,
-  { rows, hasMore }: ListPage<Row>,
-  shown: (row: Row) => Readonly<Record<string, Cell>>,
-): void {
-  const list = rows.map(shown);
-  const cells = list.map((row) => Object.values(row).map((cell) => String(cell ?? '')));
-  const header = Object.keys(list[0] ?? {}).map((name) => name.toUpperCase());
-  print(terminal, asJson, list, list.length > 0 ? table(header, cells) : 'There are none.');
-  if (hasMore) terminal.err(`There are more than these ${rows.length}. See --limit and the filters.\n`);
-}
 
 /** Runs a check of arguments, and reports its error as wrong usage. */
 export function assertUsage(command: { error(message: string): never }, check: () => void): void {

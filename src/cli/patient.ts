@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
-import { findPatients } from '../domain/patients/patients.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { readConfig } from '../config.js';
 import { messageOf } from '../failures.js';
@@ -12,8 +11,8 @@ import { Problem } from '../problem.js';
 import { confirm, confirmable, marked, type Confirmation } from './confirmation.js';
 import { noteErasure, type Erasure } from './erasureJournal.js';
 import { addGroup, addTenantCommand } from './command.js';
-import { asCaller, inTenant, openStore, withTenant } from './operator.js';
-import { fields, print, uuidOr } from './output.js';
+import { inTenant, openStore, withTenant } from './operator.js';
+import { print, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
@@ -22,21 +21,6 @@ const uuid = uuidOr('Give the user_id of the patient.');
 
 export function addPatientCommands(program: Command, terminal: CliIo): void {
   const patient = addGroup(program, 'patient', 'the patients of a tenant');
-  const finding = 'find the patient with an e-mail; prints no other personal data';
-  addTenantCommand(patient, 'find', finding, ['--email maria.lopez@example.com --tenant lakeside'])
-    .requiredOption('--email <email>', 'e-mail of the patient, in any case')
-    .action(async ({ tenant, email, json }) => {
-      const found = await asCaller(terminal, tenant, async (context) => {
-        const [patient] = await findPatients(context, { email });
-        if (!patient) throw new Error(`The tenant ${context.caller.tenantId} has no patient with this e-mail.`);
-        const { id: patientId, isVerified, createdAt } = patient;
-        return { patientId, isVerified, createdAt };
-      });
-      const { patientId: userId, isVerified, createdAt } = found;
-      const told = fields({ 'user id': userId, verified: isVerified, created: createdAt.toISOString() });
-      print(terminal, json, { userId, isVerified, createdAt }, told);
-    });
-
   const description = 'record the result of an identity verification; INVITED again records a new invitation';
   addTenantCommand(patient, 'verify', description, [EXAMPLE])
     .argument('<user-id>', 'id of the patient', uuid)

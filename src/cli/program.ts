@@ -8,8 +8,6 @@ import { addBackupCommands } from './backup/commands.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addDoctorCommand } from './doctor.js';
-import { addEncounterCommands } from './encounter.js';
-import { addJobCommands } from './job.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
@@ -64,7 +62,7 @@ function jsonOf(error: unknown): object {
 export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Manages tenants, API clients, catalogs, providers, encounters, orders, patients, webhooks, jobs, keys, the audit, ' +
+      'Manages tenants, API clients, catalogs, providers, orders, patients, webhooks, keys, the audit, ' +
         'backups and the schema, and checks the installation. Works on ' +
         'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
@@ -82,11 +80,9 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
   addProviderCommands(program, terminal);
-  addEncounterCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
   addWebhookCommands(program, terminal);
-  addJobCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);

@@ -1,8 +1,7 @@
-import cluster, { type Worker } from 'node:cluster';
-import { on, once } from 'node:events';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobQueue.js';
@@ -12,9 +11,6 @@ import type { DomainContext } from '../context.js';
 import { version } from '../packageRoot.js';
 import { startTelemetry } from '../telemetry.js';
 import { sharedFor } from './sharedFor.js';
-
-/** Milliseconds to wait for a worker's metrics, so that a dying worker does not block those of the others. */
-const WORKER_TIMEOUT_MS = 2_000;
 
 /** Milliseconds that the page of metrics is cached, so that several scrapers cost the database no more than one. */
 const PAGE_MS = 1_000;
@@ -26,14 +22,11 @@ export interface MetricsPage {
   close(): void;
 }
 
-/** Starts counting; returns the function that serves the page of metrics. Workers report to the first process. */
+/** Starts counting; returns the function that serves the page of metrics. */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
   startTelemetry({ metrics: created });
   const { registry } = created;
-  if (cluster.isWorker) {
-    process.on('message', () => void registry.getMetricsAsJSON().then((report) => process.send?.(report)));
-  }
   return (sources) => servePage(registry, place, addServerGauges(registry, sources));
 }
 
@@ -43,7 +36,7 @@ async function servePage(
   { host, port }: NonNullable<Config['metrics']>,
   refresh: () => Promise<void>,
 ): Promise<MetricsPage> {
-  const page = sharedFor(PAGE_MS, () => refresh().then(() => metricsOfAll(registry)));
+  const page = sharedFor(PAGE_MS, () => refresh().then(() => registry.metrics()));
   const server = createServer((req, res) => {
     if (req.url !== '/metrics') return void res.writeHead(404).end();
     void page().then(
@@ -62,24 +55,6 @@ async function servePage(
       server.closeAllConnections();
     },
   };
-}
-
-async function metricsOfAll(registry: Registry): Promise<string> {
-  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
-  if (workers.length === 0) return registry.metrics();
-  const reports = workers.map(async (worker) => {
-    worker?.send('metrics');
-    return worker ? reportOf(worker).catch(() => []) : [];
-  });
-  return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...(await Promise.all(reports))]).metrics();
-}
-
-async function reportOf(worker: Worker): Promise<MetricObject[]> {
-  const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
-  // Skip heartbeats, which workers send through the same channel.
-  for await (const [message] of on(worker, 'message', { signal }))
-    if (Array.isArray(message)) return message as MetricObject[];
-  return [];
 }
 
 /** Adds gauges for the whole service. Returns a function that updates them and omits those that cannot be read. */

@@ -33,7 +33,7 @@ const preparations = new Map<string, () => Promise<unknown>>(
       json('client', 'retire-secret', clientId, '--force'),
     'client retire-secret': () => rowsOf(database.url, 'UPDATE api_client_secret SET last_used_at = now()'),
     'provider import': () => writeFile(folder('providers.json'), JSON.stringify({ providers: [provider] })),
-    'patient find': () => {
+    'patient verify': () => {
       const names = { id: '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c', email: 'Maria.Lopez@example.com' };
       const times = { createdAt: new Date(), updatedAt: new Date() };
       return harness.domain.db.prisma.patient.create({
@@ -41,7 +41,6 @@ const preparations = new Map<string, () => Promise<unknown>>(
       });
     },
     'audit verify': () => addCheckpoints(harness.domain),
-    'job retry': () => rowsOf(database.url, `SELECT graphile_worker.add_job('purge-events')`),
   }),
 );
 

@@ -9,23 +9,11 @@ const commands = [
   ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),
   ...['rotate-secret', 'retire-secret'].map((name) => `client ${name}`),
   ...['import', 'export', 'schema'].map((name) => `catalog ${name}`),
-  ...['find', 'verify', 'export', 'erase'].map((name) => `patient ${name}`),
+  ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
-  ...['list', 'enable', 'disable', 'deliveries', 'retry', 'replay'].map((name) => `webhook ${name}`),
+  ...['list', 'disable'].map((name) => `webhook ${name}`),
   ...['create', 'verify'].map((name) => `backup ${name}`),
-  ...['show', 'list', 'cancel'].map((name) => `order ${name}`),
-  ...[
-    'provider import',
-    'provider list',
-    'encounter show',
-    'encounter list',
-    'job list',
-    'job retry',
-    'keys rotate',
-    'restore',
-    'migrate',
-    'doctor',
-  ],
+  ...['provider import', 'provider list', 'order cancel', 'keys rotate', 'restore', 'migrate', 'doctor'],
 ];
 
 /** Names of the commands that a help text lists. */

@@ -1,6 +1,5 @@
-import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { eventsUpTo } from '../support/events.js';
-import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newPartner, type Partner } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
 import { refusal, openOperator } from './operator.js';
@@ -48,56 +47,5 @@ describe('webhook disable', () => {
       ['webhook disable', 'webhook', id, 'success'],
       ['webhook disable', 'webhook', foreign.id, 'failed'],
     ]);
-  });
-});
-
-describe('webhook replay', () => {
-  it('sends the events of a period again, and refuses a disabled endpoint', async () => {
-    await newPatient(harness, partner);
-    const replay = (...times: string[]) => run(...command('replay', '--endpoint', id, ...times));
-    const stdout = `Events to deliver to ${id}: 1.\n`;
-    expect(await replay('--after', '2026-01-01')).toMatchObject({ code: 0, stdout });
-    const earlier = ['--endpoint', id, '--after', '2026-01-01', '--before', '2026-01-02'];
-    expect(await json(...command('replay', ...earlier))).toEqual({ id, deliveries: 0 });
-    const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
-    expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
-    await json(...command('disable', '--endpoint', id));
-    const message = `The webhook endpoint ${id} is disabled. Enable it first: see "webhook enable".\n`;
-    expect(await replay('--after', '2026-01-01')).toEqual(refusal(1, message));
-    for (const wrong of [
-      ['--endpoint', '1', '--after', '2026-01-01'],
-      ['--endpoint', id],
-      ['--endpoint', id, '--after', 'now'],
-    ]) {
-      expect((await run(...command('replay', ...wrong))).code).toBe(2);
-    }
-  });
-});
-
-describe('webhook enable, deliveries and retry', () => {
-  it('enable a disabled endpoint, and refuse an endpoint of another tenant', async () => {
-    await json(...command('disable', '--endpoint', id));
-    expect(await json(...command('enable', '--endpoint', id))).toEqual({ id, status: 'active' });
-    const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
-    expect(body).toMatchObject({ status: 'active', disabledReason: null });
-    const foreign = (await newEndpoint(harness, await newPartner(harness))).id;
-    for (const name of ['enable', 'deliveries']) {
-      expect(await run(...command(name, '--endpoint', foreign))).toEqual(refusal(1, /webhook endpoint/));
-    }
-  });
-
-  it('list the deliveries of an endpoint, and retry sends one of them again', async () => {
-    await newPatient(harness, partner);
-    while (await makeDeliveries(harness.services));
-    const list = (...more: string[]) => json(...command('deliveries', '--endpoint', id, ...more));
-    const [delivery, ...others] = await list();
-    expect([delivery, others]).toMatchObject([{ type: 'patient.created', status: 'waiting', attempts: 0 }, []]);
-    await harness.domain.db.prisma
-      .$executeRaw`UPDATE webhook_delivery SET status = 'failed', next_attempt_at = NULL WHERE id = ${delivery.id}::uuid`;
-    expect(await list('--status', 'failed')).toMatchObject([{ id: delivery.id }]);
-    const retry = command('retry', '--endpoint', id, '--delivery', delivery.id);
-    expect(await json(...retry)).toEqual({ id: delivery.id, status: 'waiting' });
-    expect(await list('--status', 'failed')).toEqual([]);
-    expect(await audited()).toContainEqual(['webhook retry', 'webhook', id, 'success']);
   });
 });

@@ -127,19 +127,6 @@ describe('a slot', () => {
     expect(order).toEqual(['a1', 'b1']);
   });
 
-  it('stays unused for a while after a large response, which delays only the tenant of that response', async () => {
-    const { limiter, order, begin, end } = stage(4);
-    limiter.charge('a', 64 * 1024);
-    for (const bytes of [1e9, 50_000]) limiter.charge('b', bytes);
-    const begun = ['a1', 'a2', 'b1', 'b2', 'c1'].map(begin);
-    await end('none');
-    expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
-    for (const name of ['a1', 'a2', 'b1', 'c1']) await end(name);
-    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'b2']);
-    await end('b2');
-    await Promise.all(begun);
-  });
-
   it('is released when its work fails, and while its work runs outside of the slot', async () => {
     const { limiter, order, begin, end } = stage(1);
     const tenant = { tenantId: 'a', tenantMode: 'live' } as const;

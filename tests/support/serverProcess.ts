@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 import { builtProgram } from './builtProgram.js';
@@ -85,17 +84,4 @@ export async function killServers(): Promise<void> {
     child.kill('SIGKILL');
     await once(child, 'close');
   }
-}
-
-/** The worker processes of a server, without PostgreSQL. */
-export function workersOf({ child: { pid } }: ServerProcess): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-  return children.filter((each) => {
-    try {
-      return readFileSync(`/proc/${each}/cmdline`, 'utf8').includes('main.js');
-    } catch {
-      // The process has ended.
-      return false;
-    }
-  });
 }

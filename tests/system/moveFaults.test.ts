@@ -164,7 +164,7 @@ suiteOfMoves('tenant move', () => {
     await withClient({ connectionString }, async (client) => {
       await noteCell(client, { name: 'b', url: '', object_store: '' });
       await setPlace(client, tenantId, [null], 'leaving', 'b');
-      await addFence({ url: connectionString, client }, await tenantTables(client), tenantId, moveAtOnce.log);
+      await addFence(client, await tenantTables(client), tenantId, moveAtOnce.log);
       await withClient({ connectionString }, async (request) => {
         await request.query(`BEGIN; SET LOCAL deadlock_timeout = '1min'`);
         await request.query('SELECT FROM tenant WHERE id = $1 FOR UPDATE', [tenantId]);

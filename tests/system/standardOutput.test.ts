@@ -24,8 +24,8 @@ afterEach(async () => {
 });
 
 /** Starts the service, which prints its address to standard error. */
-async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Promise<string> {
-  const settings = { PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) };
+async function start(stdout: number | 'pipe', metricsPort = 0): Promise<string> {
+  const settings = { PORT: '0', METRICS_PORT: String(metricsPort) };
   const env = { PATH: process.env['PATH'], ...settings, ...stage.environment };
   child = spawn(process.execPath, [builtProgram('main.js')], { env, stdio: ['ignore', stdout, 'pipe'] });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -60,14 +60,13 @@ async function lostLines(metricsPort: number): Promise<number> {
 }
 
 it.each([
-  [1, 'is a full disk', () => openSync('/dev/full', 'w')],
-  [1, 'has a reader that stopped reading', () => 'pipe' as const],
-  [2, 'is a full disk', () => openSync('/dev/full', 'w')],
+  ['is a full disk', () => openSync('/dev/full', 'w')],
+  ['has a reader that stopped reading', () => 'pipe' as const],
 ])(
-  'a server with %i worker(s) serves requests, counts lost log lines and ends on SIGTERM while standard output %s',
-  async (workers, _, stdout) => {
+  'a server serves requests, counts lost log lines and ends on SIGTERM while standard output %s',
+  async (_, stdout) => {
     const metricsPort = await freePort();
-    await sendRequests(await start(stdout(), metricsPort, workers));
+    await sendRequests(await start(stdout(), metricsPort));
     expect(await lostLines(metricsPort)).toBeGreaterThan(0);
     const closed = once(child, 'exit');
     child.kill('SIGTERM');

@@ -4,8 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openStage } from '../support/stage.js';
 import { call } from '../support/http.js';
-import { killServers, startServer, workersOf } from '../support/serverProcess.js';
-import { expectCleanExit } from './servers.js';
+import { killServers, startServer } from '../support/serverProcess.js';
 
 const stage = await openStage();
 afterEach(killServers);
@@ -54,14 +53,4 @@ it.each([
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(fatal()).toMatchObject([logged]);
   expect(server.stdout() + server.stderr()).not.toContain('jane.miller');
-});
-
-it('the server replaces a worker that ends after an exception', async () => {
-  const { server, ask, fatal } = await start(inTimer, { WORKERS: '2' });
-  const [first = 0] = workersOf(server);
-  process.kill(first, 'SIGUSR2');
-  while (workersOf(server).includes(first) || workersOf(server).length < 2) await delay(20);
-  expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died and is replaced' }]);
-  expect((await ask('/readyz')).status).toBe(200);
-  await expectCleanExit(server);
 });

@@ -61,7 +61,6 @@ it('the configuration without any variable has the embedded database, and is fro
       redisUrl: null,
     },
     trustedProxies: 0,
-    workers: 1,
     retention: { documentDays: null, encounterDays: null },
     metrics: null,
     tracedAs: null,

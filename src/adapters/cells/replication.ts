@@ -11,16 +11,11 @@ export const nameOfMove = (tenantId: string): string =>
 /** Short lock timeouts, because requests queue behind each attempt; one attempt a second for a minute. */
 const PATIENCE = { timeoutMs: 200, pausesMs: Array.from({ length: 60 }, () => 1_000) };
 
-interface Side {
-  readonly url: string;
-  readonly client: Client;
-}
-
 /** Runs each statement in its own transaction, retrying while tables are locked: so requests wait only briefly. */
-async function changeTables({ url, client }: Side, statements: readonly string[], log: (text: string) => void) {
+async function changeTables(client: Client, statements: readonly string[], log: (text: string) => void) {
   const waiting = [...statements].reverse();
   await client.query(`SET lock_timeout = ${PATIENCE.timeoutMs}`);
-  await withLockRetries(url, client, PATIENCE, log, async () => {
+  await withLockRetries(PATIENCE, log, async () => {
     for (let next = waiting.at(-1); next !== undefined; next = waiting.at(-1)) {
       await client.query(next);
       waiting.pop();
@@ -30,7 +25,12 @@ async function changeTables({ url, client }: Side, statements: readonly string[]
 }
 
 /** Adds triggers that refuse changes of the tenant's rows once it is elsewhere. Moving it waits for running changes. */
-export function addFence(source: Side, tables: readonly TenantTable[], tenantId: string, log: (text: string) => void) {
+export function addFence(
+  source: Client,
+  tables: readonly TenantTable[],
+  tenantId: string,
+  log: (text: string) => void,
+) {
   const name = nameOfMove(tenantId);
   const trigger = (table: TenantTable, kind: string, events: string, row: string): string => `
     CREATE OR REPLACE TRIGGER ${name}_${kind} BEFORE ${events} ON ${table.name} FOR EACH ROW
@@ -41,8 +41,8 @@ export function addFence(source: Side, tables: readonly TenantTable[], tenantId:
   return changeTables(source, statements, log);
 }
 
-export async function removeFence(source: Side, tenantId: string, log: (text: string) => void): Promise<void> {
-  const { rows } = await source.client.query<{ statement: string }>(
+export async function removeFence(source: Client, tenantId: string, log: (text: string) => void): Promise<void> {
+  const { rows } = await source.query<{ statement: string }>(
     `SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) AS statement FROM pg_trigger WHERE tgname IN ($1, $2)`,
     [`${nameOfMove(tenantId)}_write`, `${nameOfMove(tenantId)}_delete`],
   );

@@ -95,8 +95,6 @@ export async function migrate(
     for (const migration of pending) {
       const { name } = migration;
       await withLockRetries(
-        url,
-        client,
         patience,
         (message) => log(`Migration ${name} ${message}`),
         () => applyMigration(client, migration, patience.timeoutMs),

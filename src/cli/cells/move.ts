@@ -84,7 +84,7 @@ async function copy(
   await places.noteCell(target, here);
   await places.setPlace(target, tenantId, [null, 'away'], 'arriving', here.name);
   await places.setPlace(source, tenantId, [null, 'here'], 'leaving', there.name);
-  await replication.addFence({ url: from, client: source }, tables, tenantId, log);
+  await replication.addFence(source, tables, tenantId, log);
   const slot = await replication.publish(source, tables, tenantId);
   await replication.subscribe(target, tenantId, slot, via);
   for (let told = performance.now(); ; await delay(5 * LOOK_MS)) {
@@ -172,7 +172,7 @@ export async function cancelMove(cells: Cells, tenantId: string, log: (text: str
     }
     await replication.stopReplication(source, target, tenantId);
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
-    await replication.removeFence({ url: cells.from, client: source }, tenantId, log);
+    await replication.removeFence(source, tenantId, log);
     await tenantRows.deleteRows(target, await tenantRows.tenantTables(target), tenantId);
     await replication.unpublish(source, tenantId);
   });
@@ -200,7 +200,7 @@ export async function cancelWithoutTarget(
     if (isDry) return;
     await places.setPlace(source, tenantId, ['leaving', 'closed'], 'here', here.name);
     await replication.dropSlots(source, tenantId);
-    await replication.removeFence({ url: from, client: source }, tenantId, log);
+    await replication.removeFence(source, tenantId, log);
     await replication.unpublish(source, tenantId);
     const unused = await replication.unusedSyncSlots(source);
     if (unused.length > 0) log(`Unused slots keep WAL: ${unused.join(', ')}. Drop those that no subscriber needs.`);
@@ -223,7 +223,7 @@ export async function forgetTenant(
       throw new Error(`The move of ${tenantId} is not complete: repeat or cancel it first.`);
     }
     if (isDry) return 0;
-    await replication.removeFence({ url, client }, tenantId, log);
+    await replication.removeFence(client, tenantId, log);
     return tenantRows.deleteRows(client, await tenantRows.tenantTables(client), tenantId);
   });
 }

@@ -37,7 +37,7 @@ const EXTENSIONS = ['pg_trgm', 'btree_gin'];
 
 const HANDBOOK = 'scripts/production/database.md';
 const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
-const START = `Start a server, and see "${PROGRAM} job list".`;
+const START = 'Start a server, and see its log.';
 
 /** PostgreSQL's settings and state, as read by {@link readServer}. */
 type Server = Awaited<ReturnType<typeof readServer>>;
@@ -262,11 +262,10 @@ function contentChecks({ db, url }: CheckedDatabase): Check[] {
         const { due, failed, oldestSeconds } = await jobCounts(db);
         const isLate = oldestSeconds > MAX_JOB_DELAY_SECONDS;
         const late = `${due} jobs are due, the oldest for ${Math.round(oldestSeconds)} s.`;
-        const retry = `See the log of the servers, then "${PROGRAM} job retry".`;
         if (!isLate && failed === 0) return ok('No job is late.');
         return [
           ...(isLate ? [warning(late, START)] : []),
-          ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, retry)] : []),
+          ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, 'See the log of the servers.')] : []),
         ];
       },
     },

@@ -3,7 +3,6 @@ import { UnknownOutcome } from '../../adapters/database/databaseErrors.js';
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { completeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { announceDocument } from './documents.js';
 import { linkDocument } from './links.js';
@@ -83,7 +82,7 @@ export async function storeFile(
     const description = describeFile(request, file);
     const { contentType } = description;
     const key = blobPath({ tenantId: caller.tenantId, patientId, documentType, documentId });
-    await objects.put(key, scanner.scanned(completeDocument(contentType, file.body)), contentType);
+    await objects.put(key, scanner.scanned(file.body), contentType);
     return { ...description, blobPath: key };
   });
   const { provider: storageProvider, container } = objects;

@@ -71,40 +71,26 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
 }
 
 /**
- * Sends the events of a period again (R-133). @throws Problem as {@link requireActive}; validation_failed for too many
+ * Sends the events of a period again, even delivered ones (R-133). @returns their number. @throws Problem as {@link requireActive}; validation_failed for too many
  */
 export async function replayEvents(
   context: CallerContext,
   endpointId: string,
   { after, before }: Bodies['ReplayWebhookEventsRequest'],
 ): Promise<number> {
+  const { db, newId, caller } = context;
+  const { tenantId } = caller;
   const { id } = await requireActive(context, endpointId);
-  const times = { after: comparableInstant(after), before: before === undefined ? null : comparableInstant(before) };
-  const replayed = await replay(context, { tenantId: context.caller.tenantId, id }, times);
-  if (replayed !== null) return replayed;
-  const detail = `starts a period with more than ${MAX_REPLAYED} events; choose a shorter period`;
-  throw fieldProblem('validation_failed', '#/after', detail, 'range');
-}
-
-/** A period: after one instant and, unless null, before another. */
-export interface ReplayedTime {
-  readonly after: Date;
-  readonly before: Date | null;
-}
-
-/** Sends events again, even delivered ones. @returns their number; null and no change if above {@link MAX_REPLAYED} */
-export async function replay(
-  context: TransactionContext,
-  { tenantId, id }: { readonly tenantId: string; readonly id: string },
-  { after, before }: ReplayedTime,
-): Promise<number | null> {
-  const { db, newId } = context;
-  const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${after}
-    AND (${before}::timestamptz IS NULL OR event.timestamp < ${before})`;
+  const end = before === undefined ? null : comparableInstant(before);
+  const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${comparableInstant(after)}
+    AND (${end}::timestamptz IS NULL OR event.timestamp < ${end})`;
   const [range] = await db.of(tenantId).rows<{ events: number }>`
     SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MAX_REPLAYED + 1}) AS found`;
   const events = range?.events ?? 0;
-  if (events > MAX_REPLAYED) return null;
+  if (events > MAX_REPLAYED) {
+    const detail = `starts a period with more than ${MAX_REPLAYED} events; choose a shorter period`;
+    throw fieldProblem('validation_failed', '#/after', detail, 'range');
+  }
   const ids = Array.from({ length: events }, () => newId());
   return db.of(tenantId).run`
     WITH wanted AS (

@@ -1,5 +1,4 @@
 import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
-import { MAX_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './endpoints.js';
 
 /** An endpoint with the id of the API client that owns it. */
@@ -20,24 +19,6 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   const { disabledReason } = await endpointOf(context, tenantId, id);
   if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
-}
-
-/**
- * Sends a period's events again (R-133). @returns how many. @throws Error for a missing or disabled endpoint, or too
- * many
- */
-export async function replayOf(
-  context: TransactionContext,
-  tenantId: string,
-  id: string,
-  time: ReplayedTime,
-): Promise<number> {
-  const { status } = await endpointOf(context, tenantId, id);
-  if (status !== 'active')
-    throw new Error(`The webhook endpoint ${id} is ${status}. Enable it first: see "webhook enable".`);
-  const replayed = await replay(context, { tenantId, id }, time);
-  if (replayed !== null) return replayed;
-  throw new Error(`More than ${MAX_REPLAYED} events occurred in this period. Choose a shorter one.`);
 }
 
 /** Reads and locks an endpoint, so that concurrent commands run one after the other. */

@@ -134,9 +134,7 @@ export function createBackend(
     if (result === null) return;
     await record(result);
     const bytes = send(res, common, result);
-    if (audit.tenantId === null) return;
-    unread.count(audit.tenantId, bytes, res);
-    limiter.charge(audit.tenantId, bytes);
+    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
   return { match: buildMatcher(endpoints), headers: common, answer };
 }

@@ -7,11 +7,6 @@ const MAX_WAITING = 200;
 /** Maximum wait in milliseconds; as long as a request waits for a connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
-/** Responses with more bytes occupy a slot after they were sent. */
-const FREE_BYTES = 64 * 1024;
-/** A large response occupies a slot for one millisecond per so many bytes, so five slots allow 10 MB a second. */
-const BYTES_PER_MS = 2_000;
-
 /** The queue of one tenant: a function per request that admits it. */
 interface Queue {
   readonly maxRunning: number;
@@ -98,16 +93,6 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
       } finally {
         leave(tenantId);
       }
-    },
-    /** Occupies a slot of the tenant after a large response, because creating it kept others from the event loop. */
-    charge(tenantId: string, bytes: number): void {
-      if (bytes <= FREE_BYTES) return;
-      running.add(tenantId, 1);
-      const end = (): void => {
-        running.add(tenantId, -1);
-        admitNext();
-      };
-      setTimeout(end, bytes / BYTES_PER_MS).unref();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
+import { printParseErrorCode, visit, type JSONVisitor } from 'jsonc-parser';
 
 /** A place in a JSON file: line and column from 1, and a pointer (RFC 6901; '' is the root). */
 export interface JsonPlace {
@@ -22,27 +22,41 @@ export interface JsonDocument {
 
 /** Parses strict JSON (RFC 8259): no comments, no final commas. */
 export function parseJson(text: string): JsonDocument {
-  const positionOf = positionsOf(text);
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { disallowComments: true });
-  const value = parseStrictly(text);
-  if (root === undefined || value === undefined) {
-    const [first] = errors;
-    const reason = first ? `: ${words(printParseErrorCode(first.error))}` : '';
-    const place = { ...positionOf(first?.offset ?? 0), pointer: '' };
-    return { value: undefined, faults: [{ ...place, message: `is not valid JSON${reason}` }], placeOf: () => place };
-  }
-  const nodes = new Map<string, Node>();
+  const values = new Map<string, JsonPlace>();
+  const names = new Map<string, JsonPlace>();
   const faults: JsonFault[] = [];
-  visit(root, '', (node, pointer, message) => {
-    nodes.set(pointer, node);
-    if (message !== undefined) faults.push({ ...positionOf(node.offset), pointer, message });
-  });
-  const placeOf: JsonDocument['placeOf'] = (pointer, at) => {
-    const node = nodes.get(pointer) ?? root;
-    const { offset } = at === 'name' ? (node.parent?.children?.[0] ?? node) : node;
-    return { ...positionOf(offset), pointer };
+  const errors: JsonFault[] = [];
+  const placeAt = (line: number, character: number, path: readonly unknown[]): JsonPlace => {
+    const pointer = path.map((name) => `/${escaped(name)}`).join('');
+    return { line: line + 1, column: character + 1, pointer };
   };
+  const seen = (place: JsonPlace, places: Map<string, JsonPlace>, message: string | undefined): void => {
+    places.set(place.pointer, place);
+    if (message !== undefined) faults.push({ ...place, message });
+  };
+  const onLiteralValue: NonNullable<JSONVisitor['onLiteralValue']> = (value, _offset, _length, line, column, pathOf) =>
+    seen(placeAt(line, column, pathOf()), values, faultOf(value));
+  const visitor: JSONVisitor = {
+    onObjectBegin: (...place) => onLiteralValue(null, ...place),
+    onArrayBegin: (...place) => onLiteralValue(null, ...place),
+    onLiteralValue,
+    onObjectProperty(name, _offset, _length, line, column, pathOf) {
+      const place = placeAt(line, column, [...pathOf(), name]);
+      seen(place, names, names.has(place.pointer) ? 'repeats a member of this object' : faultOf(name));
+    },
+    onError(code, _offset, _length, line, column) {
+      errors.push({ ...placeAt(line, column, []), message: `is not valid JSON: ${words(printParseErrorCode(code))}` });
+    },
+  };
+  visit(text, visitor, { disallowComments: true });
+  const value = parseStrictly(text);
+  const start = { line: 1, column: 1, pointer: '' };
+  if (value === undefined) {
+    const [first = { ...start, message: 'is not valid JSON' }] = errors;
+    return { value, faults: [first], placeOf: () => first };
+  }
+  const placeOf: JsonDocument['placeOf'] = (pointer, at) =>
+    (at === 'name' ? names : values).get(pointer) ?? { ...start, pointer };
   return { value, faults, placeOf };
 }
 
@@ -57,39 +71,6 @@ function parseStrictly(text: string): unknown {
 /** Turns an error code into words: `CommaExpected` → `comma expected` */
 function words(code: string): string {
   return code.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
-}
-
-/** Creates the function that converts an offset to line and column, both counted from 1. */
-function positionsOf(text: string): (offset: number) => { line: number; column: number } {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return (offset) => {
-    let line = 0;
-    for (let end = starts.length; end - line > 1;) {
-      const middle = Math.floor((line + end) / 2);
-      if ((starts[middle] ?? Infinity) <= offset) line = middle;
-      else end = middle;
-    }
-    return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
-  };
-}
-
-type Visitor = (node: Node, pointer: string, fault: string | undefined) => void;
-
-/** Visits every value, and each member's name before its value, under the same pointer. */
-function visit(node: Node, pointer: string, found: Visitor): void {
-  found(node, pointer, faultOf(node.value));
-  const children = node.children ?? [];
-  if (node.type === 'array') children.forEach((child, index) => visit(child, `${pointer}/${index}`, found));
-  if (node.type !== 'object') return;
-  const names = new Set<unknown>();
-  for (const { children: [name, value] = [] } of children) {
-    if (!name || !value) continue;
-    const at = `${pointer}/${escaped(name.value)}`;
-    found(name, at, names.has(name.value) ? 'repeats a member of this object' : faultOf(name.value));
-    names.add(name.value);
-    visit(value, at, found);
-  }
 }
 
 function faultOf(value: unknown): string | undefined {
