@@ -127,7 +127,7 @@ faults: install build ## the lab at full size: faults of 10 s, 60 requests per s
 consistency: install build ## many clients, many faults, one auditor → tests/lab/REPORT.md (SEEDS=100; SEED=7 SEEDS=1: one again)
 	$(TSX) tests/lab/main.ts consistency
 
-slow-tests: install build ## kills, hang-ups, other programs and versions, the rendered reference: tests that CI leaves out (5 minutes)
+slow-tests: install build ## kills, hang-ups, backups, other programs and versions, the rendered reference: tests that CI leaves out (8 minutes)
 	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: install build ## random lives, races and kills in numbers that CI has no time for (about an hour)

@@ -1,8 +1,9 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: kills, hang-ups, other programs and their versions, the rendered reference, its samples. CI has no time for them;
- * `make slow-tests` runs them, and so does a command that names tests.
+ * Guard what few changes touch: kills, hang-ups, backups, faults of moves, other programs and their versions, the
+ * rendered reference, its samples. CI has no time for them; `make slow-tests` runs them, and so does a command that
+ * names tests.
  */
 const slow = [
   'tests/client/generators',

@@ -3,11 +3,11 @@ import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 
-/** Both libraries demand https unless told otherwise; the tests set no other option for this service. */
+/** The library demands https unless told otherwise; the tests set no other option for this service. */
 const overHttp = { [oauth.allowInsecureRequests]: true };
 
 const harness = await openHarness();
-// The libraries check tokens against the real time.
+// The library checks tokens against the real time.
 harness.clock.now = new Date();
 const partner = await newPartner(harness);
 const issuer = new URL(harness.baseUrl);
