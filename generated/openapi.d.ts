@@ -111,7 +111,7 @@ export interface paths {
         };
         /**
          * Check whether a patient may get treatments
-         * @description Says for each treatment whether an approval for the clinic is in force on a day, and if not, why. For a day in the
+         * @description Says for each treatment whether the latest decision about it at the clinic allows it on a day, and if not, why. For a day in the
          *     past it says what was known at the end of that day, for a day in the future what is known now, without approvals that
          *     end by then.
          */
@@ -498,9 +498,8 @@ export interface paths {
         };
         /**
          * List approvals to renew
-         * @description Lists the approvals in force that end before a day, the first to end first. Approvals without an end are not listed,
-         *     nor are those with a successor: a later approval of the same category and subcategory for the same patient at the same
-         *     clinic. An API client that is limited to clinics sees only their approvals.
+         * @description Lists the approved items in force that end before a day at their clinic, the first to end first. Approvals without an
+         *     end are not listed, nor are items whose treatments were all decided again. An API client that is limited to clinics sees only their approvals.
          */
         get: operations["listRenewals"];
         put?: never;
@@ -541,7 +540,8 @@ export interface paths {
         };
         /**
          * Retrieve an order
-         * @description Returns the order of a completed encounter: its lines, priced when the encounter was created, and its payments.
+         * @description Returns an order of a completed encounter: its lines, at the prices of the encounter's creation or of the reorder, and its
+         *     payments.
          */
         get: operations["getOrder"];
         put?: never;
@@ -584,7 +584,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel an order
-         * @description Cancels an order without payments and shipments; this is final. Its encounter stays `completed`.
+         * @description Cancels every line of an order while nothing is paid and no pharmacy has accepted a line; this is final. Its encounter
+         *     stays `completed`.
          */
         post: operations["cancelOrder"];
         delete?: never;
@@ -604,9 +605,8 @@ export interface paths {
         put?: never;
         /**
          * Record a refund
-         * @description Records a refund, of part or all of a payment, that was made elsewhere; the service moves no money. A paid order
-         *     stays `paid`, and is `refunded` when no payment remains: this is final, and also possible after a shipment. A
-         *     refund of a `pending` order raises its balance again.
+         * @description Records a refund, of part or all of a payment, that was made elsewhere; the service moves no money. A refund is not a
+         *     debt: the balance stays. The order is `refunded` when everything that was paid is returned, also after a shipment.
          */
         post: operations["refundPayment"];
         delete?: never;
@@ -627,8 +627,9 @@ export interface paths {
         /**
          * Record a fulfilment
          * @description Records the progress of a pharmacy with its lines of an order, or with those in `treatmentIds`: `accepted`, `shipped`,
-         *     `delivered`; or `exception`, which leads to `accepted` or `cancelled`. All lines change, or none. Prescriptions can be
-         *     accepted only when the order is paid.
+         *     `delivered`; `cancelled` before it ships; or `exception`, which leads to `accepted` or `cancelled`. All lines change, or
+         *     none. Prescriptions can be accepted only when nothing is left to pay. If facts about the patient changed after the
+         *     review (`changedSinceApproval`), `accepted` and `shipped` need `acknowledgeChanges`.
          */
         post: operations["recordFulfilment"];
         delete?: never;
@@ -647,7 +648,7 @@ export interface paths {
         get?: never;
         /**
          * Set the address of delivery
-         * @description Replaces the address of delivery of an order until something has shipped. Then the address is frozen.
+         * @description Sets or replaces the address of delivery of an order until a pharmacy has accepted a line. Then the address is fixed.
          */
         put: operations["setShipTo"];
         post?: never;
@@ -667,7 +668,7 @@ export interface paths {
         /**
          * Retrieve what a pharmacy needs to dispense an order
          * @description Returns the patient, the address of delivery, and the lines of your pharmacies that are not held, each with its frozen
-         *     prescription and its prescriber. The audit records each request as a read of the patient.
+         *     prescription and its prescriber, and what changed about the patient after the review. The audit records each request as a read of the patient.
          */
         get: operations["getDispensing"];
         put?: never;
@@ -1194,11 +1195,34 @@ export interface paths {
         /**
          * Add to a review
          * @description Adds a note to a finished review (`completed` or `denied`); the decisions do not change. Any provider of the
-         *     reviewing system may add one; `reviewerRef` identifies the provider, who needs a licence as for a review if your
+         *     reviewing system may add one; `reviewerRef` identifies the provider, who must be registered and active if your
          *     tenant requires licences. Providers read the note in later charts of the patient; the partner sees only when it was
          *     added.
          */
         post: operations["addAddendum"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/reorder": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order approved treatments again
+         * @description Creates a further order of a completed encounter, without another review: for treatments that are cleared for the patient
+         *     today by the decision of this encounter, at today's price. A prescription is ordered once and refilled as often as it
+         *     says. If facts about the patient changed after the review, request a new encounter instead (409 `facts_changed`).
+         *     `GET /orders?encounter_id=` lists all orders of an encounter.
+         */
+        post: operations["reorderTreatments"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1219,8 +1243,8 @@ export interface paths {
          * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
          *     and `gfe.revoked` is emitted for each. The
          *     encounter stays `completed`, and lines of its order that have not left the pharmacy are held.
-         *     `reviewerRef` may name another provider than the reviewer; the provider needs a licence as for a review if your tenant
-         *     requires licences.
+         *     `reviewerRef` may name another provider than the reviewer; the provider must be registered and active if your
+         *     tenant requires licences.
          */
         post: operations["revokeApprovals"];
         delete?: never;
@@ -1736,6 +1760,70 @@ export interface webhooks {
             requestBody: {
                 content: {
                     "application/json": components["schemas"]["encounter.review_started"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.visit_ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter visit ready
+         * @description The provider's address for the live visit is known. Send it to the patient.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.visit_ready"];
                 };
             };
             responses: {
@@ -2476,7 +2564,7 @@ export interface webhooks {
         put?: never;
         /**
          * Approval superseded
-         * @description A later denial ended an approval.
+         * @description A later decision ended an approval.
          */
         post: {
             parameters: {
@@ -3041,6 +3129,70 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "order.recalled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order recalled
+         * @description Lines of an order that have shipped are recalled. Tell the patient, and the pharmacy.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.recalled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. The body is ignored. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "webhook.ping": {
         parameters: {
             query?: never;
@@ -3219,7 +3371,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "facts_changed" | "no_refills_left" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -3230,9 +3382,15 @@ export interface components {
             code: string;
             /** @description The rule in words, without the submitted value. */
             detail: string;
-            /** @description Only with the code `treatment_not_permitted`: the patient is too young, or the treatment needs a synchronous review. */
-            reason?: "minimum_age" | "synchronous_only";
+            /** @description With the code `treatment_not_permitted`: the patient is too young, or the treatment needs a synchronous review. With `provider_not_licensed`: a controlled substance needs a provider with a DEA number. */
+            reason?: "minimum_age" | "synchronous_only" | "dea_required";
         };
+        /**
+         * @description A kind of facts that a review rests on.
+         * @example documents
+         * @enum {string}
+         */
+        ChangedPart: "patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments";
         /** @description Problem details (RFC 9457). They never repeat a submitted value. */
         Problem: {
             /**
@@ -3276,8 +3434,8 @@ export interface components {
             agrees?: string[];
             /** @description The other fields of the request that were compared, see `agrees`. */
             differs?: string[];
-            /** @description Only with the code `chart_changed`: the parts of the chart that have changed since it was read. */
-            changed?: ("patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments")[];
+            /** @description Only with the codes `chart_changed` and `facts_changed`: what has changed since the chart was read, or since the review. */
+            changed?: components["schemas"]["ChangedPart"][];
             /**
              * Format: date-time
              * @description Only with the code `not_due`: the time from which the encounter can be claimed.
@@ -3841,10 +3999,10 @@ export interface components {
             /** @description Whether an approval for this clinic is in force; true exactly if `reason` is `approved`. */
             cleared: boolean;
             /**
-             * @description `approved` if an approval is in force. Otherwise what the latest request led to: it is `pending`, or was `denied`; or its approval is `expired`, `revoked`, `superseded` by a denial at another clinic, or excepts this treatment (`declined`). `never_requested` if there is none, or if all were cancelled or expired. Treat an unknown value as not cleared.
+             * @description `approved` if the latest decision about this treatment is an approval that is in force. `prescription_changed` if the product's prescription is another one than the approved; `not_permitted` if the patient's age or guardian, the type of the review, or an inactive product, clinic or patient prevents it today. Otherwise `pending` if an encounter is open, else what the latest decision was or became: `denied`, `declined` (excepted from an approval), `expired`, `revoked` or `superseded`. `never_requested` if there is none. Treat an unknown value as not cleared.
              * @example approved
              */
-            reason: "approved" | "pending" | "denied" | "expired" | "revoked" | "superseded" | "declined" | "never_requested";
+            reason: "approved" | "pending" | "denied" | "expired" | "revoked" | "superseded" | "declined" | "prescription_changed" | "not_permitted" | "never_requested";
             /**
              * Format: date-time
              * @description End of the approval, also if it has ended; null if it has no end, or if there is none.
@@ -4516,7 +4674,7 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
+            /** @description A new item is `pending_review`. A lapsed approval shows as `expired`; one whose treatments were decided again is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with the fields that only the encounter record has. */
@@ -4547,6 +4705,8 @@ export interface components {
             validUntil: string | null;
             /** @description Reason of the denial; null unless the item is `denied`. */
             denialReason: string | null;
+            /** @description The provider's reasoning behind the decision; null if none was given. */
+            rationale: string | null;
             /** @description Reason of the revocation; null unless the item is `revoked`. */
             revocationReason: string | null;
         };
@@ -4619,7 +4779,9 @@ export interface components {
             reviewType: "synchronous" | "asynchronous";
             /** @description The group of reviewers. */
             serviceQueue: "provider_network";
-            /** @description The US state whose licence the review needs, as a two-letter code: that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. It does not change after creation. Null if the patient names a state that is unknown. */
+            /** @description As sent, in capitals; null if it was not sent. */
+            patientState: string | null;
+            /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Null if the patient names a state that is unknown. */
             reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;
@@ -4790,6 +4952,11 @@ export interface components {
             scheduledTimeZone?: string | null;
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
+            /**
+             * @description Where the patient is at the review, if not where the record says. It decides which licenses a provider needs.
+             * @example TX
+             */
+            patientState?: string | null;
             reference?: components["schemas"]["EncounterReference"];
             /**
              * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
@@ -4879,15 +5046,21 @@ export interface components {
         /** @description The `id` of each product, one unit each. */
         treatmentIds: components["schemas"]["Uuid"][];
         /**
+         * @description Where the patient is at the review, if not where the record says. It decides which licenses a provider needs.
+         * @example TX
+         */
+        patientState: string | null;
+        /**
          * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
          * @enum {string}
          */
         reviewType: "synchronous" | "asynchronous";
-        /** @description A JSON merge patch (RFC 7396): named fields change, null clears `reference` or `metadata`. The fields are those of `createEncounter`; members of `metadata` are merged. */
+        /** @description A JSON merge patch (RFC 7396): named fields change, null clears `reference`, `metadata` or `patientState`. The fields are those of `createEncounter`; members of `metadata` are merged. */
         EncounterPatch: {
             reference?: components["schemas"]["EncounterReference"];
             metadata?: components["schemas"]["metadata-2"];
             treatmentIds?: components["schemas"]["treatmentIds"];
+            patientState?: components["schemas"]["patientState"];
             reviewType?: components["schemas"]["reviewType"];
         };
         PreviewProblem: {
@@ -5004,7 +5177,7 @@ export interface components {
          * @description Why the encounter does not take place.
          * @enum {string}
          */
-        CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+        CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "patient_declined" | "other";
         CancelEncounterRequest: {
             reason: components["schemas"]["CancelReason"];
         };
@@ -5127,11 +5300,11 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description How the approval ended; `superseded` by a later denial.
+         * @description How the approval ended; `superseded` by a later decision. `stopped` by the operator.
          * @example revoked
          */
-        HoldReason: "revoked" | "superseded" | "expired";
-        /** @description Why the line is not delivered; null unless its approval has ended. A hold is never lifted. */
+        HoldReason: "revoked" | "superseded" | "expired" | "stopped";
+        /** @description Why the line is not delivered; null unless its approval has ended, or the operator stopped the product. A hold is never lifted. */
         LineHold: {
             reason: components["schemas"]["HoldReason"];
             /**
@@ -5171,6 +5344,11 @@ export interface components {
             pharmacyName: string;
             fulfilment: components["schemas"]["Fulfilment"];
             hold: components["schemas"]["LineHold"];
+            /**
+             * Format: date-time
+             * @description When the line was recalled after it had shipped; null if it was not. Call the patient.
+             */
+            recalledAt: string | null;
         };
         Payment: {
             /**
@@ -5209,7 +5387,7 @@ export interface components {
              */
             createdAt: string;
         };
-        /** @description The pharmacy order of a completed encounter. Amounts are decimals as text. */
+        /** @description A pharmacy order of a completed encounter. Amounts are decimals as text. */
         Order: {
             /**
              * Format: uuid
@@ -5229,7 +5407,7 @@ export interface components {
              */
             patientId: string;
             reference: components["schemas"]["EncounterReference"];
-            /** @description `paid` when nothing is left to pay for the lines that are not held; a free order is created as `paid`. `refunded` when all of a paid order is refunded. */
+            /** @description `cancelled` when every line is cancelled; `refunded` when everything that was received is returned; `paid` when something was received, or the order is free, and nothing is left to pay; else `pending`. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
             currency: string;
@@ -5242,10 +5420,12 @@ export interface components {
             paid_amt: components["schemas"]["MoneyText"];
             /** @description Sum of the refunds. */
             refunded_amt: components["schemas"]["MoneyText"];
-            /** @description The unpaid price of held lines. It is not due. */
+            /** @description The price of held lines. It is not due. */
             held_amt: components["schemas"]["MoneyText"];
-            /** @description What is left to pay: `grand_total` minus `paid_amt` and `held_amt`, and 0.00 once the order was paid. A refund is not a debt. */
+            /** @description What is left to pay: the prices of the lines that are neither held nor cancelled, with the shipping of the order as long as there is such a line, minus all payments. A refund is not a debt. */
             balance_amt: components["schemas"]["MoneyText"];
+            /** @description What you owe back: `paid_amt` minus what is due. Record it with `refundPayment`. */
+            refundable_amt: components["schemas"]["MoneyText"];
             /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
             created_date: string;
             /**
@@ -5260,7 +5440,9 @@ export interface components {
             updatedAt: string;
             /** @description As sent; null if the operator cancelled it, or if it is not cancelled. */
             cancelReason: string | null;
-            /** @description The approved treatments, at the prices of the encounter's creation. */
+            /** @description The kinds of facts about the patient that changed after the review. Before anything leaves, `recordFulfilment` needs `acknowledgeChanges`. */
+            changedSinceApproval: components["schemas"]["ChangedPart"][];
+            /** @description The approved treatments, at the prices of the encounter's creation or of the reorder. */
             lines: components["schemas"]["OrderLine"][];
             /** @description In the order of recording. */
             payments: components["schemas"]["Payment"][];
@@ -5311,6 +5493,8 @@ export interface components {
              * @enum {string}
              */
             status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            /** @description Required with `accepted` and `shipped` if the order's `changedSinceApproval` is not empty: the pharmacist has seen what changed, and decides to dispense. Otherwise 409 `facts_changed`. */
+            acknowledgeChanges?: boolean | null;
             /**
              * @description The carrier. At most 100 characters, longer than any carrier's name.
              * @example Lone Star Couriers
@@ -5413,6 +5597,8 @@ export interface components {
              */
             phone: string | null;
         };
+        /** @description The kinds of facts about the patient that changed after the review. Before anything leaves, `recordFulfilment` needs `acknowledgeChanges`. */
+        changedSinceApproval: components["schemas"]["ChangedPart"][];
         /** @description A prescription as it was when the encounter was created. Later changes of the catalog do not touch it. */
         Prescription: {
             /** @description Number of the prescription in the tenant's catalog. */
@@ -5502,6 +5688,11 @@ export interface components {
                  */
                 npi: string | null;
                 /**
+                 * @description Credential at the review, for example MD; null if none is registered.
+                 * @example MD
+                 */
+                credential: string | null;
+                /**
                  * @description State and number of the licences in the US state of the review that were in force on the day of the approval; null if none is registered.
                  * @example TX 4711
                  */
@@ -5551,6 +5742,7 @@ export interface components {
                 isIdentityChanged: boolean;
             };
             shipTo: components["schemas"]["ShipTo"];
+            changedSinceApproval: components["schemas"]["changedSinceApproval"];
             /** @description The lines of your pharmacies that are not held. */
             lines: components["schemas"]["DispensingLine"][];
         };
@@ -5558,7 +5750,7 @@ export interface components {
          * @description An event type.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.visit_ready" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "order.recalled" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
          * @description Time of the event.
@@ -5804,6 +5996,37 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
+         * @description The provider's address for the live visit is known. Send it to the patient.
+         * @example {
+         *       "type": "encounter.visit_ready",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100125,
+         *         "gfe_no": "GFE-100125",
+         *         "visitUrl": "https://visits.northwind.example/100125"
+         *       }
+         *     }
+         */
+        "encounter.visit_ready": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.visit_ready";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter and the address. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                reference?: components["schemas"]["EventReference"];
+                /**
+                 * Format: uri
+                 * @description Where the patient meets the provider.
+                 */
+                visitUrl: string;
+            };
+        };
+        /**
          * @description The encounter is back in the queue: its provider released it, or the claim lapsed.
          * @example {
          *       "type": "encounter.released",
@@ -5912,7 +6135,7 @@ export interface components {
                 gfe_no: components["schemas"]["GfeNumber"];
                 reference?: components["schemas"]["EventReference"];
                 /** @description The names of the changed fields, as in the request. */
-                changed: ("reference" | "metadata" | "treatmentIds" | "reviewType")[];
+                changed: ("reference" | "metadata" | "treatmentIds" | "reviewType" | "patientState")[];
             };
         };
         /**
@@ -6014,7 +6237,7 @@ export interface components {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
                 /** @description Reason of the cancellation. */
-                reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+                reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "patient_declined" | "other";
                 reference?: components["schemas"]["EventReference"];
             };
         };
@@ -6138,14 +6361,16 @@ export interface components {
              * @example 01a05c32-5e80-7000-8000-0000005ca201
              */
             subcategoryId: string;
-            /** @description The encounter whose denial or revocation ended the approval. */
+            /** @description The treatments whose approval ended. */
+            treatmentIds: string[];
+            /** @description The encounter whose decision or revocation ended the approval. */
             by_encounter_id: components["schemas"]["EncounterNumber"];
             /** @description The order of the encounter, if it has one. */
             order_no?: components["schemas"]["OrderNumber"];
             reference?: components["schemas"]["EventReference"];
         };
         /**
-         * @description A later denial ended an approval.
+         * @description A later decision ended an approval.
          * @example {
          *       "type": "gfe.superseded",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -6155,6 +6380,9 @@ export interface components {
          *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
          *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
          *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b201"
+         *         ],
          *         "by_encounter_id": 100124,
          *         "order_no": "ORD-100045"
          *       }
@@ -6180,6 +6408,9 @@ export interface components {
          *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
          *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
          *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b201"
+         *         ],
          *         "by_encounter_id": 100126,
          *         "order_no": "ORD-100045"
          *       }
@@ -6394,6 +6625,38 @@ export interface components {
             };
         };
         /**
+         * @description Lines of an order that have shipped are recalled. Tell the patient, and the pharmacy.
+         * @example {
+         *       "type": "order.recalled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "reason": "revoked",
+         *         "treatmentIds": [
+         *           "01a05c32-5e80-7000-8000-00000000b202"
+         *         ]
+         *       }
+         *     }
+         */
+        "order.recalled": {
+            /**
+             * @description The event type. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.recalled";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The order, the reason and the lines. */
+            data: {
+                order_no: components["schemas"]["OrderNumber"];
+                encounter_id: components["schemas"]["EncounterNumber"];
+                reason: components["schemas"]["HoldReason"];
+                /** @description The lines that are recalled. */
+                treatmentIds: string[];
+                reference?: components["schemas"]["EventReference"];
+            };
+        };
+        /**
          * @description A requested test of a webhook endpoint.
          * @example {
          *       "type": "webhook.ping",
@@ -6455,7 +6718,7 @@ export interface components {
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.visit_ready"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["order.recalled"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
@@ -6465,7 +6728,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description An event type; more will be added. */
-        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "webhook.ping" | "webhook.disabled";
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "document.withdrawn" | "encounter.created" | "encounter.review_started" | "encounter.visit_ready" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.updated" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "order.held" | "order.recalled" | "webhook.ping" | "webhook.disabled";
         /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
@@ -6849,8 +7112,8 @@ export interface components {
             leaseSeconds?: number | null;
         };
         /**
-         * @description The version of the chart that was read; send it as it is. It changes with the patient, documents, notes, information, decisions and treatments that the chart shows.
-         * @example 0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab.0123456789ab
+         * @description The version of the chart that was read; send it as it is. It changes with everything that the chart shows. At most 120 characters, longer than any version.
+         * @example 3.2-0.1-0.4-1763654400000.c26bff89acde.b76fd8958bb5
          */
         ChartVersion: string;
         ChartPatient: {
@@ -7165,7 +7428,7 @@ export interface components {
              */
             exceptTreatmentIds?: components["schemas"]["Uuid"][] | null;
             /**
-             * @description The reasoning behind the decision, which later charts show to providers, never to partners. At most 2000 characters.
+             * @description The reasoning behind the decision, for the clinic: the encounter and its certificate show it, and later charts. At most 2000 characters.
              * @example The blood pressure of 2 May is normal, so the higher dose is safe.
              */
             rationale?: string | null;
@@ -7179,11 +7442,8 @@ export interface components {
         } | null;
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /**
-             * @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored.
-             * @example 0a1b2c3d4e5f.1a1b2c3d4e5f.2a1b2c3d4e5f.3a1b2c3d4e5f.4a1b2c3d4e5f.5a1b2c3d4e5f.6a1b2c3d4e5f
-             */
-            chartVersion: string;
+            /** @description The `chartVersion` of the chart that the decisions rest on. If the chart has changed since, the response is 409 `chart_changed`, and nothing is stored. */
+            chartVersion: components["schemas"]["ChartVersion"];
             /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];
@@ -7194,6 +7454,40 @@ export interface components {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /** @description At most 5000 characters, about two pages. */
             text: string;
+        };
+        /**
+         * @description The address of delivery of the order. Without it, the patient's address counts, which has no city; then the order needs `PUT /orders/{order_no}/ship-to` before it ships.
+         * @example {
+         *       "name": "Jane Miller",
+         *       "address1": "1100 Barton Springs Road",
+         *       "address2": "Apt 7",
+         *       "city": "Austin",
+         *       "state": "TX",
+         *       "postal": "78704",
+         *       "country": "US",
+         *       "phone": "+15125550142"
+         *     }
+         */
+        shipTo: {
+            name: components["schemas"]["name"];
+            address1: components["schemas"]["address1"];
+            address2?: components["schemas"]["address2-2"];
+            city: components["schemas"]["city"];
+            state: components["schemas"]["state"];
+            postal: components["schemas"]["postal"];
+            country: components["schemas"]["country"];
+            phone?: components["schemas"]["phone-2"];
+        } | null;
+        ReorderTreatmentsRequest: {
+            /**
+             * @description Treatments of the encounter.
+             * @example [
+             *       "01a05c32-5e80-7000-8000-00000000b202"
+             *     ]
+             */
+            treatmentIds: components["schemas"]["Uuid"][];
+            /** @description The address of delivery; without it, that of the first order. */
+            shipTo?: components["schemas"]["shipTo"];
         };
         RevokeApprovalsRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -8025,6 +8319,11 @@ export interface components {
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
         /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100133
+         */
+        ReorderedEncounterId: number;
+        /**
          * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
          */
@@ -8112,6 +8411,11 @@ export interface components {
          * @example /encounters/100123
          */
         EncounterLocation: string;
+        /**
+         * @description Path of the new order.
+         * @example /orders/ORD-101004
+         */
+        OrderLocation: string;
     };
     pathItems: never;
 }
@@ -10026,7 +10330,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
-            /** @description All lines of the order are held, it is not pending, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
+            /** @description All lines of the order are held, nothing is left to pay, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -10096,7 +10400,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
-            /** @description The order is paid or final, has payments or shipments, or the same request is still in progress */
+            /** @description The order is cancelled, something was paid, a line is accepted or has shipped, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -10192,7 +10496,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The amount exceeds the remaining payment, the order is final or has 200 payments and refunds, or the same request is still in progress */
+            /** @description The amount exceeds the remaining payment, nothing is left to refund, the order has 200 payments and refunds, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -10275,7 +10579,7 @@ export interface operations {
                     "application/json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The lines are held, the current status of a line or of the order does not allow this, the address is incomplete, or the same request is still in progress */
+            /** @description The lines are held, the current status of a line or of the order does not allow this, the address is incomplete, facts about the patient changed, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -10339,7 +10643,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
-            /** @description A line of the order has shipped */
+            /** @description A line of the order is accepted, or has shipped */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -12007,7 +12311,91 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
-            /** @description The encounter has no finished review or already 100 addenda, the provider is not licensed for it, or the same request is still in progress */
+            /** @description The encounter has no finished review or already 100 addenda, the provider is not registered, or the same request is still in progress */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Retry-After": components["headers"]["RetryAfterOptional"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    reorderTreatments: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100133
+                 */
+                encounter_id: components["parameters"]["ReorderedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReorderTreatmentsRequest"];
+            };
+        };
+        responses: {
+            /** @description The new order */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["OrderLocation"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            /** @description The encounter does not exist, or a treatment is not one of it */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encounter is not completed, a treatment is not covered today, facts about the patient changed, no refills are left, the encounter has too many orders, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -12077,7 +12465,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
-            /** @description The encounter is not completed, the provider is not licensed for it, an item is not approved, or the same request is still in progress */
+            /** @description The encounter is not completed, the provider is not registered, an item is not approved, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

@@ -7,8 +7,8 @@ export interface FieldError {
   readonly parameter?: string;
   readonly code: string;
   readonly detail: string;
-  /** Why a treatment is not permitted; only with the code treatment_not_permitted. */
-  readonly reason?: 'minimum_age' | 'synchronous_only';
+  /** Why a treatment is not permitted, or what a provider lacks. */
+  readonly reason?: 'minimum_age' | 'synchronous_only' | 'dea_required';
 }
 
 /** A sentence about the first invalid field of a request, and the number of further ones. */
@@ -207,6 +207,8 @@ export const problems = {
     'Chart changed',
     'The chart has changed since it was read; see changed. Read it again, then decide.',
   ),
+  no_refills_left: conflict('No refills left', 'The prescription allows no further order. Request a new encounter.'),
+  facts_changed: conflict('Facts changed', 'Facts about the patient changed after the review: see changed.'),
   provider_not_licensed: conflict(
     'Provider not licensed',
     'This encounter needs an active provider with a valid licence in its US state. The operator can import the licence.',
@@ -218,7 +220,7 @@ export const problems = {
   ),
   too_many_records: conflict(
     'Too many records',
-    'The limit is reached: 100 addenda and 20 requests for information an encounter, 200 payments and refunds an order.',
+    'The limit is reached: 100 addenda, 100 orders and 20 requests for information an encounter, 200 payments and refunds an order.',
   ),
   sandbox_full: conflict(
     'Sandbox is full',

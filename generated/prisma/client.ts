@@ -143,7 +143,7 @@ export type Document = Prisma.DocumentModel
 export type Encounter = Prisma.EncounterModel
 /**
  * Model EncounterTreatment
- * What was chosen, frozen at creation: later catalog changes do not touch it.
+ * What was chosen, frozen at creation: later catalog changes do not touch it. Then what was decided about it.
  */
 export type EncounterTreatment = Prisma.EncounterTreatmentModel
 /**
@@ -168,7 +168,7 @@ export type EncounterAddendum = Prisma.EncounterAddendumModel
 export type GfeItem = Prisma.GfeItemModel
 /**
  * Model Order
- * The pharmacy order of a completed encounter: exactly one, with at least one line.
+ * A pharmacy order of a completed encounter, with at least one line: the first one, and reorders.
  */
 export type Order = Prisma.OrderModel
 /**

@@ -108,10 +108,28 @@ export const CancelReason = {
   patient_no_show: 'patient_no_show',
   duplicate: 'duplicate',
   clinically_inappropriate: 'clinically_inappropriate',
+  patient_declined: 'patient_declined',
   other: 'other'
 } as const
 
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason]
+
+
+export const TreatmentDecision = {
+  approved: 'approved',
+  denied: 'denied',
+  declined: 'declined'
+} as const
+
+export type TreatmentDecision = (typeof TreatmentDecision)[keyof typeof TreatmentDecision]
+
+
+export const ApprovalEnd = {
+  revoked: 'revoked',
+  superseded: 'superseded'
+} as const
+
+export type ApprovalEnd = (typeof ApprovalEnd)[keyof typeof ApprovalEnd]
 
 
 export const FulfilmentStatus = {
@@ -141,7 +159,8 @@ export type ProviderCredential = (typeof ProviderCredential)[keyof typeof Provid
 export const HoldReason = {
   revoked: 'revoked',
   superseded: 'superseded',
-  expired: 'expired'
+  expired: 'expired',
+  stopped: 'stopped'
 } as const
 
 export type HoldReason = (typeof HoldReason)[keyof typeof HoldReason]
@@ -164,6 +183,7 @@ export const EventType = {
   document_withdrawn: 'document_withdrawn',
   encounter_created: 'encounter_created',
   encounter_review_started: 'encounter_review_started',
+  encounter_visit_ready: 'encounter_visit_ready',
   encounter_released: 'encounter_released',
   encounter_information_requested: 'encounter_information_requested',
   encounter_information_provided: 'encounter_information_provided',
@@ -184,6 +204,7 @@ export const EventType = {
   order_refunded: 'order_refunded',
   order_fulfilment_updated: 'order_fulfilment_updated',
   order_held: 'order_held',
+  order_recalled: 'order_recalled',
   webhook_ping: 'webhook_ping',
   webhook_disabled: 'webhook_disabled'
 } as const

@@ -1,8 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { cancelOrderOf } from '../domain/orders/cancellation.js';
+import { cancelOrderOf, stopLines, type Recall } from '../domain/orders/cancellation.js';
 import { addGroup, addTenantCommand } from './command.js';
+import { confirm, confirmable, marked } from './confirmation.js';
 import { inTenant } from './operator.js';
-import { print } from './output.js';
+import { print, reasonCode, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 export function addOrderCommands(program: Command, terminal: CliIo): void {
@@ -16,4 +17,35 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       print(terminal, json, result, `${result.orderNo} (${result.grandTotal} ${currency}) is cancelled.`);
     },
   );
+
+  const holding =
+    'stop a product, a provider or a clinic: holds all lines that have not left a pharmacy, for good, and recalls those ' +
+    'that have, with order.held and order.recalled';
+  confirmable(addTenantCommand(order, 'hold', holding, ['--tenant lakeside --product SEMA-25 --reason recall/2026-11']))
+    .option('--product <sku>', 'lines of this product')
+    .option('--provider <reference>', 'lines that this provider approved')
+    .option('--clinic <id>', 'lines of this clinic', uuidOr('Give the id of the clinic.'))
+    .requiredOption('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
+    .action(async ({ tenant, json, ...given }, command) => {
+      const recall = recallOf(given);
+      if (!recall) return command.error('error: give one of --product, --provider and --clinic');
+      await confirm(terminal, `This stops lines of orders of ${tenant} for good.`, given);
+      const orders = await inTenant(terminal, tenant, (transaction, id) => stopLines(transaction, id, recall), given);
+      const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
+      print(terminal, json, { orders }, marked(given, told));
+    });
+}
+
+/** The one recall that the options name; null = none, or several. */
+function recallOf({
+  product,
+  provider,
+  clinic,
+}: Partial<Record<'product' | 'provider' | 'clinic', string>>): Recall | null {
+  const named: Recall[] = [
+    ...(product === undefined ? [] : [{ sku: product }]),
+    ...(provider === undefined ? [] : [{ reviewerRef: provider }]),
+    ...(clinic === undefined ? [] : [{ clinicId: clinic }]),
+  ];
+  return named.length === 1 ? (named[0] ?? null) : null;
 }

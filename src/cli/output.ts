@@ -63,3 +63,9 @@ export function moment(text: string): Date {
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
   throw new InvalidArgumentError('Give a date, or a date and a time with its zone.');
 }
+
+/** Parses a reason for the audit: a code, so that it is unlikely to describe a person. */
+export function reasonCode(text: string): string {
+  if (/^[\w./-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('Give 1 to 64 letters, digits, and . / _ -, such as court-order/4711.');
+}

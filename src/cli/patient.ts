@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
+import { Option, type Command } from '@commander-js/extra-typings';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/patients/erase.js';
+import { endAllApprovals } from '../domain/reviews/endings.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { readConfig } from '../config.js';
@@ -12,7 +13,7 @@ import { confirm, confirmable, marked, type Confirmation } from './confirmation.
 import { noteErasure, type Erasure } from './erasureJournal.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { inTenant, openStore, withTenant } from './operator.js';
-import { print, uuidOr } from './output.js';
+import { print, reasonCode, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
@@ -69,7 +70,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
   confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --dry-run`, `${EXAMPLE} --yes`]))
     .argument('<user-id>', 'id of the patient', uuid)
     .option('--before-retention', 'erase although the records must still be kept; needs --reason')
-    .option('--reason <code>', 'why, as a word or reference without personal data, for the audit', erasureReason)
+    .option('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
     .action(async (id, { tenant, json, reason, ...given }, command) => {
       if ((reason === undefined) === (given.beforeRetention ?? false)) {
         command.error('error: give --before-retention and --reason together');
@@ -83,12 +84,6 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** Parses the reason of an early erasure: a code, so that it is unlikely to describe a person. */
-function erasureReason(text: string): string {
-  if (/^[\w./-]{1,64}$/.test(text)) return text;
-  throw new InvalidArgumentError('Give 1 to 64 letters, digits, and . / _ -, such as court-order/4711.');
-}
-
 /** Erases a patient, and the files of the patient's documents, and records the erasure in the audit. */
 export async function erase(
   terminal: CliIo,
@@ -100,7 +95,10 @@ export async function erase(
   const erased = await inTenant(
     terminal,
     tenant,
-    async (transaction, tenantId) => ({ tenantId, ...(await erasePatient(transaction, tenantId, id, given)) }),
+    async (transaction, tenantId) => {
+      await endAllApprovals(transaction, tenantId, id);
+      return { tenantId, ...(await erasePatient(transaction, tenantId, id, given)) };
+    },
     given,
   );
   if (!given.dryRun) {

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as addenda from '../domain/reviews/addenda.js';
+import * as addenda from '../domain/reviews/afterReview.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/addenda: adds a note to a completed review. */

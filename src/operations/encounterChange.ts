@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
-import type { EncounterRecord } from '../domain/encounters/encounters.js';
+import type { EncounterRecord } from '../domain/encounters/record.js';
 import type { CallerContext } from '../domain/transactions/transaction.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';

@@ -47,6 +47,7 @@ export { recordFulfilment } from './recordFulfilment.js';
 export { recordPayment } from './recordPayment.js';
 export { refundPayment } from './refundPayment.js';
 export { releaseEncounter } from './releaseEncounter.js';
+export { reorderTreatments } from './reorderTreatments.js';
 export { replayWebhookEvents } from './replayWebhookEvents.js';
 export { requestInformation } from './requestInformation.js';
 export { rescheduleEncounter } from './rescheduleEncounter.js';

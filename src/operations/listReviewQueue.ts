@@ -1,6 +1,6 @@
 import type { Operation } from './operation.js';
 import * as reviewQueue from '../domain/reviews/queue.js';
-import { withinBytes } from '../domain/transactions/pageBytes.js';
+import { withinBytes } from '../domain/transactions/listCursor.js';
 import { queuedEncounterView } from '../views/encounterView.js';
 
 /** GET /review-queue: encounters that wait for a provider, most urgent first. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as refunds from '../domain/orders/refunds.js';
+import * as refunds from '../domain/orders/payments.js';
 import { orderView } from '../views/orderView.js';
 import { withIdempotency } from './withIdempotency.js';
 

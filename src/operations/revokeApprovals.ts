@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as revocation from '../domain/reviews/revocation.js';
+import * as revocation from '../domain/reviews/afterReview.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/revoke: revokes approvals of a completed encounter. */

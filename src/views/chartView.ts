@@ -1,13 +1,12 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { statusAt } from '../domain/approvals/inForce.js';
+import { statusAt } from '../domain/approvals/coverage.js';
 import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
-import { chartVersion } from '../domain/reviews/chartVersion.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
-import { withinBytes } from '../domain/transactions/pageBytes.js';
+import { withinBytes } from '../domain/transactions/listCursor.js';
 import { patientDocumentView } from './documentView.js';
 import { duplicateView } from './duplicateView.js';
-import { encounterDetailsView } from './encounterView.js';
+import { declinedIdsOf, encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
 import { possibleDuplicateView } from './possibleDuplicateView.js';
 import { prescriptionView } from './prescriptionView.js';
@@ -22,7 +21,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
   const isCut =
     earlierReviews.length < chart.earlierReviews.length || endedEncounters.length < chart.endedEncounters.length;
   return {
-    chartVersion: chartVersion(chart),
+    chartVersion: chart.version,
     encounter: encounterDetailsView(chart.encounter, now),
     patient: patientView(chart.patient),
     treatments: chart.treatments.map(treatmentView),
@@ -95,7 +94,7 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
       status: statusAt(item, now),
       validUntil: timestamp(item.validUntil),
       denialReason: item.denialReason,
-      declinedTreatmentIds: item.declinedTreatmentIds,
+      declinedTreatmentIds: declinedIdsOf(review.treatments, item),
       rationale: item.rationale,
       revocationReason: item.revocationReason,
     })),

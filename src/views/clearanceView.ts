@@ -3,17 +3,17 @@ import type { Clearance } from '../domain/approvals/clearance.js';
 import type { Renewal } from '../domain/approvals/renewals.js';
 import { timestamp } from './values.js';
 
-export function clearanceView({ treatment, fact, reason, factsChanged }: Clearance): Schemas['Clearance'] {
+export function clearanceView({ treatment, source, reason, factsChanged }: Clearance): Schemas['Clearance'] {
   return {
     treatmentId: treatment.id,
     categoryId: treatment.categoryId,
     subcategoryId: treatment.subcategoryId,
     cleared: reason === 'approved',
     reason,
-    validUntil: timestamp(fact?.validUntil ?? null),
-    encounter_id: fact && fact.encounterNo,
-    gfe_no: fact && fact.gfeNo,
-    decidedAt: timestamp(fact?.decidedAt ?? null),
+    validUntil: timestamp(source?.validUntil ?? null),
+    encounter_id: source && Number(source.encounterNo),
+    gfe_no: source && source.gfeNo,
+    decidedAt: timestamp(source?.decidedAt ?? null),
     factsChanged,
   };
 }

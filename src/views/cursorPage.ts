@@ -1,5 +1,5 @@
 import type { ListPage } from '../domain/transactions/listCursor.js';
-import { withinBytes } from '../domain/transactions/pageBytes.js';
+import { withinBytes } from '../domain/transactions/listCursor.js';
 
 /** A page of a list with a cursor. It ends at 1 MiB, and then its cursor continues after its last element. */
 export function cursorPage<Row, Element>({ rows, hasMore, cursorOf }: ListPage<Row>, view: (row: Row) => Element) {

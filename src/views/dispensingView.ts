@@ -1,5 +1,6 @@
 import type { Schemas } from '../contract.js';
-import type { Dispensing } from '../domain/reviews/dispensing.js';
+import type { Dispensing } from '../domain/orders/dispensing.js';
+import { changedSinceApproval } from '../domain/orders/orders.js';
 import { fulfilmentView } from './orderView.js';
 import { guardianView } from './patientView.js';
 import { prescriptionView } from './prescriptionView.js';
@@ -8,7 +9,7 @@ import { timestamp } from './values.js';
 
 /** What a pharmacy needs to dispense an order. */
 export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
-  const { order, patient, isIdentityChanged, shipTo, lines } = dispensing;
+  const { order, patient, isIdentityChanged, shipTo } = dispensing;
   return {
     order_no: order.orderNo,
     order_status: order.orderStatus,
@@ -23,12 +24,16 @@ export function dispensingView(dispensing: Dispensing): Schemas['Dispensing'] {
       isIdentityChanged,
     },
     shipTo: shipToView(shipTo),
-    lines: lines.map(lineView),
+    changedSinceApproval: changedSinceApproval(order),
+    lines: dispensing.lines.map((line) => lineView(dispensing, line)),
   };
 }
 
-function lineView({ line, treatment, prescribed }: Dispensing['lines'][number]): Schemas['DispensingLine'] {
-  const { reviewerRef, name, npi, licence } = prescribed;
+function lineView(
+  { order, provider }: Dispensing,
+  { line, treatment, approvedAt, validUntil }: Dispensing['lines'][number],
+): Schemas['DispensingLine'] {
+  const { name = null, npi = null, credential = null, licence = null } = provider ?? {};
   return {
     treatmentId: line.productId,
     sku: line.sku,
@@ -37,8 +42,8 @@ function lineView({ line, treatment, prescribed }: Dispensing['lines'][number]):
     pharmacyId: line.pharmacyId,
     fulfilment: fulfilmentView(line),
     prescription: prescriptionView(treatment),
-    prescriber: { reviewerRef, name, npi, licence },
-    approvedAt: prescribed.approvedAt.toISOString(),
-    validUntil: timestamp(prescribed.validUntil),
+    prescriber: { reviewerRef: order.encounter.reviewerRef ?? '', name, npi, credential, licence },
+    approvedAt: approvedAt.toISOString(),
+    validUntil: timestamp(validUntil),
   };
 }

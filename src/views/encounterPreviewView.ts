@@ -1,5 +1,6 @@
 import type { Schemas } from '../contract.js';
-import type { DraftItem, EncounterDraft } from '../domain/encounters/draft.js';
+import type { GfeItem } from '../../generated/prisma/client.js';
+import type { EncounterDraft } from '../domain/encounters/creation.js';
 import type { Duplicate } from '../domain/approvals/duplicates.js';
 import { duplicateView } from './duplicateView.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
@@ -14,20 +15,20 @@ export function encounterPreviewView(
     problems: draft.faults.flat().map(({ code, pointer, detail, reason }) => {
       return { code, pointer, detail, ...(reason === undefined ? {} : { reason }) };
     }),
-    estimate: estimateView({ currency: draft.currency, ...draft.amounts }),
+    estimate: estimateView(draft.encounter),
     scheduledAt: timestamp(draft.schedule.scheduledAt),
-    gfe_data: draft.items.map((item) => previewItemView(draft, item)),
+    gfe_data: draft.encounter.gfeItems.map((item) => previewItemView(draft, item)),
     duplicates: duplicates.map(duplicateView),
   };
 }
 
-function previewItemView({ lines }: EncounterDraft, item: DraftItem): Schemas['PreviewGfeItem'] {
+function previewItemView({ encounter }: EncounterDraft, item: GfeItem): Schemas['PreviewGfeItem'] {
   return {
     category_name: item.categoryName,
     sub_category_name: item.subCategoryName,
-    status: item.status,
+    status: 'pending_review',
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
-    treatmentIds: treatmentIdsOf(lines, item),
+    treatmentIds: treatmentIdsOf(encounter.treatments, item),
   };
 }

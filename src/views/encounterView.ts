@@ -1,5 +1,4 @@
 import type { Schemas } from '../contract.js';
-import { balanceOf } from '../domain/orders/money.js';
 import type {
   DetailedEncounter,
   ShownEncounter,
@@ -7,7 +6,7 @@ import type {
   ShownItem,
   ShownOrder,
 } from '../domain/encounters/lookup.js';
-import { statusAt } from '../domain/approvals/inForce.js';
+import { statusAt } from '../domain/approvals/coverage.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
 
@@ -17,7 +16,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     id: encounter.id,
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
-    order_no: encounter.order?.orderNo ?? null,
+    order_no: encounter.orders[0]?.orderNo ?? null,
     status: encounter.status,
     clinicId: encounter.clinicId,
     patientId: encounter.patientId,
@@ -25,6 +24,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     documentIds: encounter.documents.map(({ documentId }) => documentId),
     reviewType: encounter.reviewType,
     serviceQueue: encounter.serviceQueue,
+    patientState: encounter.patientState,
     reviewState: encounter.reviewState,
     additionalNotes: encounter.additionalNotes,
     reference: encounter.reference,
@@ -80,11 +80,12 @@ export function estimateView(
 
 /** The status of an encounter: exactly the documented fields. `order_details` is absent without an order. */
 export function encounterStatusView(encounter: StatusEncounter, now: Date): Schemas['EncounterStatus'] {
+  const [order] = encounter.orders;
   return {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
     gfe_data: encounter.gfeItems.map((item) => itemView(item, now)),
-    ...(encounter.order ? { order_details: orderDetailsView(encounter.order) } : {}),
+    ...(order ? { order_details: orderDetailsView(order) } : {}),
   };
 }
 
@@ -101,21 +102,29 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
     treatmentIds: treatmentIdsOf(treatments, item),
-    declinedTreatmentIds: item.declinedTreatmentIds,
+    declinedTreatmentIds: declinedIdsOf(treatments, item),
     decidedAt: timestamp(item.decidedAt),
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,
+    rationale: item.rationale,
     revocationReason: item.revocationReason,
   });
 }
 
 export function treatmentIdsOf(
-  treatments: ShownEncounter['treatments'],
+  treatments: readonly (ItemIdentity & { readonly productId: string })[],
   { categoryId, subcategoryId }: ItemIdentity,
 ): string[] {
   const ofItem = treatments.filter((one) => one.categoryId === categoryId && one.subcategoryId === subcategoryId);
   return ofItem.map(({ productId }) => productId);
 }
+
+/** The treatments that the approval of an item excepts (R-200). */
+export const declinedIdsOf = (treatments: ShownEncounter['treatments'], item: ItemIdentity): string[] =>
+  treatmentIdsOf(
+    treatments.filter(({ decision }) => decision === 'declined'),
+    item,
+  );
 
 function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {
   return {
@@ -124,7 +133,7 @@ function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {
     sub_total: amountNumber(order.subTotal),
     grand_total: amountNumber(order.grandTotal),
     paid_amt: amountNumber(order.paidAmt),
-    balance_amt: amountNumber(balanceOf(order)),
+    balance_amt: amountNumber(order.balanceAmt),
     total_shipping_amt: amountNumber(order.totalShippingAmt),
     created_date: createdDate(order.createdAt),
   };

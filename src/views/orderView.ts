@@ -1,8 +1,7 @@
 import type { OrderLine, Payment, Refund } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { balanceOf, sum } from '../domain/orders/money.js';
-import type { OrderRecord } from '../domain/orders/orders.js';
-import { createdDate, priceText } from './values.js';
+import { changedSinceApproval, type OrderRecord } from '../domain/orders/orders.js';
+import { createdDate, priceText, timestamp } from './values.js';
 
 /** The stored order: amounts are decimal text with two places. */
 export function orderView(order: OrderRecord): Schemas['Order'] {
@@ -18,13 +17,15 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     total_shipping_amt: priceText(order.totalShippingAmt),
     grand_total: priceText(order.grandTotal),
     paid_amt: priceText(order.paidAmt),
-    refunded_amt: priceText(sum(order.refunds.map(({ amount }) => amount))),
+    refunded_amt: priceText(order.refundedAmt),
     held_amt: priceText(order.heldAmt),
-    balance_amt: priceText(balanceOf(order)),
+    balance_amt: priceText(order.balanceAmt),
+    refundable_amt: priceText(order.refundableAmt),
     created_date: createdDate(order.createdAt),
     createdAt: order.createdAt.toISOString(),
     updatedAt: order.updatedAt.toISOString(),
     cancelReason: order.cancelReason,
+    changedSinceApproval: changedSinceApproval(order),
     lines: order.lines.map(lineView),
     payments: order.payments.map(paymentView),
     refunds: order.refunds.map(refundView),
@@ -45,6 +46,7 @@ function lineView(line: OrderLine): Schemas['OrderLine'] {
     pharmacyName: line.pharmacyName,
     fulfilment: fulfilmentView(line),
     hold: holdView(line),
+    recalledAt: timestamp(line.recalledAt),
   };
 }
 

@@ -13,7 +13,7 @@ const commands = [
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'disable'].map((name) => `webhook ${name}`),
   ...['create', 'verify'].map((name) => `backup ${name}`),
-  ...['provider import', 'provider list', 'order cancel', 'keys rotate', 'restore', 'migrate', 'doctor'],
+  ...['provider import', 'provider list', 'order cancel', 'order hold', 'keys rotate', 'restore', 'migrate', 'doctor'],
 ];
 
 /** Names of the commands that a help text lists. */

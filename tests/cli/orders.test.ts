@@ -1,6 +1,7 @@
-import { newPartner } from '../support/factories.js';
+import { newClinic, newPartner, newProduct } from '../support/factories.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
-import { completedEncounter } from '../support/reviews.js';
+import { completedEncounter, reviewer } from '../support/reviews.js';
+import { fulfil } from '../support/shipments.js';
 import { refusal, openOperator } from './operator.js';
 
 const { harness, run, json } = await openOperator();
@@ -56,6 +57,65 @@ describe('tenant configure', () => {
   });
 });
 
+describe('order hold', () => {
+  const hold = (...args: string[]) => ['order', 'hold', '--tenant', partner.tenantId, '--reason', 'recall/1', ...args];
+  /** An order that waits, and one that has shipped, both of the same product, provider and clinic. */
+  async function twoOrders() {
+    const clinicId = await newClinic(harness, partner);
+    const treatmentIds = [await newProduct(harness, partner)];
+    const waiting = await completedEncounter(harness, partner, { clinicId, treatmentIds });
+    const sent = await completedEncounter(harness, partner, { clinicId, treatmentIds });
+    await fulfil(harness, partner, sent.order_no, 'accepted', 'shipped');
+    const { sku } = (await orderOf(waiting.order_no)).lines[0];
+    return { clinicId, sku, treatmentIds, waiting: waiting.order_no, sent: sent.order_no };
+  }
+  const linesOf = async (orderNo: string) => (await orderOf(orderNo)).lines;
+
+  it.each(['--product', '--clinic'])('holds the unshipped lines and recalls the shipped ones of %s', async (option) => {
+    const { clinicId, sku, treatmentIds, waiting, sent } = await twoOrders();
+    const other = await newOrder();
+    const untouched = await orderOf(other);
+    const named = [option, option === '--product' ? sku : clinicId];
+    expect(await json(...hold(...named, '--yes'))).toEqual({ orders: [waiting, sent] });
+    expect(await linesOf(waiting)).toMatchObject([{ hold: { reason: 'stopped' }, recalledAt: null }]);
+    expect(await linesOf(sent)).toMatchObject([{ hold: null, recalledAt: expect.any(String) }]);
+    expect(await orderOf(other)).toEqual(untouched);
+    for (const [order_no, type] of [
+      [waiting, 'order.held'],
+      [sent, 'order.recalled'],
+    ] as const) {
+      const events = await eventsAbout(harness, partner, { order_no }, 'order.held', 'order.recalled');
+      expect(events).toMatchObject([{ type, data: { order_no, reason: 'stopped', treatmentIds } }]);
+    }
+    expect(await json(...hold(...named, '--yes'))).toEqual({ orders: [] });
+  });
+
+  it('holds the lines that the provider of --provider approved', async () => {
+    const owner = await newPartner(harness);
+    const orderNo = await newOrder(owner);
+    const args = ['order', 'hold', '--tenant', owner.tenantId, '--reason', 'recall/1', '--yes', '--provider'];
+    expect(await json(...args, 'NPI-unknown')).toEqual({ orders: [] });
+    expect(await json(...args, reviewer)).toEqual({ orders: [orderNo] });
+    expect((await getOrder(harness, owner, orderNo)).body.lines).toMatchObject([{ hold: { reason: 'stopped' } }]);
+  });
+
+  it('changes nothing with --dry-run, and needs --yes without a terminal', async () => {
+    const { sku, waiting, sent } = await twoOrders();
+    const before = await Promise.all([waiting, sent].map(orderOf));
+    const stdout = `Dry run, rolled back: Orders with stopped lines: 2. ${waiting}, ${sent}\n`;
+    expect(await run(...hold('--product', sku, '--dry-run'))).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await run(...hold('--product', sku))).toEqual(refusal(1, /Confirm with --yes/));
+    expect(await Promise.all([waiting, sent].map(orderOf))).toEqual(before);
+  });
+
+  it('refuses any number of --product, --provider and --clinic except one', async () => {
+    for (const args of [[], ['--product', 'SKU-1', '--provider', reviewer]]) {
+      const message = /^error: give one of --product, --provider and --clinic\n/;
+      expect(await run(...hold(...args, '--yes'))).toEqual(refusal(expect.any(Number) as never, message));
+    }
+  });
+});
+
 describe('order cancel', () => {
   it('cancels an unpaid order, and records order.cancelled', async () => {
     const orderNo = await newOrder();
@@ -63,10 +123,10 @@ describe('order cancel', () => {
     const printed = await json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
     const order = { orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00' };
     expect(printed).toEqual({ orderNo, ...order });
-    const amounts = { paid_amt: '0.00', balance_amt: '255.00' };
+    const amounts = { paid_amt: '0.00', balance_amt: '0.00' };
     expect(await orderOf(orderNo)).toMatchObject({ order_status: 'cancelled', ...amounts });
     const [event] = await eventsAbout(harness, partner, { order_no: orderNo }, 'order.cancelled');
-    const totals = { grand_total: '255.00', balance_amt: '255.00' };
+    const totals = { grand_total: '255.00', balance_amt: '0.00' };
     expect(event?.data).toEqual({ order_no: orderNo, encounter_id, order_status: 'cancelled', ...totals });
     const other = await newOrder();
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} (255.00 USD) is cancelled.\n`, stderr: '' });
@@ -81,9 +141,9 @@ describe('order cancel', () => {
     const before = await Promise.all([partly, paid, done].map(orderOf));
     const refusals = await Promise.all([partly, paid, done, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
     const messages = [
-      `${partly} cannot be cancelled: 0.01 of it is paid.\n`,
-      `${paid} cannot be cancelled: it is paid.\n`,
-      `${done} cannot be cancelled: it is cancelled.\n`,
+      'The order cannot be cancelled: 0.01 of it is paid.\n',
+      'The order cannot be cancelled: 255.00 of it is paid.\n',
+      'The order cannot be cancelled: it is cancelled.\n',
       `The tenant ${partner.tenantId} has no order "${foreign}".\n`,
       `The tenant ${partner.tenantId} has no order "ORD-999999".\n`,
     ];

@@ -57,6 +57,8 @@ export const patientRecord = {
   ...all(maybe, 'timezone locale notes emergencyContact emergencyContactCode emergencyContactName employer workMobile'),
   ...all(maybe, 'maritalStatus profileImageBlobPath verifierJobId verifierResultMessage commsUserId'),
   gfeStateId: maybeId,
+  ...all(maybe, 'medicalHistory insuranceInfo'),
+  guardian: orNull(anyObject),
   isHomeAddressSameAsShipping: boolean,
   verifierInviteSentDate: orNull(instant),
   verifierResponsePayload: orNull(anyObject),
@@ -96,6 +98,7 @@ export const product = {
     ...stamps,
   }),
   clinicAvailabilityTotal: number,
+  synchronousOnly: boolean,
   productOffer: {
     ...all(uuid, 'id productId'),
     ...all(decimal, 'price shippingAmount vendorCost cogs'),

@@ -156,6 +156,16 @@ const zone = (timezone: string | null) => () =>
   });
 const austin = (isActive: boolean) => () =>
   harness.domain.db.prisma.clinic.updateMany({ where: { tenantId, id: cast.clinics.austin }, data: { isActive } });
+const onlyLive = (synchronousOnly: boolean) => () =>
+  harness.domain.db.prisma.product.updateMany({
+    where: { tenantId, id: cast.products.botox },
+    data: { synchronousOnly },
+  });
+/** Sends a review of the chart as it is. */
+const withPresentChart: Provocation = async (operation) => {
+  const { chartVersion } = (await send(operationOf('getChart'))).body;
+  return send(operation, { body: { chartVersion } });
+};
 const issueToken = operationOf('issueToken');
 
 /** Provokes each failure: of any operation by its code, or of one operation by `<operationId> <code>`. */
@@ -255,6 +265,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
 
   invalid_state: about(completed),
+  'reorderTreatments invalid_state': about(waiting),
   'pingWebhookEndpoint invalid_state': after(disableWebhook, withBody({})),
   'retryWebhookDelivery invalid_state': after(disableWebhook, withBody({})),
   'replayWebhookEvents invalid_state': after(disableWebhook, withBody({})),
@@ -267,6 +278,15 @@ const provocations: Readonly<Record<string, Provocation>> = {
   // Without Maria, Jane's duplicate.
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
+  'submitReview provider_not_licensed': whileChanged(licensed(true), licensed(false), withPresentChart),
+  'submitReview patient_inactive': whileChanged(
+    jane({ accountIsActive: false }),
+    jane({ accountIsActive: true }),
+    withPresentChart,
+  ),
+  'submitReview guardian_required': after(jane(child), withPresentChart),
+  'submitReview treatment_not_permitted': whileChanged(onlyLive(true), onlyLive(false), withPresentChart),
+  'reorderTreatments treatment_not_found': withBody({ treatmentIds: [absent] }),
   'cancelOrder invalid_state': after(payEverything, withBody({})),
   'refundPayment invalid_state': after(refundEverything, withBody({})),
   'recordFulfilment invalid_state': after(refundEverything, withBody({})),
@@ -292,7 +312,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   sandbox_only: async (operation) =>
     send(operation, { token: await tokenOnce('live', async () => (await newPartner(harness)).token) }),
   clinic_not_permitted: async (operation) =>
-    send(operation, { token: await tokenOf('for another clinic', permissions, [cast.clinics.phoenix]) }),
+    send(operation, { token: await tokenOf('for another clinic', permissions, [cast.clinics.denver]) }),
 };
 
 it('each failure that the contract has an example of gets exactly that response, after one audit row', async () => {

@@ -87,6 +87,7 @@ const requests: Readonly<Record<string, (own: Records) => Values>> = {
   provideInformation: ({ documentIds }) => ({ documentIds }),
   updateEncounter: () => ({ reference: 'x' }),
   cancelEncounter: () => ({ reason: 'other' }),
+  reorderTreatments: ({ treatmentIds }) => ({ treatmentIds }),
   cancelOrder: () => ({ reason: 'x' }),
   refundPayment: ({ payment_id }) => ({ payment_id, amount: '9999.00', reason: 'x' }),
   recordFulfilment: ({ pharmacyId }) => ({ pharmacyId, status: 'delivered' }),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isAnswer, success, type Attempt, type Intent, type Json } from './history.js';
-import { cents } from './orderModel.js';
+import { cents, settlement, sum } from './orderModel.js';
 import { auditRecords, eventsByRecord, ordersOf, recordEvents, type Evidence, type FeedEvent } from './records.js';
 
 /** Everything about one tenant that the auditor judges. */
@@ -71,7 +71,7 @@ function replays({ intents }: Case): string[] {
   });
 }
 
-/** R-46, R-54 to R-58, R-192: sums of money, one order for an encounter, its lines. */
+/** R-46, R-54 to R-58: sums of money, one order for an encounter, its lines. */
 function orders({ intents, tenant }: Case): string[] {
   const bodies = attemptsOf(intents).flatMap(({ attempt: { body, status } }) =>
     status !== null && status < 300 ? [body, ...(body?.data ?? [])] : [],
@@ -79,21 +79,28 @@ function orders({ intents, tenant }: Case): string[] {
   const sums = bodies
     .filter((body) => body?.lines && body.payments)
     .flatMap((order: Json) => {
-      const total = (list: Json[], field: string): number =>
-        list.map((each) => cents(each[field])).reduce((sum, amount) => sum + amount, 0);
-      const { lines, payments, refunds, order_no, order_status } = order;
-      const paid = total(payments, 'amount') - total(refunds, 'amount');
-      const balance = /paid|refunded/.test(order_status) ? 0 : cents(order.grand_total) - paid - cents(order.held_amt);
-      const expected = [
-        total(lines, 'unit_price'),
-        total(lines, 'line_total'),
-        paid,
-        balance,
-        total(payments, 'refunded_amt'),
+      const total = (list: Json[], field: string): number => sum(list.map((each) => cents(each[field])));
+      const { lines, payments, refunds, order_no } = order;
+      const parts = lines.map(({ unit_price, hold, fulfilment }: Json) => {
+        return { price: cents(unit_price), isHeld: hold !== null, isCancelled: fulfilment.status === 'cancelled' };
+      });
+      const [received, returned] = [total(payments, 'amount'), total(refunds, 'amount')];
+      const settled = settlement(parts, total(lines, 'shipping_amt'), received, returned);
+      const { paid, balance, held, refundable, status } = settled;
+      const sums = [total(lines, 'unit_price'), total(lines, 'line_total'), returned, total(payments, 'refunded_amt')];
+      const expected = [...sums, paid, balance, held, refundable, status];
+      const { sub_total, grand_total, refunded_amt, paid_amt, balance_amt, held_amt, refundable_amt } = order;
+      const amounts = [
+        sub_total,
+        grand_total,
+        refunded_amt,
+        refunded_amt,
+        paid_amt,
+        balance_amt,
+        held_amt,
+        refundable_amt,
       ];
-      const shown = [order.sub_total, order.grand_total, order.paid_amt, order.balance_amt, order.refunded_amt].map(
-        cents,
-      );
+      const shown = [...amounts.map(cents), order.order_status];
       return isDeepStrictEqual(shown, expected)
         ? []
         : [`${order_no}: the amounts ${shown.join()} are not ${expected.join()}`];

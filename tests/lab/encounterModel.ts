@@ -14,6 +14,8 @@ interface EncounterState {
   readonly treatmentIds: readonly string[];
   /** The status of each item, in the order of the treatments. */
   readonly items: Readonly<Record<string, string>>;
+  /** The treatments with an approval that has not ended. */
+  readonly approved: readonly string[];
   readonly informed: number;
   readonly hasQuestion: boolean;
   readonly addenda: number;
@@ -47,7 +49,7 @@ export function createdEncounter({ reference, treatmentIds }: Json, facts: Facts
 
 function treated(treatmentIds: readonly string[], { itemOfTreatment }: Facts) {
   const items = treatmentIds.map((id) => [itemOfTreatment.get(id) ?? id, 'pending_review']);
-  return { treatmentIds, items: Object.fromEntries(items) as EncounterState['items'] };
+  return { treatmentIds, items: Object.fromEntries(items) as EncounterState['items'], approved: [] };
 }
 
 /** R-38 to R-46, R-82, R-83, R-100, R-101, R-105, R-231, R-232, R-236. */
@@ -71,6 +73,19 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
     state: { ...state, ...unclaimed, status: 'pending_review', version: state.version + 1 },
     events: ['encounter.released'],
   });
+
+  const itemOfId = (id: string): string => facts.itemOfTreatment.get(id) ?? id;
+  const end = (state: EncounterState, isMeant: (id: string) => boolean, reason: string): Effect<EncounterState> => {
+    const ended = state.approved.filter(isMeant);
+    if (ended.length === 0) return { state, events: [] };
+    const approved = state.approved.filter((id) => !ended.includes(id));
+    const affected = Object.keys(state.items).filter((item) => ended.some((id) => itemOfId(id) === item));
+    const over = affected.filter((item) => !approved.some((id) => itemOfId(id) === item));
+    const items = { ...state.items, ...Object.fromEntries(over.map((item) => [item, reason])) };
+    const eventOf = (item: string): string =>
+      `gfe.${reason} ${item} ${ended.filter((id) => itemOfId(id) === item).join()}`;
+    return changed(state, { items, approved }, ...affected.map(eventOf));
+  };
 
   const byHolder = (state: EncounterState, op: Op, act: () => Effect<EncounterState>): Effect<EncounterState> => {
     if (state.status !== 'in_review') return refused('invalid_state');
@@ -114,7 +129,8 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
         const approved = decisions.length - denied;
         const items = Object.fromEntries(Object.keys(state.items).map((item) => [item, given[item] ?? '']));
         const [status, event] = approved > 0 ? ['completed', ` ${approved}`] : ['denied', ''];
-        const change = { status, items, holder: '', isShort: false };
+        const covered = state.treatmentIds.filter((id) => given[itemOfId(id)] === 'approved');
+        const change = { status, items, approved: covered, holder: '', isShort: false };
         return { ...changed(state, change, `encounter.${status}${event} ${denied}`), orRefused };
       }),
     cancelEncounter(state, _op, { reason }) {
@@ -157,18 +173,10 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       const before = state.items[itemOf(item)];
       if (before === undefined) return refused('validation_failed');
       if (before !== 'approved') return refused('invalid_state');
-      return changed(state, { items: { ...state.items, [itemOf(item)]: 'revoked' } }, `gfe.revoked ${itemOf(item)}`);
+      return end(state, (id) => itemOfId(id) === itemOf(item), 'revoked');
     },
-    /** A denial of the same item in another encounter of the patient. */
-    deniedElsewhere(state, _op, { decisions }) {
-      const denied = decisions.filter(({ decision }: Json) => decision === 'denied').map(itemOf);
-      const ended = Object.keys(state.items).filter(
-        (item) => state.items[item] === 'approved' && denied.includes(item),
-      );
-      if (ended.length === 0) return { state, events: [] };
-      const items = { ...state.items, ...Object.fromEntries(ended.map((item) => [item, 'superseded'])) };
-      return changed(state, { items }, ...ended.map((item) => `gfe.superseded ${item}`));
-    },
+    /** A decision about the same treatments in another encounter of the patient at the clinic. */
+    decidedElsewhere: (state, { intent: { note = '' } }) => end(state, (id) => note.includes(id), 'superseded'),
     /** Only the provider that holds the claim reads the chart; a success is a read of the encounter. */
     getChart(state, { intent }) {
       const isHolder = state.status === 'in_review' && state.holder === `${intent.client.name} ${intent.note}`;
@@ -183,16 +191,16 @@ export function encounterModel(facts: Facts): Model<EncounterState> {
       if (!step) return { state, events: [] };
       const { ifMatch } = op.intent;
       if (ifMatch !== undefined && ifMatch !== `"${state.version}"`) return refused('version_conflict');
-      // Reference and metadata may change in every status, and a denial elsewhere ends approvals: both leave a lapsed claim alone.
+      // Reference and metadata may change in every status, and a decision elsewhere ends approvals: both leave a lapsed claim alone.
       const isElsewhere =
-        op.kind === 'deniedElsewhere' || (op.kind === 'updateEncounter' && isSame(state, op.intent.input));
+        op.kind === 'decidedElsewhere' || (op.kind === 'updateEncounter' && isSame(state, op.intent.input));
       if (!state.isLapsed || isElsewhere) return step(state, op, op.intent.input);
       const lapsed = lapse(state);
       const effect = step(lapsed.state, op, op.intent.input);
       return 'refused' in effect ? effect : { ...effect, events: [...lapsed.events, ...effect.events] };
     },
     shows(state, { kind, body, etag, intent }) {
-      if (kind === 'deniedElsewhere') return true;
+      if (kind === 'decidedElsewhere') return true;
       if (kind === 'getEncounterStatus') {
         const shown = body.gfe_data.map(({ status }: Json) => status);
         const hasOrder = body.order_details !== undefined;

@@ -93,7 +93,8 @@ const review: Action = async (turn) => {
   });
   const visit = reviewType === 'synchronous' ? { visit: { startedAt: claimedAt, endedAt: claimedAt } } : {};
   const input = { reviewerRef, chartVersion: chart.chartVersion, decisions, ...visit };
-  return change(turn, 'submitReview', 'POST', `${path}/review`, input, { encounter });
+  const note = chart.encounter.treatmentIds.join();
+  return change(turn, 'submitReview', 'POST', `${path}/review`, input, { encounter, note });
 };
 
 const getEncounter: Action = ({ random, scene }) => {

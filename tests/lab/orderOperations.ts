@@ -34,7 +34,8 @@ const fulfil = onOrder('recordFulfilment', '/fulfilments', ({ random }, _order, 
   ];
   const status =
     random.chance(0.85) && next ? next : random.pick(['accepted', 'shipped', 'delivered', 'exception', 'cancelled']);
-  return { pharmacyId, status, ...(random.chance(0.5) ? { treatmentIds: [treatmentId] } : {}) };
+  const acknowledged = random.chance(0.8) ? { acknowledgeChanges: true } : {};
+  return { pharmacyId, status, ...acknowledged, ...(random.chance(0.5) ? { treatmentIds: [treatmentId] } : {}) };
 });
 
 const getDispensing: Action = ({ random, scene }) => {

@@ -66,7 +66,7 @@ export const plantedForTests: readonly Planted[] = [
     name: 'free shipping that costs something',
     where: 'domain/orders/money.ts',
     break: ["shippingType === 'FLAT_RATE' ?", 'true ?'],
-    noticedBy: '/createdEncounter.test',
+    noticedBy: '/previewEncounter.test',
   },
   {
     name: 'claim at the end of its lease',
@@ -152,7 +152,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: 'event of a failed row of a sweep',
     where: 'domain/sweeps/tenantClocks.ts',
-    break: ['workOff({ ...local, events }, row)', 'workOff(local, row)'],
+    break: ['const own = { ...local, events: [], changes: [] };', 'const own = { ...local, changes: [] };'],
     noticedBy: '/eventsLast.test',
   },
   {
@@ -199,23 +199,20 @@ export const plantedForTests: readonly Planted[] = [
   },
   {
     name: 'created record with another version',
-    where: 'domain/encounters/encounters.ts',
+    where: 'domain/encounters/creation.ts',
     break: ['version: 1,', 'version: 2,'],
-    noticedBy: '/createdEncounter.test',
+    noticedBy: '/createEncounter.test',
   },
   {
     name: 'order with refunds for payments',
     where: 'domain/orders/orders.ts',
-    break: [
-      'payments: groupedBy(payments, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    encounters',
-      'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    encounters',
-    ],
+    break: ['payments: paymentsOf(order.id)', 'payments: refundsOf(order.id) as never'],
     noticedBy: '/recordPayment.test',
   },
   {
-    name: 'review that does not show its order',
+    name: 'approval without its order',
     where: 'domain/reviews/review.ts',
-    break: ['return { gfeItems, order };', 'return { gfeItems };'],
+    break: ['...encounter, orders: [order] }', '...encounter, orders: [] }'],
     noticedBy: '/submitReview.test',
   },
   {
@@ -238,13 +235,13 @@ export const plantedForTests: readonly Planted[] = [
   },
   {
     name: 'more than 100 addenda',
-    where: 'domain/reviews/addenda.ts',
+    where: 'domain/reviews/afterReview.ts',
     break: ['MAX_ADDENDA = 100', 'MAX_ADDENDA = 1_000'],
     noticedBy: '/addAddendum.test',
   },
   {
     name: 'page above 1 MiB',
-    where: 'domain/transactions/pageBytes.ts',
+    where: 'domain/transactions/listCursor.ts',
     break: ['> MAX_BYTES && index > 0', '< 0'],
     noticedBy: '/pageBytes.test',
   },

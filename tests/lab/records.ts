@@ -129,18 +129,16 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
       const body = success(intent)?.body;
       return body ? [{ input: intent.input, body }] : [];
     });
-  const patientOf = new Map(created.map(({ body }) => [body.encounter_id, body.patientId]));
-  const isDenial = ({ input, encounter }: Intent, other: number, patient: string): boolean =>
-    encounter !== other &&
-    patientOf.get(encounter) === patient &&
-    input.decisions.some(({ decision }: Json) => decision === 'denied');
+  const placeOf = new Map(created.map(({ body }) => [body.encounter_id, `${body.patientId} ${body.clinicId}`]));
   const effects = (ops: Op[]): Op[] => ops.flatMap(({ body: _body, ...op }) => (op.outcome === 'refused' ? [] : [op]));
   for (const { input, body } of created) {
-    const { encounter_id: number, reviewType, patientId } = body;
+    const { encounter_id: number, reviewType } = body;
     const facts = { reviewType, itemOfTreatment, isClockMoving: tenant.mode === 'sandbox' };
     const chart = (op: Op): Op => (op.kind === 'getChart' && op.body ? { ...op, body: op.body.encounter } : op);
-    const denials = reviews.filter((intent) => isDenial(intent, number, patientId));
-    const elsewhere = denials.flatMap((intent) => effects(opsOf(intent, 'deniedElsewhere')));
+    const others = reviews.filter(
+      ({ encounter }) => encounter !== number && placeOf.get(encounter) === placeOf.get(number),
+    );
+    const elsewhere = others.flatMap((intent) => effects(opsOf(intent, 'decidedElsewhere')));
     const ops = [...about(number).map(chart), ...(rows.get(number) ?? []), ...elsewhere];
     search(
       `encounter ${number}`,
@@ -158,7 +156,7 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
       ({ treatmentId }: Json) => tenant.treatments.find(({ id }) => id === treatmentId) ?? [],
     );
     const initial: OrderState = {
-      ...{ status: '', lines: {}, payments: {}, held: 0, cancelReason: null, shipTo: input.shipTo?.name ?? null },
+      ...{ lines: {}, payments: {}, cancelReason: null, shipTo: input.shipTo?.name ?? null },
     };
     const causes = (byRecord.get(number) ?? []).filter(({ operation }) =>
       /submitReview|revokeApprovals/.test(operation),

@@ -9,7 +9,8 @@ import type { Client } from './history.js';
 export interface Treatment {
   readonly id: string;
   readonly item: string;
-  readonly total: number;
+  readonly price: number;
+  readonly shipping: number;
   readonly pharmacy: string;
   readonly isRx: boolean;
 }
@@ -41,7 +42,8 @@ export async function seedTenant(domain: DomainContext, index: number): Promise<
     const amounts = { price: price.toFixed(2), shippingAmount: shipping.toFixed(2) };
     const product = await newProduct(harness, owner, { ...group, ...amounts, pharmacyId, isRx });
     const item = `${group.categoryId} ${group.subcategoryId}`;
-    return { id: product, item, total: Math.round((price + shipping) * 100), pharmacy: pharmacyId, isRx };
+    const inCents = { price: Math.round(price * 100), shipping: Math.round(shipping * 100) };
+    return { id: product, item, ...inCents, pharmacy: pharmacyId, isRx };
   };
   const treatments = [
     await treatment(skin, 240, 15, pharmacies[0]),

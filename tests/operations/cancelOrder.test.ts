@@ -26,7 +26,13 @@ describe('cancelOrder 200', () => {
     const updatedAt = harness.clock.now.toISOString();
     expect([status, body]).toEqual([
       200,
-      { ...before, order_status: 'cancelled', cancelReason: json.reason, updatedAt },
+      {
+        ...before,
+        ...{ order_status: 'cancelled', cancelReason: json.reason, balance_amt: '0.00', updatedAt },
+        lines: before.lines.map((line: Answer['body']) => {
+          return { ...line, fulfilment: { ...line.fulfilment, status: 'cancelled', updatedAt } };
+        }),
+      },
     ]);
     const events = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
     expect(events.map(({ data }) => data['order_status'])).toEqual(['cancelled']);

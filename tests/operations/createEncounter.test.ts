@@ -58,10 +58,12 @@ describe('createEncounter 201', () => {
           validUntil: null,
           declinedTreatmentIds: [],
           denialReason: null,
+          rationale: null,
           revocationReason: null,
         },
       ],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255, currency: 'USD' },
+      patientState: null,
       reviewState: 'TX',
       reference: null,
       metadata: null,
@@ -149,6 +151,19 @@ describe('createEncounter 201', () => {
     expect(await eventsAbout(harness, partner, { encounter_id })).toEqual([
       { type: 'encounter.created', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);
+  });
+
+  describe('patientState', () => {
+    it('decides reviewState, before the state of the patient and of the clinic', async () => {
+      const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'CA' } });
+      const patientId = await newPatient(harness, partner, { gfeStateId });
+      const states = async (patientState: object) => {
+        const { status, body } = await create({ ...valid, patientId, ...patientState });
+        return [status, body.patientState, body.reviewState];
+      };
+      expect(await states({ patientState: 'az' })).toEqual([201, 'AZ', 'AZ']);
+      expect(await states({})).toEqual([201, null, 'CA']);
+    });
   });
 });
 

@@ -61,10 +61,10 @@ describe('getCertificate 200', () => {
 
   reads('marks approvals that were ended by a denial, by time or by a revocation', async () => {
     const encounter = await completedEncounter(harness, partner);
-    const { encounter_id, patientId } = encounter;
-    const again = { patientId, treatmentIds: encounter.treatmentIds };
+    const { encounter_id, clinicId, patientId } = encounter;
+    const again = { clinicId, patientId, treatmentIds: encounter.treatmentIds };
     await reviewed(harness, partner, await newEncounter(harness, partner, again), deny);
-    expect(await textOf(encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Superseded by a later denial/);
+    expect(await textOf(encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Superseded by a later decision/);
     const other = await completedEncounter(harness, partner);
     const start = harness.clock.now;
     harness.clock.now = new Date(other.gfe_data[0].validUntil);

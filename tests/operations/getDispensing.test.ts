@@ -137,14 +137,17 @@ describe('getDispensing 409', () => {
     harness.clock.now = new Date(gfe_data[0].validUntil);
     const token = await pharmacyToken(own);
     const fault = { pointer: '#/lines/0', code: 'approval_ended' };
-    expectProblem(await get(order_no, token), 409, 'approval_ended', [fault]);
-    expect((await get(order_no, await newToken(harness, partner))).body.lines).toHaveLength(1);
+    const both = [fault, { pointer: '#/lines/1', code: 'approval_ended' }];
+    const answers = [await get(order_no, token), await get(order_no, await newToken(harness, partner))];
     harness.clock.now = start;
+    answers.forEach((answer, index) => expectProblem(answer, 409, 'approval_ended', index === 0 ? [fault] : both));
   });
 
   it('answers ship_to_required without a complete address, unless approval_ended applies', async () => {
     const encounter = await completedEncounter(harness, partner, { shipTo: null });
-    const missing = ['address1', 'city', 'state', 'postal', 'country'].map((part) => ({ pointer: `#/shipTo/${part}` }));
+    const missing = ['name', 'address1', 'city', 'state', 'postal', 'country'].map((part) => ({
+      pointer: `#/shipTo/${part}`,
+    }));
     expectProblem(await get(encounter.order_no), 409, 'ship_to_required', missing);
     await revoke(encounter);
     expectProblem(await get(encounter.order_no), 409, 'approval_ended');

@@ -37,7 +37,7 @@ describe('getDocument 200', () => {
     const patientId = await newPatient(harness, partner);
     const resourceId = await newDocument(harness, partner, patientId);
     await get(resourceId);
-    const where = { tenantId: partner.tenantId, operationId: 'getDocument', patientId };
+    const where = { tenantId: partner.tenantId, operationId: 'getDocument', patientIds: { has: patientId } };
     const rows = await harness.domain.db.prisma.auditEvent.findMany({ where });
     expect(rows).toMatchObject([{ status: 200, resourceType: 'document', resourceId }]);
   });

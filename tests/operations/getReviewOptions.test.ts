@@ -48,7 +48,7 @@ async function refusalsOf(records: Records): Promise<(string | null)[]> {
 }
 
 describe('getReviewOptions 200', () => {
-  it('allows both types of review when nothing prevents them, with two SQL statements', async () => {
+  it('allows both types of review when nothing prevents them, with three SQL statements', async () => {
     const { clinicId, treatmentIds } = await encounterBody(harness, partner);
     const patientId = await newPatient(harness, partner, { gfeStateId: arizona });
     let answer: Answer | undefined;
@@ -60,7 +60,7 @@ describe('getReviewOptions 200', () => {
       200,
       { reviewState: 'AZ', modes: types.map((reviewType) => ({ reviewType, ...mode })) },
     ]);
-    expect(statements).toHaveLength(2);
+    expect(statements).toHaveLength(3);
   });
 
   it.each<[string, string, () => Promise<Partial<Records>>]>([

@@ -33,7 +33,7 @@ describe('previewEncounter 200', () => {
     const { body: created } = await create(json);
     const gfe_data = created.gfe_data.map((item: Record<string, unknown>) => {
       const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
-      const { declinedTreatmentIds: _declined, validUntil: _end, ...predicted } = rest;
+      const { declinedTreatmentIds: _declined, validUntil: _end, rationale: _why, ...predicted } = rest;
       return predicted;
     });
     const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' };

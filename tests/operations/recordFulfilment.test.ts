@@ -6,7 +6,7 @@ import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter } from '../support/reviews.js';
+import { completedEncounter, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -52,7 +52,7 @@ describe('recordFulfilment 200', () => {
     const { status, body } = await record('shipped', sent);
     const updatedAt = harness.clock.now.toISOString();
     expect([status, body.lines[0].fulfilment]).toEqual([200, { status: 'shipped', ...sent, reason: null, updatedAt }]);
-    expect(body).toEqual({ ...before, lines: body.lines });
+    expect(body).toEqual({ ...before, lines: body.lines, updatedAt });
     expect((await record('delivered')).body.lines[0].fulfilment).toMatchObject({ status: 'delivered', ...sent });
     const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
     const treatmentIds = [before.lines[0].treatmentId];
@@ -111,6 +111,29 @@ describe('recordFulfilment 200', () => {
     harness.clock.advance(31);
     expect((await orderOf(client)).lines).toHaveLength(2);
   });
+
+  describe('after a revocation', () => {
+    it('recalls a shipped line with order.recalled, and still records its delivery', async () => {
+      for (const status of ['accepted', 'shipped']) await record(status);
+      const { encounter_id, lines } = await orderOf();
+      const treatmentIds = lines.map(({ treatmentId }: Body) => treatmentId);
+      const { gfe_data } = (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+      const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
+      const json = { reviewerRef: reviewer, items, reason: 'Contaminated lot.' };
+      expect(
+        (await call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json })).status,
+      ).toBe(200);
+      const recalledAt = harness.clock.now.toISOString();
+      expect((await orderOf()).lines).toMatchObject([{ hold: null, recalledAt, fulfilment: { status: 'shipped' } }]);
+      const events = await eventsAbout(harness, partner, { order_no }, 'order.held', 'order.recalled');
+      expect(events.map(({ type, data }) => [type, data])).toEqual([
+        ['order.recalled', { order_no, encounter_id, reason: 'revoked', treatmentIds }],
+      ]);
+      expect((await record('delivered')).body.lines).toMatchObject([
+        { recalledAt, fulfilment: { status: 'delivered' } },
+      ]);
+    });
+  });
 });
 
 describe('recordFulfilment 404', () => {
@@ -142,11 +165,41 @@ describe('recordFulfilment 409', () => {
     expect((await record('accepted', more)).status).toBe(200);
   });
 
-  it('lets one of twenty simultaneous requests succeed, and refuses a cancelled order', async () => {
+  it('answers facts_changed with what changed since the approval, until the pharmacist acknowledges it', async () => {
+    const { patientId } = await orderOf();
+    const json = { medicalHistory: 'Penicillin allergy.' };
+    await call(harness, `PATCH /clients/${patientId}`, { token: partner.token, json });
+    expect((await orderOf()).changedSinceApproval).toEqual(['medicalHistory']);
+    for (const more of [{}, { acknowledgeChanges: false }]) {
+      const refused = await record('accepted', more);
+      expectProblem(refused, 409, 'facts_changed');
+      expect(refused.body.changed).toEqual(['medicalHistory']);
+    }
+    expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
+    for (const status of ['accepted', 'shipped']) {
+      expect((await record(status, { acknowledgeChanges: true })).status).toBe(200);
+    }
+  });
+
+  it('answers approval_ended and holds a line without prescription from the end of its approval on', async () => {
+    const { encounter_id } = await orderOf();
+    const { body } = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
+    const [{ validUntil }] = body.gfe_data;
+    const start = harness.clock.now;
+    harness.clock.now = new Date(validUntil);
+    const later = { token: await newToken(harness, partner) };
+    const refused = await record('accepted', {}, later);
+    const order = await orderOf(later);
+    harness.clock.now = start;
+    expectProblem(refused, 409, 'approval_ended', [{ pointer: '#/lines/0', code: 'approval_ended' }]);
+    expect(order.lines).toMatchObject([{ hold: { reason: 'expired', at: validUntil } }]);
+    expect(order).toMatchObject({ balance_amt: '0.00', held_amt: '240.00' });
+  });
+
+  it('lets one of twenty simultaneous requests succeed, after which the order cannot be cancelled', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => record('accepted')));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)]);
     const token = { token: partner.token, json: { reason: 'x' } };
-    expect((await call(harness, `POST /orders/${order_no}/cancel`, token)).status).toBe(200);
-    expectInvalidState(await record('shipped'), 'cancelled');
+    expectInvalidState(await call(harness, `POST /orders/${order_no}/cancel`, token), 'pending');
   });
 });

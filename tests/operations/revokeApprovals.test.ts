@@ -45,7 +45,9 @@ describe('revokeApprovals 200', () => {
     expect(await stored(completed)).toEqual(body);
     const { encounter_id, gfe_no, patientId, order_no, clinicId } = completed;
     expect((await getOrder(harness, partner, order_no)).body).toMatchObject({ order_status: 'pending' });
-    const data = { encounter_id, gfe_no, patientId, ...keyOf(second), by_encounter_id: encounter_id, order_no };
+    const { treatmentIds } = second;
+    const by = { by_encounter_id: encounter_id, order_no };
+    const data = { encounter_id, gfe_no, patientId, ...keyOf(second), treatmentIds, ...by };
     expect(await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked')).toEqual([
       { type: 'gfe.revoked', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);

@@ -56,7 +56,7 @@ describe('setClock 200', () => {
     expect((await call(harness, `POST /encounters/${scheduled.encounter_id}/claim`, claim)).status).toBe(200);
   });
 
-  it('expires encounters and approvals and holds prescriptions before it responds, with one event each', async () => {
+  it('expires encounters and approvals and holds their order lines before it responds, with one event each', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, 20 * DAY);
     expect((await get(waiting, sandbox)).status).toBe('pending_review');
@@ -74,6 +74,7 @@ describe('setClock 200', () => {
       'gfe.expired',
       'order.held',
       'gfe.expired',
+      'order.held',
     ]);
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
@@ -90,13 +91,17 @@ describe('setClock 200', () => {
       reviewedIdentity: _unreviewed,
       shipTo: _unsent,
       metadata: _none,
+      reviewedProvider: _nobody,
       ...row
     } = encounter;
     const numbers = Array.from({ length: 600 }, (_, index) => 900_000 + index);
     const copies = numbers.map((encounterNo) => ({ ...row, id: newId(), encounterNo }));
     const items = copies.flatMap(({ id }) => gfeItems.map((item) => ({ ...item, id: newId(), encounterId: id })));
-    const { encounter: encounters, gfeItem } = db.prisma;
-    await db.prisma.$transaction([encounters.createMany({ data: copies }), gfeItem.createMany({ data: items })]);
+    const insert = async ({ encounter: encounters, gfeItem }: Pick<typeof db.prisma, 'encounter' | 'gfeItem'>) => {
+      await encounters.createMany({ data: copies });
+      await gfeItem.createMany({ data: items });
+    };
+    await db.prisma.$transaction(insert, { timeout: 30_000 });
     const lapsed = () => db.prisma.encounter.count({ where: { tenantId, status: 'in_review' } });
     expect((await setClock(harness, sandbox, 4 * HOUR)).status).toBe(200);
     expect(await lapsed()).toBe(101);

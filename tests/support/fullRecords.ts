@@ -54,7 +54,10 @@ export async function addRefunds(harness: Harness, owner: Owner, orderNo: string
   const createdAt = harness.clock.now;
   await db.prisma.$transaction(async (transaction) => {
     const where = { tenantId_orderNo: { tenantId, orderNo } };
-    const { id: orderId } = await transaction.order.update({ where, data: { paidAmt: 10 - count / 100 } });
+    const { id: orderId } = await transaction.order.update({
+      where,
+      data: { paidAmt: 10 - count / 100, refundedAmt: count / 100 },
+    });
     const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
     const row = { tenantId, orderId, apiClientId, createdAt };
     const payment = { id: newId(), ...row, amount: 10, refundedAmt: count / 100 };
@@ -62,6 +65,25 @@ export async function addRefunds(harness: Harness, owner: Owner, orderNo: string
     const refund = { ...row, paymentId: payment.id, amount: '0.01', reason };
     await transaction.refund.createMany({ data: times(count, () => ({ id: newId(), ...refund })) });
   });
+}
+
+/** Copies the first order of an encounter, bypassing the rules. */
+export async function addOrders(harness: Harness, { tenantId }: Owner, encounterNo: number, count: number) {
+  const { db, newId } = harness.domain;
+  const where = { tenantId, encounter: { encounterNo: BigInt(encounterNo) } };
+  const {
+    lines,
+    shipTo: _shipTo,
+    ...first
+  } = await db.prisma.order.findFirstOrThrow({ where, include: { lines: true } });
+  const orders = Array.from({ length: count }, (_, index) => {
+    return { ...first, id: newId(), orderSequence: BigInt(900_000 + index), position: index + 1 };
+  });
+  const copies = orders.flatMap(({ id: orderId }) => lines.map((line) => ({ ...line, id: newId(), orderId })));
+  await db.prisma.$transaction([
+    db.prisma.order.createMany({ data: orders }),
+    db.prisma.orderLine.createMany({ data: copies }),
+  ]);
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -74,13 +96,14 @@ export function provokedByFullRecords(
   after: After,
   send: Send,
 ): Record<string, Provocation> {
-  const { completed, claimed, waiting } = cast.encounters;
+  const { completed, claimed, waiting, unchanged } = cast.encounters;
   const { order_no } = completed;
   const fillRecords = async (): Promise<void> => {
     const { harness, partner } = stage();
     await addAddenda(harness, partner, completed.encounter_id, 100);
     for (const { encounter_id } of [claimed, waiting]) await addRounds(harness, partner, encounter_id, 20);
     await addPayments(harness, partner, order_no, 200);
+    await addOrders(harness, partner, unchanged.encounter_id, 99);
   };
   const fillTenant = async (): Promise<void> => {
     const { harness, partner } = stage();

@@ -1,5 +1,13 @@
 import type { RequestListener } from 'node:http';
-import { encounterBody, newDocument, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
+import {
+  encounterBody,
+  newDocument,
+  newEncounter,
+  newPatient,
+  patientBody,
+  shipTo,
+  type Partner,
+} from './factories.js';
 import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
@@ -141,6 +149,11 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
     const [{ categoryId, subcategoryId }] = encounter.gfe_data;
     const json = { reviewerRef: 'NPI-1', items: [{ categoryId, subcategoryId }], reason: 'Audit.' };
     return onEncounter('revoke', encounter, json, { ...json, reason: 'Error.' });
+  },
+  async reorderTreatments({ harness, partner }) {
+    const encounter = await completedEncounter(harness, partner);
+    const json = { treatmentIds: encounter.treatmentIds };
+    return onEncounter('reorder', encounter, json, { ...json, shipTo: { ...shipTo, address1: '1 Main Street' } });
   },
   async refundPayment({ harness, partner }) {
     const { order_no } = await completedEncounter(harness, partner);

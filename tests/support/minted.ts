@@ -19,6 +19,7 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   simulateVerification: ['verifierJobId'],
   submitReview: ['order_no'],
   simulateEncounter: ['order_no'],
+  reorderTreatments: ['id', 'order_no'],
   listEvents: ['id', 'next_cursor'],
   createWebhookEndpoint: ['id', 'secret'],
   rotateWebhookSecret: ['secret'],

@@ -1,6 +1,7 @@
-import { Prisma } from '../../generated/prisma/client.js';
+import { randomUUID } from 'node:crypto';
+import type { Prisma } from '../../generated/prisma/client.js';
 import { cast, revokeOrders } from './cast.js';
-import type { ContractOperation } from './contract.js';
+import { exampleBody, operationOf, type ContractOperation } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer, type Caller } from './http.js';
@@ -17,14 +18,17 @@ export async function fulfil(harness: Harness, { token }: Caller, orderNo: strin
   const { pharmacyId } = (await getOrder(harness, { token }, orderNo)).body.lines[0];
   const answers: Answer[] = [];
   for (const status of statuses) {
-    const json = { pharmacyId, status };
+    const json = { pharmacyId, status, acknowledgeChanges: true };
     answers.push(await call(harness, `POST /orders/${orderNo}/fulfilments`, { token, json }));
   }
   return answers;
 }
 
 type Body = Readonly<Record<string, unknown>>;
-type Send = (operation: ContractOperation, options?: { query?: Body; body?: Body }) => Promise<Answer>;
+type Send = (
+  operation: ContractOperation,
+  options?: { query?: Body; body?: Body; headers?: Record<string, string> },
+) => Promise<Answer>;
 type After = (change: () => Promise<unknown>, provoke: Provocation) => Provocation;
 
 /** Provokes the refusals of shipments in the sandbox of the cast. */
@@ -36,11 +40,34 @@ export function provokedByShipments(
   const { order_no: orderNo } = cast.encounters.paid;
   const advance = (...statuses: string[]): Promise<unknown> =>
     fulfil(stage().harness, stage().partner, orderNo, ...statuses);
-  const acceptWithoutAddress = async (): Promise<void> => {
+  const removeCity = async (): Promise<void> => {
     const { harness, partner } = stage();
-    await advance('accepted');
     const where = { tenantId: partner.tenantId, orderNo };
-    await harness.domain.db.prisma.order.updateMany({ where, data: { shipTo: Prisma.DbNull } });
+    const { city: _city, ...shipTo } = exampleBody(operationOf('setShipTo'));
+    await harness.domain.db.prisma.order.updateMany({ where, data: { shipTo: shipTo as Prisma.InputJsonObject } });
+  };
+  const uploadForNoah = () => send(operationOf('uploadPatientDocument'), { query: { id: cast.noah.id } });
+  const acceptOfNoah: Provocation = async (operation) => {
+    const { harness, partner } = stage();
+    const { order_no } = cast.encounters.unchanged;
+    await putShipTo(harness, partner, order_no, exampleBody(operationOf('setShipTo')));
+    const { pharmacyId } = (await getOrder(harness, partner, order_no)).body.lines[0];
+    return send(operation, { query: { order_no }, body: { pharmacyId, acknowledgeChanges: undefined } });
+  };
+  const reorderUntilRefused: Provocation = async (operation) => {
+    const { harness, partner } = stage();
+    const { token } = partner;
+    const treatmentIds = [cast.products.semaglutide];
+    const json = { ...exampleBody(operationOf('createEncounter'), 'minimal'), patientId: cast.noah.id, treatmentIds };
+    const { encounter_id } = (await call(harness, 'POST /encounters', { token, json })).body;
+    const simulation = { token, json: { outcome: 'approve_all' } };
+    await call(harness, `POST /sandbox/encounters/${encounter_id}/simulate`, simulation);
+    let answer: Answer;
+    do {
+      const headers = { 'Idempotency-Key': randomUUID() };
+      answer = await send(operation, { query: { encounter_id }, body: { treatmentIds }, headers });
+    } while (answer.status === 201);
+    return answer;
   };
   return {
     approval_ended: after(
@@ -48,12 +75,12 @@ export function provokedByShipments(
       (operation) => send(operation),
     ),
     'recordFulfilment treatment_not_found': (operation) => send(operation, { body: { treatmentIds: [cast.absent] } }),
-    'getDispensing ship_to_required': after(acceptWithoutAddress, (operation) => send(operation)),
-    'recordFulfilment ship_to_required': after(acceptWithoutAddress, (operation) =>
-      send(operation, { body: { status: 'shipped' } }),
-    ),
+    'recordFulfilment facts_changed': after(uploadForNoah, acceptOfNoah),
+    'reorderTreatments facts_changed': after(uploadForNoah, (operation) => send(operation)),
+    'reorderTreatments no_refills_left': after(async () => undefined, reorderUntilRefused),
+    ship_to_required: after(removeCity, (operation) => send(operation)),
     'setShipTo invalid_state': after(
-      () => advance('accepted', 'shipped'),
+      () => advance('accepted'),
       (operation) => send(operation),
     ),
   };

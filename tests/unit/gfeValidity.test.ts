@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { approvalEnd } from '../../src/domain/approvals/approvals.js';
-import { isInForce, statusAt } from '../../src/domain/approvals/inForce.js';
+import { statusAt } from '../../src/domain/approvals/coverage.js';
 
 const at = (text: string): Date => new Date(text);
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };
@@ -66,11 +66,4 @@ describe('the status of an approval', () => {
       expect(statusAt({ status, validUntil: null }, at('2999-01-01'))).toBe(status);
     },
   );
-});
-
-it('an approval is in force for the treatments that it does not except', () => {
-  const item = { status: 'approved' as const, validUntil: null, declinedTreatmentIds: ['filler'] };
-  const now = at('2027-11-20T16:00:00.000Z');
-  const asked = [[], ['botox'], ['filler'], ['botox', 'filler']];
-  expect(asked.map((ids) => isInForce(item, now, ...ids))).toEqual([true, true, false, false]);
 });

@@ -3775,6 +3775,7 @@ export const PatientScalarFieldEnum = {
   insuranceInfo: 'insuranceInfo',
   medicalHistory: 'medicalHistory',
   factsVersion: 'factsVersion',
+  factsChanges: 'factsChanges',
   version: 'version',
   verifierJobId: 'verifierJobId',
   verifierInviteSentDate: 'verifierInviteSentDate',
@@ -3849,6 +3850,7 @@ export const EncounterScalarFieldEnum = {
   totalShippingAmt: 'totalShippingAmt',
   grandTotal: 'grandTotal',
   currency: 'currency',
+  patientState: 'patientState',
   reviewState: 'reviewState',
   reviewerRef: 'reviewerRef',
   claimedAt: 'claimedAt',
@@ -3860,6 +3862,8 @@ export const EncounterScalarFieldEnum = {
   visitStartedAt: 'visitStartedAt',
   visitEndedAt: 'visitEndedAt',
   reviewNotes: 'reviewNotes',
+  factsVersion: 'factsVersion',
+  reviewedProvider: 'reviewedProvider',
   reviewedIdentity: 'reviewedIdentity',
   shipTo: 'shipTo',
   completedAt: 'completedAt',
@@ -3891,7 +3895,14 @@ export const EncounterTreatmentScalarFieldEnum = {
   categoryName: 'categoryName',
   subcategoryId: 'subcategoryId',
   subCategoryName: 'subCategoryName',
-  rx: 'rx'
+  rx: 'rx',
+  patientId: 'patientId',
+  clinicId: 'clinicId',
+  decision: 'decision',
+  decidedAt: 'decidedAt',
+  validUntil: 'validUntil',
+  endedAt: 'endedAt',
+  endReason: 'endReason'
 } as const
 
 export type EncounterTreatmentScalarFieldEnum = (typeof EncounterTreatmentScalarFieldEnum)[keyof typeof EncounterTreatmentScalarFieldEnum]
@@ -3952,9 +3963,7 @@ export const GfeItemScalarFieldEnum = {
   expiringNotifiedAt: 'expiringNotifiedAt',
   expiredNotifiedAt: 'expiredNotifiedAt',
   denialReason: 'denialReason',
-  declinedTreatmentIds: 'declinedTreatmentIds',
   rationale: 'rationale',
-  factsVersion: 'factsVersion',
   revokedBy: 'revokedBy',
   revocationReason: 'revocationReason'
 } as const
@@ -3966,6 +3975,7 @@ export const OrderScalarFieldEnum = {
   id: 'id',
   tenantId: 'tenantId',
   encounterId: 'encounterId',
+  position: 'position',
   orderSequence: 'orderSequence',
   orderNo: 'orderNo',
   orderStatus: 'orderStatus',
@@ -3974,6 +3984,9 @@ export const OrderScalarFieldEnum = {
   totalShippingAmt: 'totalShippingAmt',
   grandTotal: 'grandTotal',
   paidAmt: 'paidAmt',
+  refundedAmt: 'refundedAmt',
+  balanceAmt: 'balanceAmt',
+  refundableAmt: 'refundableAmt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   clinicId: 'clinicId',
@@ -4008,6 +4021,7 @@ export const OrderLineScalarFieldEnum = {
   shippedAt: 'shippedAt',
   holdReason: 'holdReason',
   holdAt: 'holdAt',
+  recalledAt: 'recalledAt',
   expiresAt: 'expiresAt',
   orderedAt: 'orderedAt',
   updatedAt: 'updatedAt'
@@ -4518,6 +4532,34 @@ export type EnumCancelReasonFieldRefInput<$PrismaModel> = FieldRefInputType<$Pri
  * Reference to a field of type 'CancelReason[]'
  */
 export type ListEnumCancelReasonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'CancelReason[]'>
+    
+
+
+/**
+ * Reference to a field of type 'TreatmentDecision'
+ */
+export type EnumTreatmentDecisionFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'TreatmentDecision'>
+    
+
+
+/**
+ * Reference to a field of type 'TreatmentDecision[]'
+ */
+export type ListEnumTreatmentDecisionFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'TreatmentDecision[]'>
+    
+
+
+/**
+ * Reference to a field of type 'ApprovalEnd'
+ */
+export type EnumApprovalEndFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ApprovalEnd'>
+    
+
+
+/**
+ * Reference to a field of type 'ApprovalEnd[]'
+ */
+export type ListEnumApprovalEndFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ApprovalEnd[]'>
     
 
 

@@ -58,6 +58,7 @@ const samples = {
     patientId,
     categoryId: '01a05c32-5e80-7000-8000-00000000ca01',
     subcategoryId: '01a05c32-5e80-7000-8000-0000005ca101',
+    treatmentIds: ['01a05c32-5e80-7000-8000-00000000b201'],
     by_encounter_id: encounter.encounter_id,
     order_no,
   },

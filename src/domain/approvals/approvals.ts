@@ -7,13 +7,23 @@ export const approvalRules: ReadonlyMap<string, { readonly months: number; reado
   ['MONTHLY', { months: 1, noticeDays: 5 }],
 ]);
 
+/** The longest approval of a controlled substance. */
+const SCHEDULED_MS = 180 * 24 * 3_600_000;
+
 /**
  * The end of an approval, by calendar months in UTC. A day that the month lacks becomes its last day: 2028-02-29 plus a
  * year is 2029-02-28. Null = unlimited, because one review suffices or the rule is not understood (R-48).
+ * @param isScheduled whether a treatment of the item is a controlled substance, whose approval lasts at most 180 days
  */
-export function approvalEnd(item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>, approvedAt: Date): Date | null {
+export function approvalEnd(
+  item: Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>,
+  approvedAt: Date,
+  isScheduled = false,
+): Date | null {
+  const longest = isScheduled ? new Date(approvedAt.getTime() + SCHEDULED_MS) : null;
   const rule = approvalRules.get(item.reviewOften);
-  if (!item.reviewRecurring || !rule) return null;
+  if (!item.reviewRecurring || !rule) return longest;
   const start = Temporal.Instant.fromEpochMilliseconds(approvedAt.getTime()).toZonedDateTimeISO('UTC');
-  return new Date(start.add({ months: rule.months }).epochMilliseconds);
+  const end = new Date(start.add({ months: rule.months }).epochMilliseconds);
+  return longest && longest < end ? longest : end;
 }

@@ -1,45 +1,44 @@
 import { Temporal } from 'temporal-polyfill';
-import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type EncounterTreatment, type Patient } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { mayUseClinic, visiblePatient } from '../access/visibility.js';
-import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
-import type { JsonOf } from '../transactions/bulkSql.js';
-import { localDate } from '../transactions/instant.js';
+import type { ItemIdentity } from '../catalog/itemKey.js';
+import { prescription } from '../catalog/prescription.js';
+import { ageOn, localDate } from '../transactions/instant.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { approvalEnd } from './approvals.js';
-import { isInForce, statusAt } from './inForce.js';
+import {
+  changedSince,
+  coverage,
+  EVERYTHING,
+  type Coverage,
+  type LatestDecision,
+  type PresentTreatment,
+} from './coverage.js';
 
-/** A patient's request for an item at the clinic, with the provider's decision if there is one. */
-type Fact = Pick<
-  GfeItem,
-  'status' | 'validUntil' | 'decidedAt' | 'declinedTreatmentIds' | 'reviewOften' | 'reviewRecurring'
-> &
-  Pick<Encounter, 'gfeNo'> &
-  ItemIdentity & {
-    readonly encounterNo: number;
-    readonly factsVersion: number | null;
-    readonly requestedAt: Date;
-    /** When the encounter ended without a review; null if it did not. */
-    readonly closedAt: Date | null;
-  };
+type AskedTreatment = ItemIdentity & PresentTreatment & { readonly id: string };
 
-type ClearedTreatment = ItemIdentity & { readonly id: string };
+/** The latest decision about a treatment, or the open request for it if it is the answer. */
+export type Source = Pick<Encounter, 'encounterNo' | 'gfeNo'> & {
+  readonly decidedAt: Date | null;
+  readonly validUntil: Date | null;
+};
 
-/** The answer for one treatment; `fact` is null if the patient never requested the treatment at the clinic. */
+/** The answer for one treatment; `source` is null if the patient never requested the treatment at the clinic. */
 export interface Clearance {
-  readonly treatment: ClearedTreatment;
-  readonly fact: Fact | null;
-  readonly reason: ReturnType<typeof reasonOf>;
-  /** Whether new facts about the patient were recorded after the approval (R-210). */
+  readonly treatment: AskedTreatment;
+  readonly source: Source | null;
+  readonly reason: Coverage;
+  /** Whether there was news about the patient after the review (R-210). */
   readonly factsChanged: boolean;
 }
 
 /** The moment `at` for which an answer holds, and the moment up to which facts are taken into account (R-224). */
 interface Moment {
-  readonly knownAt: Date;
+  readonly day: string;
   readonly at: Date;
+  readonly knownAt: Date;
 }
 
 /**
@@ -53,8 +52,8 @@ export async function clearances(
 ): Promise<{ readonly day: string; readonly clearances: readonly Clearance[] }> {
   if (!mayUseClinic(context, clinicId)) throw new Problem('clinic_not_permitted');
   const ids = treatmentIds.map(canonicalUuid);
-  const { factsVersion, clinic, treatments, facts } = await load(context, patientId, clinicId, ids);
-  if (factsVersion === null) throw new Problem('patient_not_found');
+  const { patient, clinic, treatments } = await subjects(context, patientId, clinicId, ids);
+  if (!patient) throw new Problem('patient_not_found');
   if (!clinic) throw missing('clinic_not_found', [{ parameter: 'clinicId', detail: 'does not exist in your tenant' }]);
   const byId = new Map(treatments.map((treatment) => [treatment.id, treatment]));
   const wanted = ids.flatMap((id) => byId.get(id) ?? []);
@@ -65,137 +64,152 @@ export async function clearances(
       unknown.map((element) => ({ parameter: 'treatmentIds', detail: `${element} does not exist in your tenant` })),
     );
   }
-  const moment = momentOf(day, clinic.timeZone ?? 'UTC', context.now());
-  const known = facts.flatMap((fact) => asKnown(factOf(fact), moment.knownAt)).sort(latestFirst);
-  return {
-    day: moment.day,
-    clearances: wanted.map((treatment) => {
-      const own = known.filter((fact) => itemKey(fact) === itemKey(treatment));
-      return clearance(treatment, own, moment.at, factsVersion);
-    }),
+  const zone = clinic.timeZone ?? 'UTC';
+  const moment = momentOf(day, zone, context.now());
+  const latest = await latestDecisions(context, patientId, clinicId, ids, moment);
+  const facts = {
+    age: ageOn(moment.at, patient.dateOfBirth, zone),
+    hasGuardian: patient.hasGuardian,
+    isPatientActive: patient.isActive,
+    isClinicActive: clinic.isActive,
   };
+  const answers = wanted.map((treatment): Clearance => {
+    const found = latest.get(treatment.id);
+    const decided = found?.decided ?? null;
+    const pending = found?.pending ?? null;
+    const reason = coverage(treatment, decided, pending !== null, facts, moment.at, moment.knownAt);
+    const source = reason === 'pending' ? pending : decided && { ...decided, validUntil: endOf(decided, reason) };
+    const factsChanged =
+      reason === 'approved' && decided !== null && hasNews(patient.factsChanges, decided.factsVersion);
+    return { treatment, source, reason, factsChanged };
+  });
+  return { day: moment.day, clearances: answers };
 }
 
-/**
- * Chooses the fact that answers: the approval in force that ends last; otherwise the latest fact. A later
- * exception of the treatment excludes earlier approvals.
- */
-function clearance(treatment: ClearedTreatment, latest: readonly Fact[], at: Date, factsVersion: number): Clearance {
-  const excepted = latest.findIndex((fact) => isDeclined(fact, treatment));
-  const candidates = excepted < 0 ? latest : latest.slice(0, excepted);
-  const approval = candidates
-    .filter((fact) => isInForce(fact, at, treatment.id))
-    .reduce<Fact | null>((last, fact) => (last && endOf(last) >= endOf(fact) ? last : fact), null);
-  const fact = approval ?? latest[0];
-  if (!fact) return { treatment, fact: null, reason: 'never_requested', factsChanged: false };
-  const factsChanged = approval !== null && approval.factsVersion !== factsVersion;
-  return { treatment, fact, reason: reasonOf(fact, treatment, at), factsChanged };
-}
+/** When the approval ended, or will end. */
+const endOf = ({ validUntil, endedAt }: LatestDecision, reason: Coverage): Date | null =>
+  reason === 'revoked' || reason === 'superseded' ? endedAt : validUntil;
 
-const endOf = ({ validUntil }: Fact): number => validUntil?.getTime() ?? Infinity;
-
-const isDeclined = ({ declinedTreatmentIds }: Fact, { id }: ClearedTreatment): boolean =>
-  declinedTreatmentIds.includes(id);
-
-/** The reason for each status of an item. A request that ended without a review counts as never made. */
-const reasons = {
-  pending_review: 'pending',
-  approved: 'approved',
-  denied: 'denied',
-  expired: 'expired',
-  revoked: 'revoked',
-  superseded: 'superseded',
-  cancelled: 'never_requested',
-} as const satisfies Record<GfeItem['status'], string>;
-
-const reasonOf = (fact: Fact, treatment: ClearedTreatment, at: Date) =>
-  isDeclined(fact, treatment) ? 'declined' : reasons[statusAt(fact, at)];
-
-/** When a fact counts: from the decision on, or without one, from the creation of the request. */
-const timeOf = ({ decidedAt, requestedAt }: Fact): number => (decidedAt ?? requestedAt).getTime();
-
-const latestFirst = (one: Fact, other: Fact): number =>
-  timeOf(other) - timeOf(one) || other.encounterNo - one.encounterNo;
-
-const undecided = { status: 'pending_review', decidedAt: null, validUntil: null, declinedTreatmentIds: [] } as const;
-
-/** A fact as known at that time; none before its request, and after the encounter ended without a review. */
-function asKnown(fact: Fact, knownAt: Date): Fact[] {
-  const { requestedAt, decidedAt, closedAt, status, validUntil } = fact;
-  if (requestedAt > knownAt || (closedAt !== null && closedAt <= knownAt)) return [];
-  if (decidedAt === null || decidedAt > knownAt) {
-    return [Object.assign(fact, undecided)];
-  }
-  const isEnded = status === 'revoked' || status === 'superseded';
-  // Undo a later revocation or denial, which replaced the end that the category's rule had given the approval.
-  if (isEnded && validUntil !== null && validUntil > knownAt) {
-    return [Object.assign(fact, { status: 'approved' as const, validUntil: approvalEnd(fact, decidedAt) })];
-  }
-  return [fact];
-}
+const hasNews = (changes: Patient['factsChanges'], version: number | null): boolean =>
+  changedSince(changes, version).length > 0;
 
 /** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (R-224). */
-function momentOf(day: string | undefined, timeZone: string, now: Date): Moment & { readonly day: string } {
+function momentOf(day: string | undefined, timeZone: string, now: Date): Moment {
   const today = localDate(now, timeZone);
-  if (day === undefined || day === today) return { day: today, at: now, knownAt: now };
+  if (day === undefined || day === today) return { day: today, at: now, knownAt: EVERYTHING };
   const next = Temporal.PlainDate.from(day).add({ days: 1 }).toZonedDateTime(timeZone);
   const at = new Date(next.epochMilliseconds - 1);
-  return { day, at, knownAt: at < now ? at : now };
+  return { day, at, knownAt: at < now ? at : EVERYTHING };
 }
 
-interface Row {
+interface Subjects {
   /** Null if there is no such patient, or the caller may not see the patient. */
-  readonly factsVersion: number | null;
-  readonly clinic: { readonly timeZone: string | null } | null;
-  readonly treatments: readonly ClearedTreatment[];
-  readonly facts: readonly JsonOf<Fact>[];
+  readonly patient: {
+    readonly dateOfBirth: string;
+    readonly hasGuardian: boolean;
+    readonly isActive: boolean;
+    readonly factsChanges: Patient['factsChanges'];
+  } | null;
+  readonly clinic: { readonly timeZone: string | null; readonly isActive: boolean } | null;
+  readonly treatments: readonly AskedTreatment[];
 }
 
-/** Reads patient, clinic, treatments and facts. */
-async function load(
-  { db, caller }: ReadContext,
+/** Reads patient, clinic and treatments as they are today. */
+export async function subjects(
+  { db, caller }: Pick<ReadContext, 'db' | 'caller'>,
   patientId: string,
   clinicId: string,
   treatmentIds: readonly string[],
-): Promise<Row> {
+): Promise<Subjects> {
   const { tenantId } = caller;
-  const [row] = await db.of(tenantId).rows<Row>`
-    WITH treatment AS (
-      SELECT id, category_id, subcategory_id FROM product
-      WHERE tenant_id = ${tenantId} AND id = ANY (${[...treatmentIds]}::uuid[]) AND NOT is_deleted
-    )
+  const [row] = await db.of(tenantId).rows<Subjects>`
     SELECT
-      (SELECT facts_version::float8 FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
-        AND ${visiblePatient(caller, 'client')}) AS "factsVersion",
-      (SELECT json_build_object('timeZone', place.timezone) FROM clinic LEFT JOIN clinic_location AS place
+      (SELECT json_build_object('dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
+          'isActive', account_is_active, 'factsChanges', facts_changes)
+        FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid
+          AND ${visiblePatient(caller, 'client')}) AS patient,
+      (SELECT json_build_object('timeZone', place.timezone, 'isActive', clinic.is_active)
+        FROM clinic LEFT JOIN clinic_location AS place
           ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
         WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid) AS clinic,
-      (SELECT coalesce(json_agg(json_build_object('id', id, 'categoryId', category_id,
-          'subcategoryId', subcategory_id)), '[]') FROM treatment) AS treatments,
-      (SELECT coalesce(json_agg(json_build_object('categoryId', item.category_id, 'subcategoryId', item.subcategory_id,
-          'status', item.status, 'validUntil', item.valid_until, 'decidedAt', item.decided_at,
-          'declinedTreatmentIds', item.declined_treatment_ids, 'reviewOften', item.review_often,
-          'reviewRecurring', item.review_recurring, 'factsVersion', item.facts_version,
-          'encounterNo', encounter.encounter_no, 'gfeNo', encounter.gfe_no, 'requestedAt', encounter.created_at,
-          'closedAt', CASE WHEN encounter.status = 'cancelled' THEN encounter.cancelled_at
-            WHEN encounter.status IN ('pending_review', 'awaiting_information', 'expired') THEN encounter.expires_at END)), '[]')
-        FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
-        WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
-          AND encounter.clinic_id = ${clinicId}::uuid
-          AND (item.category_id, item.subcategory_id) IN (SELECT category_id, subcategory_id FROM treatment)) AS facts`;
+      (SELECT coalesce(json_agg(json_build_object('id', p.id, 'categoryId', p.category_id,
+          'subcategoryId', p.subcategory_id, 'isActive', p.is_active,
+          'synchronousOnly', p.synchronous_only OR c.synchronous_only,
+          'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
+          'rx', (SELECT ${prescription} FROM product_rx AS rx
+            WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
+        FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
+        WHERE p.tenant_id = ${tenantId} AND p.id = ANY (${[...treatmentIds]}::uuid[]) AND NOT p.is_deleted) AS treatments`;
   if (!row) throw new Error('a statement returned no row');
   return row;
 }
 
-/** Converts the times of a row in place: copies of hundreds of rows would dominate the cost of a request. */
-function factOf(row: JsonOf<Fact>): Fact {
-  const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
-  return Object.assign(row, {
-    validUntil: dateOf(row.validUntil),
-    decidedAt: dateOf(row.decidedAt),
-    closedAt: dateOf(row.closedAt),
-    requestedAt: new Date(row.requestedAt),
-  });
+/** The latest decision about a treatment, and the latest open request for it. */
+interface Latest {
+  readonly decided: (LatestDecision & Source & { readonly factsVersion: number | null }) | null;
+  readonly pending: Source | null;
+}
+
+type DecidedRow = LatestDecision &
+  Source &
+  Pick<EncounterTreatment, 'productId'> & { readonly factsVersion: bigint | null };
+
+/**
+ * The latest decision about each treatment of a patient at a clinic, and the latest open request for it, as known at a
+ * time. An index finds each, however many there are.
+ */
+export async function latestDecisions(
+  { db, caller }: Pick<ReadContext, 'db' | 'caller'>,
+  patientId: string,
+  clinicId: string,
+  treatmentIds: readonly string[],
+  { at, knownAt }: Pick<Moment, 'at' | 'knownAt'>,
+): Promise<ReadonlyMap<string, Latest>> {
+  const { tenantId } = caller;
+  const isPresent = knownAt === EVERYTHING;
+  const known = Prisma.sql`${isPresent ? 'infinity' : knownAt}::timestamptz`;
+  const ofTreatment = Prisma.sql`one.tenant_id = ${tenantId} AND one.patient_id = ${patientId}::uuid
+    AND one.clinic_id = ${clinicId}::uuid AND one.product_id = wanted.id`;
+  const isOpen = isPresent
+    ? Prisma.sql`encounter.phase = 'open' AND (encounter.status = 'in_review' OR encounter.expires_at > ${at})`
+    : Prisma.sql`encounter.created_at <= ${known} AND (one.decided_at IS NULL OR one.decided_at > ${known})
+        AND (encounter.cancelled_at IS NULL OR encounter.cancelled_at > ${known})
+        AND (encounter.status <> 'expired' OR encounter.expires_at > ${known})`;
+  const wanted = Prisma.sql`unnest(${[...treatmentIds]}::uuid[]) AS wanted (id)`;
+  const [decided, pending] = await Promise.all([
+    db.of(tenantId).rows<DecidedRow>`
+      SELECT latest.* FROM ${wanted}, LATERAL (
+        SELECT one.product_id AS "productId", one.decision, one.ended_at AS "endedAt", one.end_reason AS "endReason",
+          one.rx, one.decided_at AS "decidedAt", one.valid_until AS "validUntil", encounter.review_type AS "reviewType",
+          encounter.facts_version AS "factsVersion", encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
+        FROM encounter_treatment AS one
+          JOIN encounter ON encounter.tenant_id = one.tenant_id AND encounter.id = one.encounter_id
+        WHERE ${ofTreatment} AND one.decided_at <= ${known}
+        ORDER BY one.decided_at DESC, encounter.encounter_no DESC LIMIT 1) AS latest`,
+    db.of(tenantId).rows<Source & Pick<EncounterTreatment, 'productId'>>`
+      SELECT latest.* FROM ${wanted}, LATERAL (
+        SELECT one.product_id AS "productId", NULL::timestamptz AS "decidedAt", NULL::timestamptz AS "validUntil",
+          encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
+        FROM encounter_treatment AS one
+          JOIN encounter ON encounter.tenant_id = one.tenant_id AND encounter.id = one.encounter_id
+        WHERE ${ofTreatment} AND ${isOpen}
+        ORDER BY encounter.encounter_no DESC LIMIT 1) AS latest`,
+  ]);
+  const open = new Map(pending.map((row) => [row.productId, row]));
+  const of = new Map(decided.map((row) => [row.productId, row]));
+  return new Map(
+    treatmentIds.map((id) => {
+      const latest = of.get(id);
+      const factsVersion = latest?.factsVersion ?? null;
+      return [
+        id,
+        {
+          decided: latest ? { ...latest, factsVersion: factsVersion === null ? null : Number(factsVersion) } : null,
+          pending: open.get(id) ?? null,
+        },
+      ];
+    }),
+  );
 }
 
 function missing(

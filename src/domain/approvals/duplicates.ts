@@ -29,6 +29,6 @@ export function findDuplicates(
 }
 
 /** Selects the keys of items, for `(category_id, subcategory_id) IN`. */
-export const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql => Prisma.sql`
+const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql => Prisma.sql`
   SELECT * FROM unnest(${items.map(({ categoryId }) => categoryId)}::uuid[],
     ${items.map(({ subcategoryId }) => subcategoryId)}::uuid[])`;

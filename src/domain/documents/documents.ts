@@ -4,7 +4,7 @@ import type { Bodies, Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { ofVisiblePatient } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
-import { countFacts } from '../patients/facts.js';
+import { countDocument } from '../patients/facts.js';
 import { getPatient, lockPatient } from '../patients/patients.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import { findRows, updatedRows } from '../transactions/rows.js';
@@ -77,6 +77,6 @@ export async function announceDocument(
 ): Promise<void> {
   const { id: documentId, patientId: user_id, tenantId } = document;
   const docType = typeOf(document);
-  if (docType !== 'id-card') await countFacts(context, { tenantId, patientId: user_id });
+  if (docType !== 'id-card') await countDocument(context, tenantId, user_id);
   recordEvent(context, { tenantId, clinicId: null }, type, { documentId, user_id, docType });
 }

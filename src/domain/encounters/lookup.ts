@@ -10,17 +10,19 @@ import {
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/visibility.js';
-import { applyElapsedHolds, findOrder } from '../orders/orders.js';
+import { applyElapsedHolds } from '../orders/holds.js';
+import { ordersWhere } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
-import { readUntilFull } from '../transactions/pageBytes.js';
+import { readUntilFull } from '../transactions/listCursor.js';
 import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /** An encounter with the parts that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
-  readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId'>[];
+  readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId' | 'decision'>[];
   readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
   readonly gfeItems: readonly ShownItem[];
-  readonly order: ShownOrder | null;
+  /** The order of the review, then its reorders. */
+  readonly orders: readonly ShownOrder[];
 }
 
 export type ShownItem = Omit<
@@ -33,48 +35,47 @@ export type ShownItem = Omit<
   | 'reviewOften'
   | 'reviewRecurring'
   | 'revokedBy'
-  | 'rationale'
   | `${string}NotifiedAt`
 >;
 export type ShownOrder = Pick<
   Order,
-  'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'heldAmt' | 'createdAt'
+  'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'balanceAmt' | 'createdAt'
 >;
 
 const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
 
 /** The parts of an encounter that its status view shows. */
-export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'order'>;
+export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'orders'>;
 
 /** A row that {@link SHOWN} selects. */
-export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
+export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'orders'> & {
   readonly gfeItems: readonly JsonOf<ShownItem>[];
-  readonly order: JsonOf<ShownOrder> | null;
+  readonly orders: readonly JsonOf<ShownOrder>[];
 };
 
-/** The items and the order of an encounter, as JSON. */
-const ITEMS_AND_ORDER = Prisma.sql`
+/** The items and the orders of an encounter, as JSON. */
+const ITEMS_AND_ORDERS = Prisma.sql`
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
-      'declinedTreatmentIds', declined_treatment_ids, 'revocationReason', revocation_reason) ORDER BY position)
+      'rationale', rationale, 'revocationReason', revocation_reason) ORDER BY position)
     FROM gfe_item AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
-  (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
-      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'heldAmt', held_amt,
-      'createdAt', created_at)
+  (SELECT coalesce(json_agg(json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
+      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'balanceAmt', balance_amt,
+      'createdAt', created_at) ORDER BY position), '[]')
     FROM "order" AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"`;
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS orders`;
 
 /** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
 const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
-      'subcategoryId', subcategory_id) ORDER BY position)
+      'subcategoryId', subcategory_id, 'decision', decision) ORDER BY position)
     FROM encounter_treatment AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments,
   (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
     FROM encounter_document AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,${ITEMS_AND_ORDER}${more}
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,${ITEMS_AND_ORDERS}${more}
   FROM encounter`;
 
 export const SHOWN = shownWith(Prisma.empty);
@@ -157,19 +158,26 @@ export async function findEncounter(
     others.length > 0 ||
     differs(Number(found.encounterNo), encounter_id) ||
     differs(found.gfeNo, gfeNo) ||
-    differs(found.order?.orderNo, orderNo);
+    (orderNo !== undefined && !found.orders.some((order) => order.orderNo === orderNo));
   if (isMismatch) throw new Problem('identifier_mismatch');
   const { holdDueAt, ...encounter } = shownEncounter(found);
   const isDue = holdDueAt !== null && holdDueAt <= context.now();
-  const order = isDue && encounter.order && (await findOrder(context, tenantId, encounter.order.orderNo));
-  return order ? { ...encounter, order: applyElapsedHolds(order, context.now()) } : encounter;
+  if (!isDue) return encounter;
+  const orders = await ordersWhere(
+    context.db,
+    tenantId,
+    Prisma.sql`encounter_id IN (
+    SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounter.encounterNo})`,
+  );
+  const inPosition = [...orders].sort((one, other) => one.position - other.position);
+  return { ...encounter, orders: inPosition.map((order) => applyElapsedHolds(order, context.now())) };
 }
 
 type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
 
 /** Selects the fields of the status view, and the time at which the order will next be held (R-190). */
 const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
-  ${ITEMS_AND_ORDER},
+  ${ITEMS_AND_ORDERS},
   (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
     WHERE order_line.tenant_id = encounter.tenant_id AND "order".tenant_id = encounter.tenant_id
       AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
@@ -188,8 +196,8 @@ export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   return encounter;
 }
 
-export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems' | 'order'>>({ gfeItems, order, ...row }: Row) {
-  return { gfeItems: gfeItems.map(itemOf), order: order && orderOf(order), ...row };
+export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems' | 'orders'>>({ gfeItems, orders, ...row }: Row) {
+  return { gfeItems: gfeItems.map(itemOf), orders: orders.map(orderOf), ...row };
 }
 
 const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
@@ -206,7 +214,7 @@ function orderOf({ orderNo, orderStatus, ...order }: JsonOf<ShownOrder>): ShownO
     totalShippingAmt: new Prisma.Decimal(order.totalShippingAmt),
     grandTotal: new Prisma.Decimal(order.grandTotal),
     paidAmt: new Prisma.Decimal(order.paidAmt),
-    heldAmt: new Prisma.Decimal(order.heldAmt),
+    balanceAmt: new Prisma.Decimal(order.balanceAmt),
     createdAt: new Date(order.createdAt),
   };
 }

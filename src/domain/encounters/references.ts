@@ -5,14 +5,12 @@ import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { mayUseClinic, ofVisiblePatient, visiblePatient } from '../access/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
+import { ADULT_AGE } from '../approvals/coverage.js';
 import { reviewState } from '../providers/licences.js';
 import { ageOn } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
-
-/** Patients who are younger, in years, need a guardian (R-220). */
-const ADULT_AGE = 18;
 
 /** A product with the columns that an encounter freezes, and the clinics where it is available. */
 export type Treatment = Pick<
@@ -53,12 +51,14 @@ export interface FoundParts {
     /** A date as YYYY-MM-DD. */
     readonly dateOfBirth: string;
     readonly hasGuardian: boolean;
+    readonly factsVersion: number;
+    readonly factsChanges: Readonly<Record<string, number>>;
   };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];
   /** ISO 4217 code of the tenant. */
   readonly currency: string;
-  /** The number of an encounter that will be stored (R-14); null for a preview. */
+  /** The number of a new encounter (R-14); null for a preview, a revision and a sandbox fixture. */
   readonly nextNumber: bigint | null;
 }
 
@@ -78,20 +78,32 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly documents: readonly FoundDocument[];
 };
 
+type References = Pick<Body, 'clinicId' | 'patientId' | 'treatmentIds' | 'documentIds'>;
+
+/** Reads all records that the body refers to. */
+export const readReferences = (context: LookupContext, body: References): Promise<EncounterParts> =>
+  loadReferences(context, body, false);
+
 /**
- * Loads all records that the body refers to. For a new encounter, it also takes a number and locks the patient (R-210)
- * and all these records: the encounter's rows are written with the events, after which nothing may wait for a lock
- * (R-71). The lock of a document must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the
- * row from before its wait.
+ * Takes a number for a new encounter if asked to, locks the patient (R-210) and all records that the body refers to, and reads them:
+ * the encounter's rows are written with the events, after which nothing may wait for a lock (R-71). The lock of a document
+ * must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the row from before its wait.
  */
-export async function loadParts(
+export const lockReferences = (
   context: LookupContext,
-  body: Pick<Body, 'clinicId' | 'patientId' | 'treatmentIds' | 'documentIds'>,
-  isNew: boolean,
+  body: References,
+  isNumbered: boolean,
+): Promise<EncounterParts> => loadReferences(context, body, true, isNumbered);
+
+async function loadReferences(
+  context: LookupContext,
+  body: References,
+  isLocked: boolean,
+  isNumbered = false,
 ): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const lock = (strength: 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE') =>
-    isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
+    isLocked ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
   const [row] = await context.db.of(tenantId).rows<Row>`SELECT
@@ -100,7 +112,8 @@ export async function loadParts(
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
     (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(body.clinicId)},
-        'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL)
+        'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
+        'factsVersion', facts_version, 'factsChanges', facts_changes)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
         AND ${visiblePatient(context.caller, 'client')} ${lock('NO KEY UPDATE')}) AS patient,
     (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
@@ -123,7 +136,7 @@ export async function loadParts(
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
     (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency,
-    ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
+    ${isNumbered ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
   return {
@@ -157,19 +170,6 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
   return { price: new Prisma.Decimal(price), shippingAmount: new Prisma.Decimal(shippingAmount), ...offer };
 }
 
-/** Step 2 of R-29: refuses a UUID in two spellings, which `uniqueItems` misses. @throws Problem validation_failed */
-export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
-  const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
-    const ids = (body[property] ?? []).map(canonicalUuid);
-    return ids.flatMap((id, index): FieldError[] =>
-      ids.indexOf(id) === index
-        ? []
-        : [{ pointer: `#/${property}/${index}`, code: 'uniqueItems', detail: 'must not repeat an earlier id' }],
-    );
-  });
-  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
-}
-
 /**
  * Step 5 of R-29: refuses ids that are not those of a record in the tenant (D-30).
  * @param placed adapts the location in a fault, for requests whose ids are not in the body
@@ -198,18 +198,14 @@ export function inQuery({ pointer, detail, ...fault }: Fault): CodedFault {
 }
 
 /** Steps 6 to 13 of R-29. @returns the faults of each step that fails */
-export function unusableParts(
-  parts: FoundParts,
-  body: Pick<Body, 'reviewType'>,
-  now: Date,
-): readonly (readonly Fault[])[] {
+export function unusableParts(parts: FoundParts, body: Pick<Body, 'reviewType'>, now: Date): readonly Fault[][] {
   const steps = [...obstacles(parts, body, now), ...unusableDocuments(parts.documents, parts.patient.id)];
   return steps.filter((faults) => faults.length > 0);
 }
 
 /** Steps 6 to 11 of R-29, which do not concern documents. @returns the faults of each step */
 export function obstacles(
-  { clinic, patient, treatments }: FoundParts,
+  { clinic, patient, treatments }: Pick<FoundParts, 'clinic' | 'patient' | 'treatments'>,
   { reviewType }: Pick<Body, 'reviewType'>,
   now: Date,
 ) {
@@ -227,8 +223,8 @@ export function obstacles(
 }
 
 /** The faults of a treatment that excludes the patient's age or the type of review (R-221). */
-function notPermitted(
-  { minAge, synchronousOnly }: Treatment,
+export function notPermitted(
+  { minAge, synchronousOnly }: Pick<Treatment, 'minAge' | 'synchronousOnly'>,
   pointer: string,
   age: number,
   reviewType: Body['reviewType'],
@@ -261,7 +257,10 @@ export function unusableDocuments(documents: FoundDocuments, ofPatient: string):
 
 /** A fault: a reference in the body to a record that cannot be used, with the reason. */
 export type Fault<Code = ProblemCode> = CodedFault<Code> & { readonly pointer: string };
-type CodedFault<Code = ProblemCode> = FieldError & { readonly code: Code };
+type CodedFault<Code = ProblemCode> = Omit<FieldError, 'reason'> & {
+  readonly code: Code;
+  readonly reason?: Exclude<FieldError['reason'], 'dea_required' | undefined>;
+};
 
 const details: Partial<Record<ProblemCode, string>> = {
   clinic_inactive: 'is inactive',

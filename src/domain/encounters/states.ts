@@ -1,7 +1,7 @@
 import type { Encounter } from '../../../generated/prisma/client.js';
 import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
-import type { CallerContext } from '../transactions/transaction.js';
+import type { Moment } from '../transactions/changes.js';
 
 /** Who causes an event. `claimant` is the provider that holds the claim; `system` stands for the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -104,10 +104,10 @@ export interface Reviewer {
  * that sends them: the same reference from another client means another provider (R-39).
  */
 export function actorOf(
-  { caller }: Pick<CallerContext, 'caller'>,
+  { caller }: Pick<Moment, 'caller'>,
   encounter: Pick<Encounter, 'claimedById' | 'reviewerRef'>,
   { reviewerRef }: Reviewer,
 ): EncounterActor {
-  const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;
+  const isOfClient = encounter.claimedById === null || encounter.claimedById === caller?.apiClientId;
   return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }

@@ -2,72 +2,112 @@ import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
-import { draftedColumns, draftedParts, getEncounter, type EncounterRecord } from './encounters.js';
-import { refuse, refuseRepeatedIds } from './references.js';
+import { decideCreation, refuseRepeatedIds, type EncounterRequest } from './creation.js';
+import { announced, encounterCommand, moved } from './command.js';
+import type { EncounterRecord, EncounterState } from './record.js';
+import { lockReferences, refuse } from './references.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule } from './schedule.js';
 import { nextState } from './states.js';
-import {
-  announce,
-  applyElapsedTime,
-  changeEncounter,
-  itemsOf,
-  lockEncounter,
-  type Change,
-  type ChangedParts,
-} from './transitions.js';
-import { recordEvent } from '../events/record.js';
+import { itemKey } from '../catalog/itemKey.js';
+import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import { patchedMetadata } from '../patients/metadata.js';
-import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
-import { findRows, updateRows } from '../transactions/rows.js';
-import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import type { Decision, Moment } from '../transactions/changes.js';
+import { findRows } from '../transactions/rows.js';
+import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 type Patch = Schemas['EncounterPatch'];
 
 /** The fields of an encounter that a patch may change. */
-type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType'> & {
+type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType' | 'patientState'> & {
   readonly treatmentIds: readonly string[];
 };
 
+/** What a revision needs besides the encounter: the records that its new request refers to. */
+interface Revised {
+  readonly references: Awaited<ReturnType<typeof lockReferences>> | null;
+}
+
+/** The fields that only an encounter in the queue may change (R-232). */
+const revising: readonly (keyof Patch)[] = ['treatmentIds', 'reviewType', 'patientState'];
+
 /**
- * Applies a merge patch, and emits encounter.updated with the names of the changed fields. Reference and metadata may change in
- * every status; treatments and the type of review only in the queue, by the checks of creation (R-232).
+ * Applies a merge patch, and emits encounter.updated with the names of the changed fields. Reference and metadata may
+ * change in every status; treatments, type of review and the patient's state only in the queue, by the checks of creation
+ * (R-232).
  * @param isExpected whether the caller knows the present version (R-231)
  * @throws Problem encounter_not_found, clinic_not_permitted, version_conflict, validation_failed, invalid_state, and those of
  * `createEncounter`
  */
-export async function updateEncounter(
+export function updateEncounter(
   context: CallerContext,
   encounterNo: bigint,
   patch: Patch,
   isExpected: (version: number) => boolean,
 ): Promise<EncounterRecord> {
   refuseRepeatedIds(patch);
-  await lockEncounter(context, encounterNo);
-  const encounter = await getEncounter(context, encounterNo);
-  if (!isExpected(encounter.version)) throw new Problem('version_conflict');
-  const isRevision = 'treatmentIds' in patch || 'reviewType' in patch;
-  if (isRevision) nextState(applyElapsedTime(encounter, context.now()).status, 'revise', 'partner');
+  const isRevision = revising.some((field) => field in patch);
+  return encounterCommand<Revised>(
+    context,
+    encounterNo,
+    (state, at) => {
+      if (!isExpected(state.encounter.version)) throw new Problem('version_conflict');
+      return decideUpdate(state, patch, at);
+    },
+    async (_context, which) => ({ references: isRevision ? await revisedReferences(context, which, patch) : null }),
+  );
+}
+
+/** The records that the encounter refers to after the patch. */
+async function revisedReferences(
+  context: CallerContext,
+  which: Prisma.Sql,
+  patch: Patch,
+): Promise<Revised['references']> {
+  const { db, caller } = context;
+  const { tenantId } = caller;
+  const [stored] = await db.of(tenantId).rows<{
+    clinicId: string;
+    patientId: string;
+    treatmentIds: string[];
+    documentIds: string[];
+  }>`
+    SELECT clinic_id AS "clinicId", patient_id AS "patientId",
+      ARRAY(SELECT product_id FROM encounter_treatment AS part
+        WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id ORDER BY position) AS "treatmentIds",
+      ARRAY(SELECT document_id FROM encounter_document AS part
+        WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id ORDER BY position) AS "documentIds"
+    FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`;
+  if (!stored) return null;
+  return lockReferences(context, { ...stored, treatmentIds: patch.treatmentIds ?? stored.treatmentIds }, false);
+}
+
+/** @throws Problem validation_failed, invalid_state, and those of {@link decideCreation} */
+export function decideUpdate(state: EncounterState & Revised, patch: Patch, at: Moment): Decision<EncounterState> {
+  const { encounter, references } = state;
+  if (revising.some((field) => field in patch)) nextState(encounter.status, 'revise', 'partner');
   const { changed, ...fields } = patched(encounter, patch);
-  if (changed.length === 0) return encounter;
-  if (changed.includes('treatmentIds') || changed.includes('reviewType')) {
-    return changeEncounter(context, encounterNo, (current, now) => revision(context, current, fields, changed, now));
-  }
+  if (changed.length === 0) return { state, events: [] };
   const { reference, metadata } = fields;
-  const set = { reference, metadata, version: encounter.version + 1, updatedAt: context.now() };
-  await updateRows(context.db, encounter.tenantId, 'Encounter', set, Prisma.sql`id = ${encounter.id}::uuid`);
-  return recordUpdate(context, { ...encounter, ...set }, changed);
+  const isRevised = changed.some((field) => revising.includes(field));
+  const updated =
+    isRevised && references
+      ? revised(encounter, references, { ...fields, reference, metadata }, at)
+      : { ...encounter, reference, metadata, version: encounter.version + 1, updatedAt: at.now };
+  const event = told(updated, 'encounter.updated', { ...numbersOf(updated), changed });
+  return { state: { ...state, encounter: updated }, events: [event] };
 }
 
 /** The fields after the patch, and the names of those that it changes. */
 function patched(encounter: EncounterRecord, patch: Patch): Fields & { readonly changed: (keyof Fields)[] } {
-  const { reference, metadata, reviewType, treatments } = encounter;
-  const before = { reference, metadata, reviewType, treatmentIds: treatments.map(({ productId }) => productId) };
+  const { reference, metadata, reviewType, patientState, treatments } = encounter;
+  const treatmentIds = treatments.map(({ productId }) => productId);
+  const before = { reference, metadata, reviewType, patientState, treatmentIds };
   const after = {
     ...before,
     ...patch,
+    patientState: patch.patientState?.toUpperCase() ?? ('patientState' in patch ? null : patientState),
     treatmentIds: patch.treatmentIds?.map(canonicalUuid) ?? before.treatmentIds,
     metadata: 'metadata' in patch ? (patchedMetadata(metadata, patch.metadata) as Fields['metadata']) : metadata,
   };
@@ -75,31 +115,36 @@ function patched(encounter: EncounterRecord, patch: Patch): Fields & { readonly 
   return { ...after, changed: fields.filter((field) => !isDeepStrictEqual(after[field], before[field])) };
 }
 
-/** Makes the encounter's draft again from its request, with other treatments or another type of review. */
-async function revision(
-  context: CallerContext,
+/** Decides the encounter again from its request, with the fields of a patch. Its schedule and its deadline stay. */
+function revised(
   encounter: EncounterRecord,
-  { treatmentIds, reviewType, reference, metadata }: Fields,
-  changed: readonly (keyof Fields)[],
-  now: Date,
-): Promise<Change<EncounterRecord>> {
+  references: NonNullable<Revised['references']>,
+  { treatmentIds, reviewType, patientState, reference, metadata }: Fields,
+  at: Moment,
+): EncounterRecord {
   const request = { ...requestOf(encounter), treatmentIds: [...treatmentIds], reviewType };
-  const draft = await draftEncounter({ ...context, now: () => now }, request);
+  const draft = decideCreation(references, patientState === null ? request : { ...request, patientState }, at);
   // Ignore documents that were withdrawn since the creation: the encounter keeps them.
   const failing = draft.faults.find(([fault]) => fault?.code !== 'document_withdrawn');
   if (failing) throw refuse(failing);
   const schedule = { ...draft.schedule, scheduledAt: encounter.scheduledAt };
-  const columns = draftedColumns({ ...draft, schedule }, reviewType, encounter.createdAt);
-  const set = { reference, metadata, ...columns };
+  const { reviewState, subTotal, totalShippingAmt, grandTotal, currency } = draft.encounter;
+  const columns = {
+    ...{ reference, metadata, reviewType, patientState, reviewState, subTotal, totalShippingAmt, grandTotal, currency },
+    claimableFrom: claimableFrom(reviewType, schedule, encounter.createdAt),
+  };
+  // What stays keeps its id, so that PostgreSQL updates the row.
+  const idOf = new Map<string, string>([
+    ...encounter.treatments.map(({ productId, id }) => [productId, id] as const),
+    ...encounter.gfeItems.map((item) => [itemKey(item), item.id] as const),
+  ]);
+  const { id: encounterId } = encounter;
   return {
-    event: 'revise',
-    actor: 'partner',
-    set,
-    async effects(transaction) {
-      const parts = await replaceParts(transaction, encounter, draft);
-      recordUpdate(transaction, { ...encounter, ...set, ...parts }, changed);
-      return parts;
-    },
+    ...moved(encounter, 'revise', 'partner', columns, at.now),
+    treatments: draft.encounter.treatments.map((one) => {
+      return { ...one, encounterId, id: idOf.get(one.productId) ?? one.id };
+    }),
+    gfeItems: draft.encounter.gfeItems.map((one) => ({ ...one, encounterId, id: idOf.get(itemKey(one)) ?? one.id })),
   };
 }
 
@@ -112,75 +157,53 @@ function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmen
   return { clinicId, patientId, serviceQueue, documentIds: documents.map(({ documentId }) => documentId), ...given };
 }
 
-async function replaceParts(
-  { db }: TransactionContext,
-  encounter: EncounterRecord,
-  draft: EncounterDraft,
-): Promise<Required<Pick<ChangedParts, 'treatments' | 'gfeItems'>>> {
-  const { tenantId, id } = encounter;
-  const { gfe_item, encounter_treatment } = draftedParts(draft, encounter);
-  const tenant = db.of(tenantId);
-  const where = Prisma.sql`WHERE tenant_id = ${tenantId} AND encounter_id = ${id}::uuid`;
-  await tenant.run(
-    withParts([Prisma.sql`DELETE FROM gfe_item ${where}`], Prisma.sql`DELETE FROM encounter_treatment ${where}`),
-  );
-  const items = tenantInsertion(tenantId, 'gfe_item', gfe_item);
-  await tenant.run(withParts([items], tenantInsertion(tenantId, 'encounter_treatment', encounter_treatment)));
-  const inOrder = Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`;
-  return {
-    treatments: await findRows(db, tenantId, 'EncounterTreatment', inOrder),
-    gfeItems: await itemsOf(db, encounter),
-  };
-}
-
-function recordUpdate(
-  context: TransactionContext,
-  encounter: EncounterRecord,
-  changed: readonly (keyof Fields)[],
-): EncounterRecord {
-  recordEvent(context, encounter, 'encounter.updated', { ...numbersOf(encounter), changed: [...changed] });
-  return encounter;
-}
-
 /**
  * Replaces the schedule of an encounter in the queue; omitted fields are cleared (R-101).
  * @throws Problem schedule_*, encounter_not_found, clinic_not_permitted, invalid_state
  */
-export async function rescheduleEncounter(
+export function rescheduleEncounter(
   context: CallerContext,
   encounterNo: bigint,
   body: Bodies['RescheduleEncounterRequest'],
 ): Promise<EncounterRecord> {
   checkSchedule(body);
-  return changeEncounter(context, encounterNo, async (encounter) => {
-    nextState(encounter.status, 'reschedule', 'partner');
-    const { reviewType, createdAt } = encounter;
-    const schedule = resolveSchedule(body, await clinicZone(context, encounter));
-    return {
-      event: 'reschedule',
-      actor: 'partner',
-      set: {
-        scheduledDay: body.scheduledDay ?? null,
-        scheduledTime: body.scheduledTime ?? null,
-        scheduledTimeZone: body.scheduledTimeZone ?? null,
-        scheduledAt: schedule.scheduledAt,
-        claimableFrom: claimableFrom(reviewType, schedule, createdAt),
-        expiresAt: expiresAt(schedule, await waitsSince(context, encounter)),
-      },
-      effects: announce('encounter.rescheduled'),
-    };
-  });
+  return encounterCommand<{ readonly clinicZone: string | null }>(
+    context,
+    encounterNo,
+    (state, at) => decideReschedule(state, body, at),
+    async ({ db, caller }, which) => {
+      const { tenantId } = caller;
+      const where = Prisma.sql`is_primary AND clinic_id = (
+        SELECT clinic_id FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
+      const [primary] = await findRows(db, tenantId, 'ClinicLocation', where);
+      return { clinicZone: primary?.timezone ?? null };
+    },
+  );
 }
 
-async function clinicZone({ db }: CallerContext, { tenantId, clinicId }: EncounterRecord): Promise<string | null> {
-  const where = Prisma.sql`clinic_id = ${clinicId}::uuid AND is_primary`;
-  const [primary] = await findRows(db, tenantId, 'ClinicLocation', where);
-  return primary?.timezone ?? null;
+/** @throws Problem invalid_state, schedule_time_zone_required, schedule_time_nonexistent */
+export function decideReschedule(
+  state: EncounterState & { readonly clinicZone: string | null },
+  body: Bodies['RescheduleEncounterRequest'],
+  { now }: Moment,
+): Decision<EncounterState> {
+  const { encounter } = state;
+  nextState(encounter.status, 'reschedule', 'partner');
+  const schedule = resolveSchedule(body, state.clinicZone);
+  const columns = {
+    scheduledDay: body.scheduledDay ?? null,
+    scheduledTime: body.scheduledTime ?? null,
+    scheduledTimeZone: body.scheduledTimeZone ?? null,
+    scheduledAt: schedule.scheduledAt,
+    claimableFrom: claimableFrom(encounter.reviewType, schedule, encounter.createdAt),
+    expiresAt: expiresAt(schedule, waitsSince(encounter)),
+  };
+  const rescheduled = moved(encounter, 'reschedule', 'partner', columns, now);
+  return { state: { ...state, encounter: rescheduled }, events: [announced(rescheduled, 'encounter.rescheduled')] };
 }
 
 /** When the encounter began to wait for a review: at its creation, or when the latest information came. */
-async function waitsSince({ db }: CallerContext, { tenantId, id, createdAt }: EncounterRecord): Promise<Date> {
-  const where = Prisma.sql`encounter_id = ${id}::uuid AND provided_at IS NOT NULL ORDER BY provided_at DESC LIMIT 1`;
-  const [latest] = await findRows(db, tenantId, 'EncounterInformation', where);
-  return latest?.providedAt ?? createdAt;
+function waitsSince({ information, createdAt }: EncounterRecord): Date {
+  const provided = information.flatMap(({ providedAt }) => providedAt ?? []);
+  return new Date(Math.max(createdAt.getTime(), ...provided.map((time) => time.getTime())));
 }

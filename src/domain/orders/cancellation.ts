@@ -1,50 +1,83 @@
+import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
+import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import { lockedOrder, recordElapsedHolds } from './holds.js';
-import { endOrder, findOrder, lockOrder, ofPharmacies, recordOrderEvent, type OrderRecord } from './orders.js';
+import { operatorOrderCommand, orderCommand, type OrderState } from './command.js';
+import { stopped } from './holds.js';
+import { settled } from './money.js';
+import { orderEvent, type OrderRecord } from './orders.js';
 
-/**
- * Cancels an order without payments and shipments for the operator (R-60).
- * @throws Error when there is no such order, or it cannot be cancelled
- */
+/** Cancels an order for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
+export const cancelOrder = (context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> =>
+  orderCommand(context, orderNo, (state, at) => decideCancellation(state, reason, at));
+
+/** Cancels an order for the operator. @throws Error if there is no such order. @throws Problem invalid_state */
 export async function cancelOrderOf(
   context: TransactionContext,
   tenantId: string,
   orderNo: string,
 ): Promise<OrderRecord> {
-  await lockOrder(context, tenantId, orderNo);
-  const found = await findOrder(context, tenantId, orderNo);
-  if (!found) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  const order = await recordElapsedHolds(context, found);
-  const obstacle = obstacleTo(order);
-  if (obstacle !== null) throw new Error(`${order.orderNo} cannot be cancelled: ${obstacle}.`);
-  return cancel(context, order, null);
+  const order = await operatorOrderCommand(context, tenantId, orderNo, (state, at) =>
+    decideCancellation(state, null, at),
+  );
+  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
+  return order;
 }
 
-/** Cancels an order for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
-export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
-  const order = await lockedOrder(context, orderNo);
+/** Cancels every line while nothing is paid and no pharmacy works on the order (R-60). @throws Problem invalid_state */
+export function decideCancellation(
+  { order }: OrderState,
+  cancelReason: string | null,
+  { now }: Moment,
+): Decision<OrderRecord> {
   const obstacle = obstacleTo(order);
   if (obstacle !== null) throw invalidState(order.orderStatus, `The order cannot be cancelled: ${obstacle}.`);
-  return ofPharmacies(context, await cancel(context, order, reason));
+  const cancelled = settled({
+    ...order,
+    cancelReason,
+    updatedAt: now,
+    lines: order.lines.map((line) =>
+      line.status === 'cancelled' ? line : { ...line, status: 'cancelled' as const, expiresAt: null, updatedAt: now },
+    ),
+  });
+  return { state: cancelled, events: [orderEvent('order.cancelled', cancelled)] };
 }
 
-/** Why an order cannot be cancelled; null = it can. One that is paid without any payment can if all lines are held. */
-function obstacleTo({ orderStatus, paidAmt, lines }: OrderRecord): string | null {
-  const isMoot = orderStatus === 'paid' && lines.every(({ holdAt }) => holdAt !== null);
-  if (orderStatus !== 'pending' && !(isMoot && paidAmt.isZero())) return `it is ${orderStatus}`;
-  if (!paidAmt.isZero()) return `${paidAmt.toFixed(2)} of it is paid`;
-  return lines.some(({ shippedAt }) => shippedAt !== null) ? 'a line of it has shipped' : null;
+/** Why an order cannot be cancelled; null = it can. */
+function obstacleTo({ orderStatus, payments, paidAmt, lines }: OrderRecord): string | null {
+  if (orderStatus === 'cancelled') return 'it is cancelled';
+  if (payments.length > 0) return paidAmt.isZero() ? 'it is refunded' : `${paidAmt.toFixed(2)} of it is paid`;
+  const taken = lines.find(({ status, shippedAt }) => status === 'accepted' || shippedAt !== null);
+  if (!taken) return null;
+  return taken.shippedAt === null ? 'a pharmacy has accepted a line of it' : 'a line of it has shipped';
 }
 
-async function cancel(
-  context: TransactionContext,
-  order: OrderRecord,
-  cancelReason: string | null,
-): Promise<OrderRecord> {
-  const change = { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() } as const;
-  await endOrder(context, order, change);
-  const cancelled = { ...order, ...change };
-  recordOrderEvent(context, 'order.cancelled', cancelled);
-  return cancelled;
+/** The lines of a recall: those of a product, of a provider's decisions, or of a clinic. */
+export type Recall = { readonly sku: string } | { readonly reviewerRef: string } | { readonly clinicId: string };
+
+/**
+ * Stops lines for the operator (R-193): those that have not left are held, those that have are recalled.
+ * @returns the numbers of the changed orders
+ */
+export async function stopLines(context: TransactionContext, tenantId: string, recall: Recall): Promise<string[]> {
+  const isMeant = (line: Pick<OrderLine, 'sku'>): boolean => !('sku' in recall) || line.sku === recall.sku;
+  const orders = await context.db.of(tenantId).rows<{ orderNo: string }>`
+    SELECT DISTINCT "order".order_no AS "orderNo" FROM order_line AS line
+      JOIN "order" ON "order".tenant_id = line.tenant_id AND "order".id = line.order_id
+      JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = "order".encounter_id
+    WHERE line.tenant_id = ${tenantId} AND line.hold_at IS NULL AND line.recalled_at IS NULL AND line.status <> 'cancelled'
+      AND ${recalledBy(recall)}
+    ORDER BY "order".order_no`;
+  const decide = (state: OrderState, { now }: Moment): Decision<OrderRecord> => {
+    const { order, events } = stopped(state.order, isMeant, 'stopped', now);
+    return { state: order, events };
+  };
+  for (const { orderNo } of orders) await operatorOrderCommand(context, tenantId, orderNo, decide);
+  return orders.map(({ orderNo }) => orderNo);
+}
+
+function recalledBy(recall: Recall): Prisma.Sql {
+  if ('sku' in recall) return Prisma.sql`line.sku = ${recall.sku}`;
+  if ('reviewerRef' in recall) return Prisma.sql`encounter.reviewer_ref = ${recall.reviewerRef}`;
+  return Prisma.sql`"order".clinic_id = ${recall.clinicId}::uuid`;
 }

@@ -1,21 +1,24 @@
-import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
+import type { OrderLine } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { invalidState, Problem, type FieldError } from '../../problem.js';
-import { recordEvent } from '../events/record.js';
-import { referenceOf } from '../events/subject.js';
-import { findRows, updateRows } from '../transactions/rows.js';
+import { told } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
+import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
-import { approvalEnded, holdReturned, lockedOrder } from './holds.js';
-import { getOrder, ofPharmacies, type OrderRecord } from './orders.js';
+import { orderCommand, type OrderState } from './command.js';
+import { approvalEnded, held } from './holds.js';
+import { settled } from './money.js';
+import { changedSinceApproval, ofPharmacies, orderEvent, type OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
 
 type Status = OrderLine['status'];
+type Body = Bodies['RecordFulfilmentRequest'];
 
 /** By status of an order line, the statuses that may follow (R-124). */
 export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> = {
-  pending: ['accepted', 'exception'],
-  accepted: ['shipped', 'exception'],
+  pending: ['accepted', 'exception', 'cancelled'],
+  accepted: ['shipped', 'exception', 'cancelled'],
   shipped: ['delivered', 'exception'],
   delivered: [],
   exception: ['accepted', 'cancelled'],
@@ -23,49 +26,94 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records a pharmacy's progress with its lines, all or none, and order.fulfilment_updated. Details that are not sent
- * keep their values. A line that comes back is held if its approval has ended meanwhile (R-190).
- * @throws Problem order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
- * clinic_not_permitted; approval_ended for held lines (R-191); invalid_state; ship_to_required for a shipment (R-203)
+ * Records a pharmacy's progress with its lines, all or none, and order.fulfilment_updated (R-124).
+ * @throws Problem as {@link decideFulfilment}, and clinic_not_permitted
  */
-export async function recordFulfilment(
-  context: CallerContext,
-  orderNo: string,
-  { pharmacyId, treatmentIds, status, ...details }: Bodies['RecordFulfilmentRequest'],
-): Promise<OrderRecord> {
-  const whole = await lockedOrder(context, orderNo);
-  const order = ofPharmacies(context, whole);
-  const { tenantId, orderStatus, clinicId } = order;
-  const lines = namedLines(order, canonicalUuid(pharmacyId), treatmentIds?.map(canonicalUuid));
-  const isLeaving = status === 'accepted' || status === 'shipped';
-  if (orderStatus === 'cancelled' || (orderStatus === 'refunded' && isLeaving)) throw invalidState(orderStatus);
+export const recordFulfilment = (context: CallerContext, orderNo: string, body: Body): Promise<OrderRecord> =>
+  orderCommand(context, orderNo, (state, at) => decideFulfilment(state, body, at));
+
+/**
+ * A line that comes back is held if its approval has ended meanwhile (R-190).
+ * @throws Problem, in this order, order_not_found, also if the caller sees no line of the pharmacy; treatment_not_found;
+ * approval_ended for held lines (R-191); invalid_state; ship_to_required (R-203); facts_changed unless acknowledged (R-210)
+ */
+export function decideFulfilment(state: OrderState, body: Body, at: Moment): Decision<OrderRecord> {
+  const { order: whole } = state;
+  const { status } = body;
+  const order = ofPharmacies(at, whole);
+  const pharmacyId = canonicalUuid(body.pharmacyId);
+  const lines = namedLines(order, pharmacyId, body.treatmentIds?.map(canonicalUuid));
   requireTransition(order, lines, status);
-  if (status === 'accepted' && orderStatus !== 'paid' && (await havePrescription(context, order, lines))) {
-    throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
-  }
-  if (status === 'shipped') await shipToOf(context, whole);
-  const updatedAt = context.now();
-  const moments = {
-    ...(status === 'accepted' ? { expiresAt: null } : {}),
-    ...(status === 'shipped' ? { shippedAt: updatedAt } : {}),
-  };
-  const where = Prisma.sql`id = ANY(${lines.map(({ id }) => id)}::uuid[])`;
-  await updateRows(context.db, tenantId, 'OrderLine', { ...details, status, ...moments, updatedAt }, where);
-  recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
-    order_no: order.orderNo,
-    encounter_id: Number(order.encounter.encounterNo),
-    ...referenceOf(order.encounter),
-    pharmacyId: canonicalUuid(pharmacyId),
+  if (status === 'accepted' || status === 'shipped') requireMayLeave(state, lines, body);
+  const changed = settled({
+    ...whole,
+    updatedAt: at.now,
+    lines: whole.lines.map((line) =>
+      lines.some(({ id }) => id === line.id) ? { ...line, ...progress(line, body, at.now), updatedAt: at.now } : line,
+    ),
+  });
+  const { gfe_no: _gfeNo, ...subject } = numbersOf(whole.encounter);
+  const event = told(whole, 'order.fulfilment_updated', {
+    order_no: whole.orderNo,
+    ...subject,
+    pharmacyId,
     fulfilment_status: status,
     treatmentIds: lines.map(({ productId }) => productId),
   });
-  if (status === 'exception' && orderStatus !== 'refunded') await holdReturned(context, whole, lines);
-  return getOrder(context, orderNo);
+  const returned = heldIfEnded(state, changed, lines, at.now);
+  const isPaidNow = changed.orderStatus === 'paid' && whole.orderStatus !== 'paid';
+  const paid = isPaidNow ? [orderEvent('order.paid', changed)] : [];
+  return { state: returned.state, events: [event, ...paid, ...returned.events] };
+}
+
+/** What a pharmacy's report changes in a line. Details that are not sent keep their values, until it ships again. */
+function progress(line: OrderLine, { status, carrier, trackingNumber, reason }: Body, now: Date): Partial<OrderLine> {
+  const old = status === 'shipped' ? { carrier: null, trackingNumber: null } : line;
+  return {
+    status,
+    carrier: carrier ?? old.carrier,
+    trackingNumber: trackingNumber ?? old.trackingNumber,
+    reason: reason ?? line.reason,
+    expiresAt: status === 'accepted' || status === 'cancelled' ? null : line.expiresAt,
+    shippedAt: status === 'shipped' ? now : line.shippedAt,
+  };
+}
+
+/** @throws Problem invalid_state, ship_to_required, facts_changed */
+function requireMayLeave({ order, treatments }: OrderState, lines: readonly OrderLine[], body: Body): void {
+  const { orderStatus, balanceAmt } = order;
+  if (orderStatus === 'refunded') throw invalidState(orderStatus);
+  const isPrescribed = ({ productId }: OrderLine): boolean =>
+    treatments.some((one) => one.productId === productId && one.rx !== null);
+  if (!balanceAmt.isZero() && lines.some(isPrescribed)) {
+    throw invalidState(orderStatus, 'A prescription can be accepted only after the order is paid.');
+  }
+  shipToOf(order);
+  const changed = changedSinceApproval(order);
+  if (changed.length > 0 && body.acknowledgeChanges !== true) {
+    throw new Problem('facts_changed', undefined, { extra: { changed } });
+  }
+}
+
+/** Holds those lines whose approval was revoked or superseded while they were on their way. */
+function heldIfEnded(
+  { treatments }: OrderState,
+  order: OrderRecord,
+  lines: readonly OrderLine[],
+  now: Date,
+): Decision<OrderRecord> {
+  const ended = (reason: 'revoked' | 'superseded') => (line: OrderLine) =>
+    lines.some(({ id }) => id === line.id) &&
+    line.status === 'exception' &&
+    treatments.some((one) => one.productId === line.productId && one.endReason === reason);
+  const revoked = held(order, ended('revoked'), 'revoked', now);
+  const superseded = held(revoked.order, ended('superseded'), 'superseded', now);
+  return { state: superseded.order, events: [...revoked.events, ...superseded.events] };
 }
 
 /**
- * The pharmacy's lines for these treatments; without treatments, all its lines that are not held, or all if all are
- * held.
+ * The pharmacy's lines for these treatments; without treatments, all its lines that are neither held nor cancelled, or
+ * all if there are none.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {
@@ -90,10 +138,10 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
 
 /** Checks the change of lines; a held line can only be cancelled. @throws Problem approval_ended, invalid_state */
 function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[], status: Status): void {
-  const held = changed.filter(({ holdAt }) => holdAt !== null);
-  if (held.length > 0 && status !== 'cancelled') throw approvalEnded(lines, held);
+  const stopped = changed.filter(({ holdAt }) => holdAt !== null);
+  if (stopped.length > 0 && status !== 'cancelled') throw approvalEnded(lines, stopped);
   const isRefused = (line: OrderLine): boolean =>
-    held.includes(line) ? line.status === 'cancelled' : !fulfilmentTransitions[line.status].includes(status);
+    stopped.includes(line) ? line.status === 'cancelled' : !fulfilmentTransitions[line.status].includes(status);
   const refused = changed.filter(isRefused);
   const [first] = refused;
   if (!first) return;
@@ -102,17 +150,6 @@ function requireTransition({ lines }: OrderRecord, changed: readonly OrderLine[]
     return { pointer: `#/lines/${lines.indexOf(line)}`, code: 'invalid_state', detail };
   });
   throw new Problem('invalid_state', undefined, { errors, extra: { current_status: first.status } });
-}
-
-async function havePrescription(
-  { db }: CallerContext,
-  { tenantId, encounterId }: OrderRecord,
-  lines: readonly OrderLine[],
-): Promise<boolean> {
-  const productIds = lines.map(({ productId }) => productId);
-  const where = Prisma.sql`encounter_id = ${encounterId}::uuid AND product_id = ANY(${productIds}::uuid[])
-    AND rx IS NOT NULL LIMIT 1`;
-  return (await findRows(db, tenantId, 'EncounterTreatment', where)).length > 0;
 }
 
 const noLine = [

@@ -4,12 +4,23 @@ import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
-import type { SnapshotContext } from '../transactions/transaction.js';
-import { readUntilFull } from '../transactions/pageBytes.js';
+import type { ReadContext, SnapshotContext } from '../transactions/transaction.js';
+import { readUntilFull } from '../transactions/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
-import { applyElapsedHolds, ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
+import { applyElapsedHolds } from './holds.js';
+import { ofPharmacies, ordersWhere, permittedOrder, type OrderRecord } from './orders.js';
 
 type Filter = Input<'listOrders'>['query'];
+
+/**
+ * An order by its number, in any case, with the lines that the caller may see; approvals expire by the tenant's clock.
+ * @throws Problem as {@link permittedOrder}
+ */
+export async function showOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
+  const byNumber = Prisma.sql`order_no = ${orderNo.toUpperCase()}`;
+  const [found] = await ordersWhere(context.db, context.caller.tenantId, byNumber);
+  return ofPharmacies(context, applyElapsedHolds(permittedOrder(context, found), context.now()));
+}
 
 /**
  * Lists the tenant's orders, newest first; a client that is limited to clinics or pharmacies sees only theirs. A page

@@ -1,10 +1,10 @@
-import { Prisma, type Order, type OrderLine } from '../../../generated/prisma/client.js';
+import { Prisma, type Order, type OrderLine, type Payment, type Refund } from '../../../generated/prisma/client.js';
 
-/** The price of a treatment, as frozen when the encounter was created (R-30): exact decimals, or decimal text. */
+/** The price of a treatment, as frozen when the encounter was created (R-30). */
 interface PricedTreatment {
-  readonly price: Prisma.Decimal | string;
+  readonly price: Prisma.Decimal;
   readonly shippingType: string;
-  readonly shippingAmount: Prisma.Decimal | string;
+  readonly shippingAmount: Prisma.Decimal;
 }
 
 /** The amounts of an estimate or an order. */
@@ -23,64 +23,61 @@ export function lineAmountsOf(treatment: PricedTreatment) {
   return { quantity: 1, unitPrice: treatment.price, shippingAmt, lineTotal: shippingAmt.plus(treatment.price) };
 }
 
-/** What is left to pay (R-57): nothing for held lines, nor once the order was paid, because a refund is no debt. */
-export function balanceOf({
-  orderStatus,
-  grandTotal,
-  paidAmt,
-  heldAmt,
-}: Pick<Order, 'orderStatus' | 'grandTotal' | 'paidAmt' | 'heldAmt'>): Prisma.Decimal {
-  const wasPaid = orderStatus === 'paid' || orderStatus === 'refunded';
-  return wasPaid ? new Prisma.Decimal(0) : grandTotal.minus(paidAmt).minus(heldAmt);
+/** An order with everything that its amounts and status depend on. */
+interface OrderWithParts extends Amounts {
+  readonly lines: readonly Pick<OrderLine, 'holdAt' | 'status' | 'unitPrice'>[];
+  readonly payments: readonly Pick<Payment, 'amount'>[];
+  readonly refunds: readonly Pick<Refund, 'amount'>[];
 }
 
-/** An order with all of its lines. */
-interface OrderWithLines extends Order {
-  readonly lines: readonly OrderLine[];
+/** The columns of an order that its lines, payments and refunds decide. */
+export type Settlement = Pick<
+  Order,
+  'paidAmt' | 'refundedAmt' | 'heldAmt' | 'balanceAmt' | 'refundableAmt' | 'orderStatus'
+>;
+
+/** The one formula of money (R-57): what is due, received and returned decides everything else. */
+export function settlementOf({ lines, payments, refunds, totalShippingAmt, grandTotal }: OrderWithParts): Settlement {
+  const open = lines.filter(({ status }) => status !== 'cancelled');
+  const dueLines = open.filter(({ holdAt }) => holdAt === null);
+  // Shipping is charged once for the order, as long as anything of it is due.
+  const due = sum([...dueLines.map(({ unitPrice }) => unitPrice), dueLines.length > 0 ? totalShippingAmt : zero]);
+  const received = sum(payments.map(({ amount }) => amount));
+  const returned = sum(refunds.map(({ amount }) => amount));
+  const paidAmt = received.minus(returned);
+  const balanceAmt = Prisma.Decimal.max(0, due.minus(received));
+  return {
+    paidAmt,
+    refundedAmt: returned,
+    heldAmt: sum(open.filter(({ holdAt }) => holdAt !== null).map(({ unitPrice }) => unitPrice)),
+    balanceAmt,
+    refundableAmt: Prisma.Decimal.max(0, paidAmt.minus(due)),
+    orderStatus: statusOf(open.length, received, paidAmt, balanceAmt, grandTotal),
+  };
 }
 
-/**
- * A pending order after a payment, refund or hold: nothing is due for held lines; the order becomes `paid` when nothing
- * is left to pay and at least one line is not held (R-192). Orders in other statuses stay unchanged.
- */
-export function settled<O extends OrderWithLines>(order: O): O {
-  if (order.orderStatus !== 'pending') return order;
-  const due = order.grandTotal.minus(order.paidAmt);
-  const isFree = ({ holdAt }: OrderLine): boolean => holdAt === null;
-  const held = sum(order.lines.filter((line) => !isFree(line)).map(({ lineTotal }) => lineTotal));
-  const heldAmt = Prisma.Decimal.min(held, due);
-  return { ...order, heldAmt, orderStatus: heldAmt.equals(due) && order.lines.some(isFree) ? 'paid' : 'pending' };
+function statusOf(
+  openLines: number,
+  received: Prisma.Decimal,
+  paidAmt: Prisma.Decimal,
+  balanceAmt: Prisma.Decimal,
+  grandTotal: Prisma.Decimal,
+): Order['orderStatus'] {
+  if (openLines === 0) return 'cancelled';
+  if (!received.isZero() && paidAmt.isZero()) return 'refunded';
+  return balanceAmt.isZero() && (!received.isZero() || grandTotal.isZero()) ? 'paid' : 'pending';
 }
 
-/** The order with these lines held: from the end of their approval, or from now if that end is in the future. */
-export function withHolds<O extends OrderWithLines>(
-  order: O,
-  lines: readonly OrderLine[],
-  holdReason: NonNullable<OrderLine['holdReason']>,
-  now: Date,
-): O {
-  const held = lines.map(({ id }) => id);
-  return settled({
-    ...order,
-    lines: order.lines.map((line) => {
-      if (!held.includes(line.id)) return line;
-      const holdAt = line.expiresAt !== null && line.expiresAt < now ? line.expiresAt : now;
-      return { ...line, holdReason, holdAt, expiresAt: null };
-    }),
-  });
-}
+/** The order with the amounts and the status that its parts give it. */
+export const settled = <O extends OrderWithParts>(order: O): O & Settlement => ({ ...order, ...settlementOf(order) });
 
-/** The lines whose approval has expired while no sweep has recorded the hold yet (R-190). */
-export function dueLines({ lines }: Pick<OrderWithLines, 'lines'>, now: Date): OrderLine[] {
-  return lines.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= now);
-}
+const zero = new Prisma.Decimal(0);
 
 /** The shipping amount, which does not count for FREE_SHIPPING. */
 function shippingOf({ shippingType, shippingAmount }: PricedTreatment): Prisma.Decimal {
-  return new Prisma.Decimal(shippingType === 'FLAT_RATE' ? shippingAmount : 0);
+  return shippingType === 'FLAT_RATE' ? shippingAmount : zero;
 }
 
 /** Adds amounts without rounding. */
-export function sum(amounts: readonly (Prisma.Decimal | string)[]): Prisma.Decimal {
-  return amounts.reduce<Prisma.Decimal>((total, amount) => total.plus(amount), new Prisma.Decimal(0));
-}
+export const sum = (amounts: readonly Prisma.Decimal[]): Prisma.Decimal =>
+  amounts.reduce((total, amount) => total.plus(amount), zero);

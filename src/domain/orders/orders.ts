@@ -5,38 +5,37 @@ import {
   type GfeItem,
   type Order,
   type OrderLine,
+  type Patient,
   type Payment,
   type Refund,
 } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
-import { amountsOf, balanceOf, dueLines, lineAmountsOf, withHolds } from './money.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../access/visibility.js';
-import { recordEvent } from '../events/record.js';
-import { numbersOf, referenceOf } from '../events/subject.js';
-import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import { findRows, groupedBy, updateRows } from '../transactions/rows.js';
-import type { CallerContext, LookupContext, ReadContext, TransactionContext } from '../transactions/transaction.js';
+import { changedSince, type FactKind } from '../approvals/coverage.js';
+import { told } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
+import type { EventDraft, Moment } from '../transactions/changes.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
+import { findRows, groupedBy } from '../transactions/rows.js';
+import type { LookupContext } from '../transactions/transaction.js';
+import { amountsOf, lineAmountsOf, settled } from './money.js';
 
 /** A stored order with its lines, payments and refunds: everything that its views and events show. */
 export interface OrderRecord extends Order {
   readonly lines: readonly OrderLine[];
   readonly payments: readonly Payment[];
   readonly refunds: readonly Refund[];
-  readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId' | 'reference'>;
+  readonly encounter: Encounter;
+  /** When each kind of the patient's facts last changed. */
+  readonly factsChanges: Patient['factsChanges'];
 }
 
 /** Maximum of payments and refunds of one order (R-170), because every request for the order reads all of them. */
 export const MAX_PAYMENTS = 200;
 
-/** The parts of a transaction's context that creating an order needs. */
-type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now'>;
-
-/** The id and number of a sandbox fixture, used in place of generated ones (R-15). */
-export type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
-
-/** A completed encounter with all of its items. */
-type OrderedEncounter = Encounter & { readonly gfeItems: readonly GfeItem[] };
+/** The id and sequence number of a new order: given by a sandbox fixture (R-15), else new ones. */
+export type NewOrder = Pick<Order, 'id' | 'orderSequence' | 'position'>;
 
 /** A treatment with the item whose approval covers it. */
 export interface ApprovedTreatment {
@@ -44,87 +43,94 @@ export interface ApprovedTreatment {
   readonly item: GfeItem;
 }
 
-/**
- * Creates the order of an encounter, in the transaction that completes the encounter and after its items are decided:
- * one line for each approved treatment, at its frozen price (R-55, R-30).
- * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter
- * and then of the order.
- */
-export async function createOrder(
-  context: OrderContext,
-  encounter: OrderedEncounter,
-  approved: readonly ApprovedTreatment[],
-  fixed?: FixedOrder,
-): Promise<OrderRecord> {
-  const order = await insertOrder(context, encounter, approved, fixed);
-  recordEvent(context, encounter, 'encounter.completed', {
-    ...numbersOf(encounter),
-    approved: new Set(approved.map(({ item }) => item.id)).size,
-    denied: encounter.gfeItems.filter(({ status }) => status === 'denied').length,
-    order_no: order.orderNo,
-  });
-  recordOrderEvent(context, 'order.created', order);
-  if (order.orderStatus === 'paid') recordOrderEvent(context, 'order.paid', order);
-  return order;
+/** Takes a number for an order; one that is not used is lost (R-14). */
+export async function nextOrderSequence({ db }: Pick<LookupContext, 'db'>): Promise<bigint> {
+  const [row] = await db.everyTenant.rows<{ number: bigint }>`SELECT nextval('order_order_sequence_seq') AS number`;
+  if (!row) throw new Error('a statement returned no row');
+  return row.number;
 }
 
-/** Inserts the order and its lines by one statement. */
-async function insertOrder(
-  context: OrderContext,
+/** The order of an encounter: one line for each approved treatment, at its frozen price (R-55, R-30). */
+export function newOrder(
   encounter: Encounter,
+  factsChanges: Patient['factsChanges'],
   approved: readonly ApprovedTreatment[],
-  fixed: FixedOrder | undefined,
-): Promise<OrderRecord> {
-  const { tenantId, id: encounterId, encounterNo, clinicId, patientId, reference } = encounter;
-  const { db } = context;
-  const amounts = amountsOf(approved.map(({ treatment }) => treatment));
-  const now = context.now();
-  const row = {
-    id: context.newId(),
-    ...fixed,
+  numbers: NewOrder,
+  { now, newId }: Moment,
+  shipTo: Order['shipTo'] = encounter.shipTo,
+): OrderRecord {
+  const { tenantId, id: encounterId, clinicId, currency } = encounter;
+  const lines = approved.map((one, position) => orderLine(one, numbers.id, position, newId(), now));
+  return settled({
+    ...numbers,
+    orderNo: `ORD-${numbers.orderSequence}`,
+    tenantId,
     encounterId,
     clinicId,
-    orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
-    currency: encounter.currency,
-    shipTo: encounter.shipTo,
-    ...amounts,
-    paidAmt: 0,
+    currency,
+    shipTo,
+    cancelReason: null,
+    ...amountsOf(approved.map(({ treatment }) => treatment)),
     createdAt: now,
     updatedAt: now,
-  };
-  const orderId = row.id;
-  const pending = { orderId, status: 'pending' as const, orderedAt: now, updatedAt: now };
-  const lines = approved.map((one, position) => {
-    const expiresAt = one.treatment.rx === null ? null : one.item.validUntil;
-    return { ...orderLine(context, one, position), ...pending, expiresAt };
+    lines,
+    payments: [],
+    refunds: [],
+    encounter,
+    factsChanges,
   });
-  const [order] = await db.of(tenantId).rows<Order>`
-    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)})
-    ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`;
-  if (!order) throw new Error('an insertion returned no row');
-  const nothing = {
-    carrier: null,
-    trackingNumber: null,
-    reason: null,
-    shippedAt: null,
-    holdReason: null,
-    holdAt: null,
-  };
-  const stored = lines.map((line) => {
-    return { ...line, ...nothing, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) };
-  });
-  const encounterOf = { encounterNo, clinicId, patientId, reference };
-  return { ...order, lines: stored, payments: [], refunds: [], encounter: encounterOf };
 }
 
-/**
- * An order by its number, in any case, with the lines that the caller may see; approvals expire by the tenant's clock.
- * @throws Problem as {@link permittedOrder}
- */
-export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
-  const order = permittedOrder(context, await findOrder(context, context.caller.tenantId, orderNo));
-  return ofPharmacies(context, applyElapsedHolds(order, context.now()));
+function orderLine(
+  { treatment, item }: ApprovedTreatment,
+  orderId: string,
+  position: number,
+  id: string,
+  now: Date,
+): OrderLine {
+  const { tenantId, productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
+  return {
+    id,
+    tenantId,
+    orderId,
+    position,
+    gfeItemId: item.id,
+    ...{ productId, sku, name, shippingType, pharmacyId, pharmacyName },
+    ...lineAmountsOf(treatment),
+    status: 'pending',
+    ...{ carrier: null, trackingNumber: null, reason: null, shippedAt: null, recalledAt: null },
+    ...{ holdReason: null, holdAt: null, expiresAt: item.validUntil },
+    orderedAt: now,
+    updatedAt: now,
+  };
 }
+
+/** The events of a new order: a free one is paid at once (R-58). */
+export function orderCreated(order: OrderRecord): EventDraft[] {
+  return [
+    orderEvent('order.created', order),
+    ...(order.orderStatus === 'paid' ? [orderEvent('order.paid', order)] : []),
+  ];
+}
+
+/** An event of an order; amounts are decimal text with two places. */
+export function orderEvent(
+  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
+  order: OrderRecord,
+): EventDraft {
+  const { gfe_no: _gfeNo, ...subject } = numbersOf(order.encounter);
+  return told(order, type, {
+    order_no: order.orderNo,
+    ...subject,
+    order_status: order.orderStatus,
+    grand_total: order.grandTotal.toFixed(2),
+    balance_amt: order.balanceAmt.toFixed(2),
+  });
+}
+
+/** The kinds of facts about the patient that changed since the review that the order follows (R-210). */
+export const changedSinceApproval = ({ factsChanges, encounter }: OrderRecord): FactKind[] =>
+  changedSince(factsChanges, encounter.factsVersion);
 
 /**
  * The order, if visible. @throws Problem order_not_found, also if the order has no line for the caller's pharmacies
@@ -136,97 +142,57 @@ export function permittedOrder(context: Pick<LookupContext, 'caller'>, order: Or
   return order;
 }
 
-/** The order with its due holds applied. A sweep, or the next change of the order, records those holds (R-190). */
-export function applyElapsedHolds(order: OrderRecord, now: Date): OrderRecord {
-  const due = dueLines(order, now);
-  return due.length > 0 ? withHolds(order, due, 'expired', now) : order;
-}
-
 /** The order with the lines of the caller's pharmacies only, if the caller is limited to pharmacies. */
-export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: OrderRecord): OrderRecord {
-  const { allowedPharmacyIds: allowed } = caller;
+export function ofPharmacies({ caller }: Pick<Moment, 'caller'>, order: OrderRecord): OrderRecord {
+  const allowed = caller?.allowedPharmacyIds ?? null;
   if (!allowed) return order;
   return { ...order, lines: order.lines.filter(({ pharmacyId }) => allowed.includes(pharmacyId)) };
 }
 
-/** Locks an order until the commit. Read what a change depends on after locking, not before. */
-export async function lockOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<void> {
-  await db.of(tenantId).run`
-    SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
-}
+/** Selects ids of orders for {@link ordersWhere}, so that all its statements can be sent together. */
+const ordersThat = (tenantId: string, where: Prisma.Sql): Prisma.Sql =>
+  Prisma.sql`SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
 
-/** Makes an order final. From then on, the end of an approval no longer holds its lines. */
-export async function endOrder(
-  { db }: TransactionContext,
-  { tenantId, id }: OrderRecord,
-  change: Pick<Partial<Order>, 'orderStatus' | 'cancelReason' | 'updatedAt'>,
-): Promise<void> {
-  await updateRows(db, tenantId, 'Order', change, Prisma.sql`id = ${id}::uuid`);
-  await updateRows(db, tenantId, 'OrderLine', { expiresAt: null }, Prisma.sql`order_id = ${id}::uuid`);
-}
-
-/** Records an event of an order; amounts are decimal text with two places. */
-export function recordOrderEvent(
-  context: Pick<TransactionContext, 'events' | 'newId' | 'now'>,
-  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
-  order: OrderRecord,
-): void {
-  const { tenantId, encounter, grandTotal } = order;
-  recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
-    order_no: order.orderNo,
-    encounter_id: Number(encounter.encounterNo),
-    ...referenceOf(encounter),
-    order_status: order.orderStatus,
-    grand_total: grandTotal.toFixed(2),
-    balance_amt: balanceOf(order).toFixed(2),
-  });
-}
-
-/** A tenant's order by its number in any case. Call it in a snapshot or under {@link lockOrder}. */
-export async function findOrder(
-  { db }: { readonly db: Queries },
+/**
+ * Reads a tenant's orders with their parts in one round trip. @param where a condition on the orders besides the tenant
+ * @param lock locks the orders by id
+ */
+export async function ordersWhere(
+  db: Queries,
   tenantId: string,
-  orderNo: string,
-): Promise<OrderRecord | undefined> {
-  const [order] = await ordersWhere(db, tenantId, Prisma.sql`order_no = ${orderNo.toUpperCase()}`);
-  return order;
-}
-
-/** Reads a tenant's orders with their parts. @param where a condition in addition to the tenant */
-export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.Sql): Promise<OrderRecord[]> {
-  const orders = await findRows(db, tenantId, 'Order', where);
-  const ofOrders = Prisma.sql`order_id = ANY(${orders.map(({ id }) => id)}::uuid[])`;
+  where: Prisma.Sql,
+  lock: Prisma.Sql = Prisma.empty,
+): Promise<OrderRecord[]> {
+  const ofOrders = Prisma.sql`order_id IN (${ordersThat(tenantId, where)})`;
+  const encounters = Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
   const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
-  const encounterIds = orders.map(({ encounterId }) => encounterId);
-  // Send these statements together, so that they take one round trip.
-  const [lines, payments, refunds, encounters] = await Promise.all([
+  const [orders, lines, payments, refunds, owners, patients] = await Promise.all([
+    findRows(db, tenantId, 'Order', Prisma.sql`${where} ORDER BY id ${lock}`),
     findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
     findRows(db, tenantId, 'Payment', inTime),
     findRows(db, tenantId, 'Refund', inTime),
-    findRows(db, tenantId, 'Encounter', Prisma.sql`id = ANY(${encounterIds}::uuid[])`),
+    findRows(db, tenantId, 'Encounter', Prisma.sql`id IN (${encounters})`),
+    db.of(tenantId).rows<Pick<Patient, 'id' | 'factsChanges'>>`
+      SELECT ${fieldsOf('Patient', 'client', ['id', 'factsChanges'])} FROM client
+      WHERE tenant_id = ${tenantId} AND id IN (
+        SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND id IN (${encounters}))`,
   ]);
   const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
-  const parts = {
-    lines: groupedBy(lines, orderOf),
-    payments: groupedBy(payments, orderOf),
-    refunds: groupedBy(refunds, orderOf),
-    encounters: groupedBy(encounters, ({ id }) => id),
-  };
+  const linesOf = groupedBy(lines, orderOf);
+  const paymentsOf = groupedBy(payments, orderOf);
+  const refundsOf = groupedBy(refunds, orderOf);
+  const encounterOf = new Map(owners.map((owner) => [owner.id, owner]));
+  const changesOf = new Map(patients.map(({ id, factsChanges }) => [id, factsChanges]));
   return orders.map((order) => {
-    const [encounter] = parts.encounters(order.encounterId);
+    const encounter = encounterOf.get(order.encounterId);
     if (!encounter) throw new Error('the encounter of an order is missing');
     return {
-      lines: parts.lines(order.id),
-      payments: parts.payments(order.id),
-      refunds: parts.refunds(order.id),
-      encounter,
       ...order,
+      lines: linesOf(order.id),
+      payments: paymentsOf(order.id),
+      refunds: refundsOf(order.id),
+      encounter,
+      factsChanges: changesOf.get(encounter.patientId) ?? {},
     };
   });
-}
-
-function orderLine(context: OrderContext, { treatment, item }: ApprovedTreatment, position: number) {
-  const { productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
-  const product = { productId, sku, name, shippingType, pharmacyId, pharmacyName };
-  return { id: context.newId(), position, gfeItemId: item.id, ...product, ...lineAmountsOf(treatment) };
 }

@@ -1,45 +1,107 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
-import { approvalEnded, lockedOrder } from './holds.js';
-import { balanceOf, settled } from './money.js';
-import { getOrder, MAX_PAYMENTS, ofPharmacies, recordOrderEvent, type OrderRecord } from './orders.js';
-import { insertRows, updateRows } from '../transactions/rows.js';
+import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../transactions/uuid.js';
+import { orderCommand, type OrderState } from './command.js';
+import { approvalEnded } from './holds.js';
+import { settled } from './money.js';
+import { MAX_PAYMENTS, ofPharmacies, orderEvent, type OrderRecord } from './orders.js';
 
 /**
  * Records money that was paid elsewhere (R-59). Concurrent payments run one after the other, so their sum cannot exceed
  * the balance.
  * @param id of the payment; set only by the fixtures of a sandbox (R-15)
- * @param amount decimal text above zero, with at most two places
- * @throws Problem order_not_found, clinic_not_permitted; approval_ended if every line is held; invalid_state unless the
- * order is pending; payment_exceeds_balance; too_many_records
+ * @throws Problem as {@link decidePayment}, and order_not_found, clinic_not_permitted
  */
-export async function recordPayment(
+export const recordPayment = (
   context: CallerContext,
   orderNo: string,
-  { amount, reference }: Bodies['RecordPaymentRequest'],
-  id = context.newId(),
-): Promise<OrderRecord> {
-  const { db, caller } = context;
-  const order = await lockedOrder(context, orderNo);
+  body: Bodies['RecordPaymentRequest'],
+  id?: string,
+): Promise<OrderRecord> => orderCommand(context, orderNo, (state, at) => decidePayment(state, body, at, id));
+
+/**
+ * @param amount decimal text above zero, with at most two places
+ * @throws Problem approval_ended if every line is held; invalid_state if nothing is left to pay;
+ * payment_exceeds_balance; too_many_records
+ */
+export function decidePayment(
+  { order }: OrderState,
+  { amount: text, reference }: Bodies['RecordPaymentRequest'],
+  at: Moment,
+  id = at.newId(),
+): Decision<OrderRecord> {
+  const amount = new Prisma.Decimal(text);
   if (order.lines.every(({ holdAt }) => holdAt !== null)) {
-    const { lines } = ofPharmacies(context, order);
+    const { lines } = ofPharmacies(at, order);
     throw approvalEnded(lines, lines);
   }
-  if (order.orderStatus !== 'pending') throw invalidState(order.orderStatus);
-  if (balanceOf(order).lessThan(amount)) {
+  if (order.balanceAmt.isZero()) throw invalidState(order.orderStatus);
+  if (order.balanceAmt.lessThan(amount)) {
     throw fieldProblem('payment_exceeds_balance', '#/amount', 'exceeds the balance of the order');
   }
-  if (order.payments.length + order.refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
-  const now = context.now();
+  refuseTooMany(order);
   const { tenantId, id: orderId } = order;
-  const { paidAmt, heldAmt, orderStatus } = settled({ ...order, paidAmt: order.paidAmt.plus(amount) });
-  const payment = { id, orderId, amount: new Prisma.Decimal(amount), reference: reference ?? null, createdAt: now };
-  await insertRows(db, tenantId, 'Payment', [{ apiClientId: caller.apiClientId, ...payment }]);
-  const change = { paidAmt, heldAmt, orderStatus, updatedAt: now };
-  await updateRows(db, tenantId, 'Order', change, Prisma.sql`id = ${orderId}::uuid`);
-  const changed = await getOrder(context, orderNo);
-  recordOrderEvent(context, changed.orderStatus === 'paid' ? 'order.paid' : 'order.updated', changed);
-  return changed;
+  const payment = {
+    id,
+    tenantId,
+    orderId,
+    amount,
+    refundedAmt: new Prisma.Decimal(0),
+    reference: reference ?? null,
+    ...by(at),
+  };
+  const paid = settled({ ...order, updatedAt: at.now, payments: [...order.payments, payment] });
+  return { state: paid, events: [orderEvent(paid.orderStatus === 'paid' ? 'order.paid' : 'order.updated', paid)] };
+}
+
+/**
+ * Records a refund, in full or in part, that was paid out elsewhere (R-123).
+ * @throws Problem as {@link decideRefund}, and order_not_found, clinic_not_permitted
+ */
+export const refundPayment = (
+  context: CallerContext,
+  orderNo: string,
+  body: Bodies['RefundPaymentRequest'],
+): Promise<OrderRecord> => orderCommand(context, orderNo, (state, at) => decideRefund(state, body, at));
+
+/** @throws Problem payment_not_found; invalid_state if nothing is left to refund; refund_exceeds_payment; too_many_records */
+export function decideRefund(
+  { order }: OrderState,
+  { payment_id, amount: text, reason }: Bodies['RefundPaymentRequest'],
+  at: Moment,
+): Decision<OrderRecord> {
+  const amount = new Prisma.Decimal(text);
+  const { tenantId, id: orderId } = order;
+  const payment = order.payments.find(({ id }) => id === canonicalUuid(payment_id));
+  if (!payment) throw fieldProblem('payment_not_found', '#/payment_id', 'is not a payment of this order');
+  if (order.paidAmt.isZero()) throw invalidState(order.orderStatus);
+  const refundedAmt = payment.refundedAmt.plus(amount);
+  if (refundedAmt.greaterThan(payment.amount)) {
+    throw fieldProblem(
+      'refund_exceeds_payment',
+      '#/amount',
+      'exceeds the part of the payment that is not refunded yet',
+    );
+  }
+  refuseTooMany(order);
+  const refund = { id: at.newId(), tenantId, orderId, paymentId: payment.id, amount, reason, ...by(at) };
+  const refunded = settled({
+    ...order,
+    updatedAt: at.now,
+    payments: order.payments.map((one) => (one === payment ? { ...payment, refundedAmt } : one)),
+    refunds: [...order.refunds, refund],
+  });
+  return { state: refunded, events: [orderEvent('order.refunded', refunded)] };
+}
+
+function refuseTooMany({ payments, refunds }: OrderRecord): void {
+  if (payments.length + refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
+}
+
+function by({ caller, now }: Moment) {
+  if (!caller) throw new Error('money is recorded by API clients only');
+  return { apiClientId: caller.apiClientId, createdAt: now };
 }

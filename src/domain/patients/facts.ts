@@ -1,18 +1,17 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-/** Counts new facts about a locked patient, which approvals depend on (R-210). A trigger counts those in its columns. */
-export const factsCount = (tenantId: string, patientId: string, count = 1): Prisma.Sql => Prisma.sql`
-  UPDATE client SET facts_version = facts_version + ${count}::int
-  WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid RETURNING facts_version AS "factsVersion"`;
-
-/** Runs {@link factsCount}. @returns the patient's version of the facts from now on */
-export async function countFacts(
+/**
+ * Counts a new document of a locked patient, on which approvals depend (R-210). A trigger counts facts in the patient's
+ * columns, and decisions count their own.
+ */
+export async function countDocument(
   { db }: Pick<LookupContext, 'db'>,
-  { tenantId, patientId }: { readonly tenantId: string; readonly patientId: string },
-  count = 1,
-): Promise<bigint> {
-  const [patient] = await db.of(tenantId).rows<{ factsVersion: bigint }>(factsCount(tenantId, patientId, count));
-  if (!patient) throw new Error('a patient is missing although it was locked');
-  return patient.factsVersion;
+  tenantId: string,
+  patientId: string,
+): Promise<void> {
+  await db.of(tenantId).run(Prisma.sql`
+    UPDATE client SET facts_version = facts_version + 1,
+      facts_changes = facts_changes || jsonb_build_object('documents', facts_version + 1)
+    WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid`);
 }

@@ -1,8 +1,6 @@
-import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Provider, type ProviderLicence } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
-
-const ANY_STATE = 'any';
 
 /** For a row of `client`, the US state whose licence an encounter needs; null if the patient names an unknown state. */
 export const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
@@ -11,54 +9,117 @@ export const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
   ELSE (SELECT place.state FROM clinic_location AS place
     WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
 
-/** An SQL condition: `tenant` needs no licence, or an active provider has a valid one for state and review (R-107). */
-export const isAccepted = (
-  reviewerRef: Prisma.Sql,
-  reviewType: Prisma.Sql,
-  state: string | null,
+/** A registered provider with its licences; `expiresOn` is YYYY-MM-DD. */
+export interface RegisteredProvider extends Pick<
+  Provider,
+  'reviewerRef' | 'name' | 'npi' | 'isActive' | 'credential' | 'deaNumber'
+> {
+  readonly licences: readonly (Pick<ProviderLicence, 'state' | 'number' | 'asynchronousAllowed'> & {
+    readonly expiresOn: string;
+  })[];
+}
+
+/** What a decision needs to know about the provider who sends it. */
+export interface WithProvider {
+  /** Null: not registered. */
+  readonly provider: RegisteredProvider | null;
+  /** Whether the tenant requires licensed providers (R-222). */
+  readonly isLicenceRequired: boolean;
+}
+
+type Reviewed = Pick<Encounter, 'reviewState' | 'reviewType'>;
+
+/** A provider, or the tenant's setting alone if there is none. */
+type FoundProvider = Pick<WithProvider, 'isLicenceRequired'> & (RegisteredProvider | { readonly reviewerRef: null });
+
+/** Selects registered providers. @param where a condition on `provider` besides the tenant */
+export function findProviders({ db, caller }: LookupContext, where: Prisma.Sql): Promise<FoundProvider[]> {
+  const { tenantId } = caller;
+  return db.of(tenantId).rows`
+    SELECT provider.reviewer_ref AS "reviewerRef", provider.name, provider.npi, provider.is_active AS "isActive",
+      provider.credential, provider.dea_number AS "deaNumber", tenant.require_licensed_provider AS "isLicenceRequired",
+      (SELECT coalesce(json_agg(json_build_object('state', state, 'number', number, 'expiresOn', expires_on,
+          'asynchronousAllowed', asynchronous_allowed) ORDER BY number), '[]')
+        FROM provider_licence AS licence
+        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id) AS licences
+    FROM tenant LEFT JOIN provider ON provider.tenant_id = tenant.id AND ${where}
+    WHERE tenant.id = ${tenantId}`;
+}
+
+/** Loads the provider with this reference, for a command. */
+export const loadProvider =
+  (reviewerRef: string) =>
+  async (context: LookupContext): Promise<WithProvider> => {
+    const [found] = await findProviders(context, Prisma.sql`provider.reviewer_ref = ${reviewerRef}`);
+    if (!found) throw new Error('a tenant is missing');
+    const { isLicenceRequired } = found;
+    return { provider: found.reviewerRef === null ? null : found, isLicenceRequired };
+  };
+
+/** The licences of a provider that are in force in a state: to the end of their last day in UTC. */
+const inForce = ({ licences }: RegisteredProvider, state: string | null, now: Date) =>
+  licences.filter((one) => one.state === state && one.expiresOn >= now.toISOString().slice(0, 10));
+
+/** Whether a provider may review encounters of this type in the state (R-107). */
+export function isLicensed(
+  provider: RegisteredProvider,
+  { reviewState: state, reviewType }: Reviewed,
   now: Date,
-): Prisma.Sql =>
-  Prisma.sql`(NOT tenant.require_licensed_provider OR EXISTS (
-    SELECT FROM provider JOIN provider_licence AS licence
-      ON licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-    WHERE provider.tenant_id = tenant.id AND provider.reviewer_ref = ${reviewerRef} AND provider.is_active
-      AND ${state} IN (licence.state, ${ANY_STATE}) AND licence.expires_on >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
-      AND (licence.asynchronous_allowed OR ${reviewType} = 'synchronous')))`;
+): boolean {
+  const licences = inForce(provider, state, now);
+  return provider.isActive && licences.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
+}
 
 /**
- * Checks the licence of a provider, if the tenant requires one: the provider is active and has a licence in force in
- * the encounter's US state, which allows asynchronous reviews if this is one (R-107).
+ * Checks that the provider has a licence for the encounter, if the tenant requires one (R-107).
  * @throws Problem provider_not_licensed
  */
-export async function requireLicence(
-  { db, caller }: LookupContext,
-  { reviewState, reviewType }: Pick<Encounter, 'reviewState' | 'reviewType'>,
-  reviewerRef: string,
-  now: Date,
-): Promise<void> {
-  const { tenantId } = caller;
-  const [provider] = await db.of(tenantId).rows<{ isAccepted: boolean }>`
-    SELECT ${isAccepted(Prisma.sql`${reviewerRef}`, Prisma.sql`${reviewType}::review_type`, reviewState, now)} AS "isAccepted"
-    FROM tenant WHERE tenant.id = ${tenantId}`;
-  if (provider?.isAccepted) return;
+export function requireLicence({ provider, isLicenceRequired }: WithProvider, encounter: Reviewed, now: Date): void {
+  if (!isLicenceRequired || (provider && isLicensed(provider, encounter, now))) return;
   throw new Problem(
     'provider_not_licensed',
-    reviewState === null
-      ? 'No US state is known for this encounter, so no licence covers it. Correct the state of the patient or clinic, then create the encounter again.'
+    encounter.reviewState === null
+      ? 'No US state is known for this encounter, so no license covers it. Send patientState with PATCH before the claim.'
       : undefined,
   );
 }
 
 /**
- * Checks the licence for an addendum or a revocation as {@link requireLicence}; without a review state, a licence of
- * any state suffices (R-107).
+ * Checks that the provider may prescribe controlled substances, if the tenant requires licensed providers (R-280).
  * @throws Problem provider_not_licensed
  */
-export function requireLicenceAfterReview(
-  context: LookupContext,
-  { reviewState, reviewType }: Pick<Encounter, 'reviewState' | 'reviewType'>,
-  reviewerRef: string,
+export function requireDea({ provider, isLicenceRequired }: WithProvider): void {
+  if (!isLicenceRequired) return;
+  const { deaNumber = null, credential = null } = provider ?? {};
+  if (deaNumber !== null && credential !== null && credential !== 'RN') return;
+  const detail = 'needs a DEA number and a credential other than RN for a controlled substance';
+  throw new Problem('provider_not_licensed', undefined, {
+    errors: [{ pointer: '#/reviewerRef', code: 'provider_not_licensed', reason: 'dea_required', detail }],
+  });
+}
+
+/** Checks that the provider is registered and active, if the tenant requires licensed providers (R-107). */
+export function requireKnownProvider({ provider, isLicenceRequired }: WithProvider): void {
+  if (isLicenceRequired && provider?.isActive !== true) throw new Problem('provider_not_licensed');
+}
+
+/** The provider of a decision, as the decision keeps it for good (R-226). */
+export interface FrozenProvider {
+  readonly name: string;
+  readonly npi: string;
+  readonly credential: string | null;
+  /** The licences in force in the state of the review, as state and number. */
+  readonly licence: string | null;
+}
+
+/** The provider as of a decision; null if not registered. */
+export function frozenProvider(
+  { provider }: WithProvider,
+  { reviewState: state }: Reviewed,
   now: Date,
-): Promise<void> {
-  return requireLicence(context, { reviewState: reviewState ?? ANY_STATE, reviewType }, reviewerRef, now);
+): FrozenProvider | null {
+  if (!provider) return null;
+  const { name, npi, credential } = provider;
+  const licences = inForce(provider, state, now).map((one) => `${one.state} ${one.number}`);
+  return { name, npi, credential, licence: licences.length > 0 ? licences.join(', ') : null };
 }

@@ -1,6 +1,6 @@
 import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import type { ReadContext } from '../transactions/transaction.js';
-import { isAccepted } from './licences.js';
+import { findProviders, isLicensed } from './licences.js';
 
 /** Minimum number of decisions for stating a typical wait, which is the median of their waits. */
 const MIN_DECISIONS = 5;
@@ -14,17 +14,30 @@ export interface ReviewMode {
 }
 
 /** The types of review in a state, with the median of the latest 1,000 waits for a decision (R-241). */
-export function reviewModes({ db, caller, now }: ReadContext, state: string | null): Promise<readonly ReviewMode[]> {
+export async function reviewModes(context: ReadContext, state: string | null): Promise<readonly ReviewMode[]> {
+  const { db, caller, now } = context;
   const { tenantId } = caller;
   const at = now();
-  const type = Prisma.sql`mode.review_type`;
-  return db.of(tenantId).rows<ReviewMode>`
-    SELECT ${type} AS "reviewType", ${isAccepted(Prisma.sql`provider.reviewer_ref`, type, state, at)} AS "isLicensed",
-      (SELECT CASE WHEN count(*) >= ${MIN_DECISIONS} THEN round(percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes))::int END
-        FROM (SELECT greatest(0, extract(epoch FROM
-            completed_at - greatest(created_at, claimable_from, scheduled_at)) / 60) AS minutes
-          FROM encounter WHERE tenant_id = ${tenantId} AND review_state = ${state} AND review_type = ${type}
-            AND reviewer_ref IS NOT NULL AND completed_at > ${new Date(at.getTime() - WAIT_PERIOD_MS)}
-          ORDER BY completed_at DESC LIMIT 1000) AS wait) AS "typicalWaitMinutes"
-    FROM tenant, unnest(enum_range(NULL::review_type)) AS mode(review_type) WHERE tenant.id = ${tenantId}`;
+  const [waits, providers] = await Promise.all([
+    db.of(tenantId).rows<Omit<ReviewMode, 'isLicensed'>>`
+      SELECT mode.review_type AS "reviewType",
+        (SELECT CASE WHEN count(*) >= ${MIN_DECISIONS} THEN round(percentile_cont(0.5) WITHIN GROUP (ORDER BY minutes))::int END
+          FROM (SELECT greatest(0, extract(epoch FROM
+              completed_at - greatest(created_at, claimable_from, scheduled_at)) / 60) AS minutes
+            FROM encounter WHERE tenant_id = ${tenantId} AND review_state = ${state} AND review_type = mode.review_type
+              AND reviewer_ref IS NOT NULL AND completed_at > ${new Date(at.getTime() - WAIT_PERIOD_MS)}
+            ORDER BY completed_at DESC LIMIT 1000) AS wait) AS "typicalWaitMinutes"
+      FROM unnest(enum_range(NULL::review_type)) AS mode(review_type)`,
+    findProviders(
+      context,
+      Prisma.sql`provider.is_active AND EXISTS (SELECT FROM provider_licence AS licence
+        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id AND licence.state = ${state})`,
+    ),
+  ]);
+  const isFree = providers.some(({ isLicenceRequired }) => !isLicenceRequired);
+  const registered = providers.filter((one) => one.reviewerRef !== null);
+  return waits.map((wait) => {
+    const encounter = { reviewState: state, reviewType: wait.reviewType };
+    return { ...wait, isLicensed: isFree || registered.some((one) => isLicensed(one, encounter, at)) };
+  });
 }

@@ -12,20 +12,22 @@ import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/possibleDuplicates.js';
 import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import { showEndedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
-import { actorOf, nextState } from '../encounters/states.js';
-import { readUntilFull } from '../transactions/pageBytes.js';
-import { applyElapsedTime } from '../encounters/transitions.js';
+import { actorOf, dueEvent, nextState } from '../encounters/states.js';
+import { readUntilFull } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
+import { chartVersion, readMarks } from './chartVersion.js';
 
 /** An earlier review of the patient with the items that it decided. */
 export type EarlierReview = Encounter & {
   readonly gfeItems: readonly GfeItem[];
   readonly addenda: readonly EncounterAddendum[];
+  readonly treatments: readonly EncounterTreatment[];
 };
 
 /** Everything that a provider needs to know for a decision (R-103). */
 export interface Chart {
+  readonly version: string;
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly EncounterTreatment[];
@@ -54,14 +56,14 @@ export async function openChart(
   encounter: DetailedEncounter,
   reviewer: { readonly reviewerRef: string },
 ): Promise<Chart> {
-  const current = applyElapsedTime(encounter, context.now());
-  // Check the same right as for deciding: who may not decide may not read the chart.
-  nextState(current.status, 'approve', actorOf(context, current, reviewer));
+  // Check the same right as for deciding: who may not decide may not read the chart. A lapsed claim is none.
+  const hasLapsed = dueEvent(encounter, context.now()) === 'lapse';
+  nextState(hasLapsed ? 'pending_review' : encounter.status, 'approve', actorOf(context, encounter, reviewer));
   return context.db.snapshot((db) => readChart({ ...context, db }, encounter));
 }
 
-/** Reads the chart of an encounter; call it in a snapshot, or while the patient is locked. */
-export async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
+/** Reads the chart of an encounter in a snapshot. */
+async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
   const { db } = context;
   const { patientId, gfeItems } = encounter;
   const others = await findDuplicates(context, patientId, gfeItems, null);
@@ -70,7 +72,9 @@ export async function readChart(context: ReadContext, encounter: DetailedEncount
   const ended = await showEndedEncounters(context, patientId, MAX_ENTRIES);
   const patient = await getPatient(context, patientId);
   const possible = await findPossibleDuplicates(context, patient);
+  const marks = await readMarks(context, Prisma.sql`encounter.id = ${encounter.id}::uuid`);
   return {
+    version: chartVersion(marks),
     encounter,
     patient,
     treatments: await findRows(
@@ -125,5 +129,10 @@ async function reviewsOf(db: Queries, tenantId: string, ids: readonly string[]):
   const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
   const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
   const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
-  return reviews.map((review) => ({ gfeItems: itemsOf(review.id), addenda: addendaOf(review.id), ...review }));
+  const treatments = await findRows(db, tenantId, 'EncounterTreatment', Prisma.sql`${ofReviews} ORDER BY position`);
+  const treatmentsOf = groupedBy(treatments, ({ encounterId }) => encounterId);
+  return reviews.map((review) => {
+    const { id } = review;
+    return { ...review, gfeItems: itemsOf(id), addenda: addendaOf(id), treatments: treatmentsOf(id) };
+  });
 }

@@ -1,71 +1,86 @@
 import { createHash } from 'node:crypto';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { showEncounter } from '../encounters/lookup.js';
+import { changedSince } from '../approvals/coverage.js';
+import type { EncounterState } from '../encounters/record.js';
+import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
+import { getPatient } from '../patients/patients.js';
 import type { ReadContext } from '../transactions/transaction.js';
-import { readChart, type Chart } from './chart.js';
 
-/** A part of a chart that has its own digest in the version (R-211). */
+/** A kind of facts that a chart shows, named when it has changed (R-211). */
 type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 
-/** The version of a chart: a digest for each part, so that a comparison can name the parts that changed (R-211). */
-export const chartVersion = (chart: Chart): string => Object.values(partsOf(chart)).map(digest).join('.');
+/**
+ * What the version of a chart is made of, in this order (R-211): the count of the patient's facts, the counts of
+ * decisions and cancellations, documents, what was ordered and sent, the encounter's treatments, and possible duplicates. None of
+ * them depends on the present time: an approval or an encounter that expires does not change the chart.
+ */
+export interface ChartMarks {
+  readonly facts: string;
+  readonly decisions: string;
+  readonly documents: string;
+  readonly supplies: string;
+  readonly treatments: string;
+  readonly duplicates: string;
+}
+
+export const chartVersion = (marks: ChartMarks): string =>
+  [marks.facts, marks.decisions, marks.documents, marks.supplies, marks.treatments, marks.duplicates].join('.');
+
+/**
+ * Reads the marks of an encounter's chart; call it in a snapshot, or while the patient is locked.
+ * @throws Problem encounter_not_found
+ */
+export async function readMarks(context: ReadContext, which: Prisma.Sql): Promise<ChartMarks> {
+  const { db, caller } = context;
+  const { tenantId } = caller;
+  const [row] = await db.of(tenantId).rows<Omit<ChartMarks, 'duplicates'> & { readonly patientId: string }>`
+    SELECT encounter.patient_id AS "patientId", client.facts_version::text AS facts,
+      (SELECT count(*) FILTER (WHERE other.completed_at IS NOT NULL) || '-' || count(*) FILTER (WHERE other.status = 'cancelled')
+        FROM encounter AS other
+        WHERE other.tenant_id = encounter.tenant_id AND other.patient_id = encounter.patient_id) AS decisions,
+      (SELECT count(*) || '-' || count(withdrawn_at) FROM document
+        WHERE document.tenant_id = encounter.tenant_id AND document.patient_id = encounter.patient_id) AS documents,
+      (SELECT count(*) || '-' || coalesce(floor(extract(epoch FROM max(line.updated_at)) * 1000), 0)
+        FROM encounter AS other
+          JOIN "order" ON "order".tenant_id = other.tenant_id AND "order".encounter_id = other.id
+          JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
+        WHERE other.tenant_id = encounter.tenant_id AND other.patient_id = encounter.patient_id) AS supplies,
+      (SELECT left(md5(string_agg(part.product_id || coalesce(part.rx::text, ''), ' ' ORDER BY part.position)), 12)
+        FROM encounter_treatment AS part
+        WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments
+    FROM encounter JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
+    WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
+  if (!row) throw new Problem('encounter_not_found');
+  const { patientId, ...marks } = row;
+  const possible = await findPossibleDuplicates(context, await getPatient(context, patientId));
+  // Sort: the original order depends on denials.
+  const others = possible.patients.map(({ id, denials }) => [id, ...denials.map((denial) => denial.id)].join()).sort();
+  return { ...marks, duplicates: createHash('sha256').update(others.join(' ')).digest('hex').slice(0, 12) };
+}
 
 /** The present version of an encounter's chart. Unless the patient is locked, the chart may change right afterwards. */
 export async function presentChartVersion(context: ReadContext, encounterNo: bigint): Promise<string> {
-  return chartVersion(await presentChart(context, encounterNo));
+  return chartVersion(await readMarks(context, Prisma.sql`encounter.encounter_no = ${encounterNo}`));
 }
 
-/**
- * Checks that the chart is still the one that was read. @throws Problem chart_changed with the changed parts (R-211)
- */
-export async function requireSameChart(context: ReadContext, encounterNo: bigint, version: string): Promise<void> {
-  const chart = await presentChart(context, encounterNo);
-  const read = version.split('.');
-  const changed = Object.entries(partsOf(chart)).flatMap(([part, facts], index) =>
-    digest(facts) === read[index] ? [] : [part as ChartPart],
-  );
-  if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
-}
-
-const presentChart = async (context: ReadContext, encounterNo: bigint): Promise<Chart> =>
-  readChart(context, await showEncounter(context, encounterNo));
-
-const digest = (facts: unknown): string =>
-  createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
-
-/**
- * The content of each part. It does not depend on the present time: an approval or an encounter that expires does not
- * change the chart.
- */
-function partsOf(chart: Chart): Record<ChartPart, unknown> {
-  const { encounter, patient, treatments, documents, earlierReviews, endedEncounters, possibleDuplicates } = chart;
-  const cancelled = endedEncounters.filter(({ status }) => status === 'cancelled');
-  const { firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian } = patient;
-  const { medicalHistory, notes, insuranceInfo } = patient;
-  // Sort by id: the original order depends on denials, whose decisions are another part.
-  const others = possibleDuplicates.map(({ id }) => id).sort();
-  return {
-    patient: [firstName, lastName, dateOfBirth, sex, stateId, gfeStateId, guardian, insuranceInfo, ...others],
-    medicalHistory,
-    notes: [notes, encounter.additionalNotes],
-    documents: documents.map(({ id }) => id),
-    information: [encounter, ...cancelled].flatMap(({ information }) => information),
-    decisions: [
-      encounter.gfeItems.map(({ status }) => status),
-      earlierReviews.map(({ id, reviewNotes, gfeItems, addenda }) => [
-        id,
-        reviewNotes,
-        gfeItems.map((item) => [
-          item.status,
-          ...[item.denialReason, item.rationale, item.declinedTreatmentIds, item.revocationReason],
-        ]),
-        addenda.map((addendum) => addendum.text),
-      ]),
-      cancelled.map(({ id, cancelReason }) => [id, cancelReason]),
-      ...possibleDuplicates.flatMap(({ denials }) => denials.map(({ id }) => id)),
-    ],
-    // Include prescriptions: an update of the encounter takes them from the catalog again (R-232).
-    treatments: treatments.map(({ productId, rx }) => [productId, rx]),
-  };
+/** What has changed in a chart since a version of it was read (R-211). @param version as a caller sent it */
+export function changedParts(
+  version: string,
+  marks: ChartMarks,
+  { patient }: Pick<EncounterState, 'patient'>,
+): ChartPart[] {
+  const [facts = '', decisions, documents, supplies, treatments, duplicates] = version.split('.');
+  const read = /^\d{1,15}$/.test(facts) ? Number(facts) : -1;
+  const differing = [
+    ...changedSince(patient.factsChanges, read),
+    ...(decisions === marks.decisions ? [] : (['decisions'] as const)),
+    ...(documents === marks.documents ? [] : (['documents'] as const)),
+    ...(supplies === marks.supplies && treatments === marks.treatments ? [] : (['treatments'] as const)),
+    ...(duplicates === marks.duplicates ? [] : (['patient'] as const)),
+  ];
+  // A version that this service did not make differs in everything.
+  if (differing.length === 0 && facts !== marks.facts) return ['patient'];
+  return [...new Set<ChartPart>(differing)];
 }

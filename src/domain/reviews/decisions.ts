@@ -1,13 +1,17 @@
-import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
+import type { Prisma, Encounter, GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { fieldProblem, Problem, type FieldError } from '../../problem.js';
-import { instantOf } from '../transactions/instant.js';
+import { ADULT_AGE } from '../approvals/coverage.js';
+import { notPermitted } from '../encounters/references.js';
+import { ageOn, instantOf } from '../transactions/instant.js';
+import type { ReadContext } from '../transactions/transaction.js';
 import { itemKey } from '../catalog/itemKey.js';
-import type { EncounterRecord } from '../encounters/encounters.js';
+import type { EncounterRecord, EncounterState } from '../encounters/record.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 /** An item with its new decision. `denialReason` null = approved, except for the declined treatments (R-200). */
-export interface DecidedItem extends Pick<GfeItem, 'denialReason' | 'declinedTreatmentIds' | 'rationale'> {
+export interface DecidedItem extends Pick<GfeItem, 'denialReason' | 'rationale'> {
+  readonly declinedTreatmentIds: readonly string[];
   readonly item: GfeItem;
 }
 
@@ -106,4 +110,54 @@ function outOfRange(property: keyof Visit, detail: string): FieldError {
 
 function fault(place: string, detail: string): FieldError {
   return { pointer: `#/decisions${place}`, code: 'decisions_incomplete', detail };
+}
+
+/** The limits of an encounter's treatments as the catalog and the tenant have them today, and the clinic's time zone. */
+export interface WithLimits {
+  readonly clinicZone: string | null;
+  readonly limits: readonly {
+    readonly productId: string;
+    readonly minAge: number;
+    readonly synchronousOnly: boolean;
+  }[];
+}
+
+/** Reads the limits of an encounter's treatments. */
+export async function readLimits({ db, caller }: ReadContext, which: Prisma.Sql): Promise<WithLimits> {
+  const { tenantId } = caller;
+  const [row] = await db.of(tenantId).rows<WithLimits>`
+    SELECT
+      (SELECT timezone FROM clinic_location AS place
+        WHERE place.tenant_id = encounter.tenant_id AND place.clinic_id = encounter.clinic_id
+          AND place.is_primary) AS "clinicZone",
+      (SELECT json_agg(json_build_object('productId', p.id, 'synchronousOnly', p.synchronous_only OR c.synchronous_only,
+          'minAge', coalesce(p.min_age, c.min_age, tenant.minimum_age)))
+        FROM encounter_treatment AS part
+          JOIN product AS p ON p.tenant_id = part.tenant_id AND p.id = part.product_id
+          JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
+        WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS limits
+    FROM encounter JOIN tenant ON tenant.id = encounter.tenant_id
+    WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
+  return row ?? { clinicZone: null, limits: [] };
+}
+
+/**
+ * Repeats the checks of the creation for an approval of these treatments.
+ * @throws Problem patient_inactive, guardian_required, treatment_not_permitted
+ */
+export function requirePermitted(
+  { encounter, patient, clinicZone, limits }: EncounterState & WithLimits,
+  productIds: readonly string[],
+  now: Date,
+): void {
+  const age = ageOn(now, patient.dateOfBirth.toISOString().slice(0, 10), clinicZone ?? 'UTC');
+  if (!patient.accountIsActive)
+    throw fieldProblem('patient_inactive', '#/decisions', 'concern a patient who is inactive');
+  if (age < ADULT_AGE && patient.guardian === null) {
+    throw fieldProblem('guardian_required', '#/decisions', 'concern a patient under 18 without a guardian');
+  }
+  const errors = limits
+    .filter(({ productId }) => productIds.includes(productId))
+    .flatMap((limit) => notPermitted(limit, '#/decisions', age, encounter.reviewType));
+  if (errors.length > 0) throw new Problem('treatment_not_permitted', undefined, { errors });
 }

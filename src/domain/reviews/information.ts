@@ -1,22 +1,20 @@
-import { Prisma, type EncounterDocument } from '../../../generated/prisma/client.js';
+import type { EncounterInformation } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
-import type { EncounterRecord } from '../encounters/encounters.js';
+import { refuseRepeatedIds } from '../encounters/creation.js';
+import { announced, encounterCommand, moved, unclaimed, withNews } from '../encounters/command.js';
+import type { EncounterRecord, EncounterState } from '../encounters/record.js';
 import {
   findDocuments,
   missingDocuments,
   refuse,
-  refuseRepeatedIds,
   unusableDocuments,
   type FoundDocuments,
 } from '../encounters/references.js';
-import { actorOf } from '../encounters/states.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
-import { nextState } from '../encounters/states.js';
-import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
-import { countFacts } from '../patients/facts.js';
-import { findRows, insertRows, updateRows } from '../transactions/rows.js';
-import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { actorOf, nextState } from '../encounters/states.js';
+import type { Decision, Moment } from '../transactions/changes.js';
+import type { CallerContext } from '../transactions/transaction.js';
 
 /** Maximum of entries per encounter (R-170). */
 const MAX_ROUNDS = 20;
@@ -28,87 +26,97 @@ const noQuestion = { reviewerRef: '', message: '' };
  * Requests information from the partner and ends the claim (R-100).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, too_many_records
  */
-export function requestInformation(
+export const requestInformation = (
   context: CallerContext,
   encounterNo: bigint,
+  body: Bodies['RequestInformationRequest'],
+): Promise<EncounterRecord> => encounterCommand(context, encounterNo, (state, at) => decideQuestion(state, body, at));
+
+/** @throws Problem invalid_state, claimed_by_other, too_many_records */
+export function decideQuestion(
+  state: EncounterState,
   { reviewerRef, message }: Bodies['RequestInformationRequest'],
-): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, (encounter, now) => ({
-    event: 'ask',
-    actor: actorOf(context, encounter, { reviewerRef }),
-    set: { ...unclaimed, expiresAt: informationEnds(now) },
-    async effects(transaction, asked) {
-      const { tenantId, id: encounterId, expiresAt } = asked;
-      const { db } = transaction;
-      const where = Prisma.sql`encounter_id = ${encounterId}::uuid`;
-      if ((await findRows(db, tenantId, 'EncounterInformation', where)).length >= MAX_ROUNDS) {
-        throw new Problem('too_many_records');
-      }
-      const row = { id: transaction.newId(), encounterId, requestedAt: now, reviewerRef, message, expiresAt };
-      await insertRows(db, tenantId, 'EncounterInformation', [row]);
-      return announce('encounter.information_requested')(transaction, asked);
-    },
-  }));
+  at: Moment,
+): Decision<EncounterState> {
+  const { tenantId, id: encounterId, information, expiresAt } = state.encounter;
+  const actor = actorOf(at, state.encounter, { reviewerRef });
+  const asked = moved(state.encounter, 'ask', actor, { ...unclaimed, expiresAt: informationEnds(at.now) }, at.now);
+  if (information.length >= MAX_ROUNDS) throw new Problem('too_many_records');
+  const question: EncounterInformation = {
+    ...{ id: at.newId(), tenantId, encounterId, requestedAt: at.now, reviewerRef, message, expiresAt },
+    ...{ providedAt: null, additionalNotes: null },
+  };
+  const encounter = { ...asked, information: [...information, question] };
+  return { state: { ...state, encounter }, events: [announced(encounter, 'encounter.information_requested')] };
+}
+
+/** The documents that a partner sends along. */
+interface WithDocuments {
+  readonly sent: FoundDocuments;
 }
 
 /**
  * Adds the partner's information to an open encounter. An answer to a request returns the encounter to its place in the
  * queue (R-100, R-236).
  * @throws Problem, in this order, validation_failed for an empty body or a repeated document; encounter_not_found,
- * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch, document_withdrawn,
- * too_many_records
+ * clinic_not_permitted; and those of {@link decideInformation}
  */
-export async function provideInformation(
+export function provideInformation(
   context: CallerContext,
   encounterNo: bigint,
-  { additionalNotes, documentIds = [] }: Bodies['ProvideInformationRequest'],
+  body: Bodies['ProvideInformationRequest'],
 ): Promise<EncounterRecord> {
-  if (!additionalNotes && documentIds.length === 0) {
-    throw fieldProblem('validation_failed', '#', 'needs additionalNotes, documentIds or both', 'minProperties');
+  const { documentIds = [], additionalNotes } = body;
+  refuseRepeatedIds(body);
+  if (documentIds.length === 0 && !additionalNotes?.trim()) {
+    throw fieldProblem('validation_failed', '#', 'needs documentIds or additionalNotes', 'minProperties');
   }
-  refuseRepeatedIds({ documentIds });
-  return changeEncounter(context, encounterNo, async (encounter, now) => {
-    const { tenantId, id: encounterId, patientId } = encounter;
-    const documents = await findDocuments(context, documentIds);
-    const missing = missingDocuments(documents);
-    if (missing.length > 0) throw refuse(missing);
-    nextState(encounter.status, 'inform', 'partner');
-    const unusable = unusableDocuments(documents, patientId).find((faults) => faults.length > 0);
-    if (unusable) throw refuse(unusable);
-    const ofEncounter = Prisma.sql`encounter_id = ${encounterId}::uuid`;
-    const rounds = await findRows(context.db, tenantId, 'EncounterInformation', ofEncounter);
-    const question = rounds.find(({ providedAt }) => providedAt === null);
-    if (!question && rounds.length >= MAX_ROUNDS) throw new Problem('too_many_records');
-    const { expiresAt } = question ?? encounter;
-    return {
-      event: 'inform',
-      actor: 'partner',
-      set: { expiresAt: waitsUntil(expiresAt, now) },
-      async effects(transaction, informed) {
-        const { db, newId } = transaction;
-        const answer = { providedAt: now, additionalNotes: additionalNotes ?? null };
-        const entry = { id: newId(), encounterId, requestedAt: now, ...noQuestion, ...answer, expiresAt };
-        if (!question) await insertRows(db, tenantId, 'EncounterInformation', [entry]);
-        else await updateRows(db, tenantId, 'EncounterInformation', answer, Prisma.sql`id = ${question.id}::uuid`);
-        await countFacts(transaction, informed);
-        announce('encounter.information_provided')(transaction, informed);
-        return { documents: await addDocuments(transaction, informed, documents) };
-      },
-    };
-  });
+  return encounterCommand<WithDocuments>(
+    context,
+    encounterNo,
+    (state, at) => decideInformation(state, additionalNotes ?? null, at),
+    async (transaction) => ({ sent: await findDocuments(transaction, documentIds) }),
+  );
 }
 
-/** Adds documents after those that the encounter already has. @returns all of its documents */
-async function addDocuments(
-  { db }: TransactionContext,
-  { tenantId, id: encounterId, documents }: EncounterRecord,
-  sent: FoundDocuments,
-): Promise<EncounterDocument[]> {
+/** @throws Problem document_not_found; invalid_state, document_patient_mismatch, document_withdrawn, too_many_records */
+export function decideInformation(
+  state: EncounterState & WithDocuments,
+  additionalNotes: string | null,
+  { now, newId }: Moment,
+): Decision<EncounterState> {
+  const { encounter: before, sent } = state;
+  const missing = missingDocuments(sent);
+  if (missing.length > 0) throw refuse(missing);
+  nextState(before.status, 'inform', 'partner');
+  const unusable = unusableDocuments(sent, before.patientId).find((faults) => faults.length > 0);
+  if (unusable) throw refuse(unusable);
+  const { tenantId, id: encounterId, information } = before;
+  const question = information.find(({ providedAt }) => providedAt === null);
+  if (!question && information.length >= MAX_ROUNDS) throw new Problem('too_many_records');
+  const { expiresAt } = question ?? before;
+  const answer = { providedAt: now, additionalNotes };
+  const entry = { id: newId(), tenantId, encounterId, requestedAt: now, ...noQuestion, ...answer, expiresAt };
+  const encounter = {
+    ...moved(before, 'inform', 'partner', { expiresAt: waitsUntil(expiresAt, now) }, now),
+    information: question
+      ? information.map((one) => (one === question ? { ...question, ...answer } : one))
+      : [...information, entry],
+    documents: withDocuments(before, sent),
+  };
+  const patient = withNews(state, 'information');
+  return { state: { ...state, encounter, patient }, events: [announced(encounter, 'encounter.information_provided')] };
+}
+
+/** The documents of the encounter, followed by those of the sent ones that it does not have yet. */
+function withDocuments({ tenantId, id: encounterId, documents }: EncounterRecord, sent: FoundDocuments) {
   const ids = sent.flatMap((document) => document?.id ?? []);
   const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));
-  const rows = added.map((documentId, index) => {
-    return { encounterId, documentId, position: documents.length + index };
-  });
-  await insertRows(db, tenantId, 'EncounterDocument', rows);
-  return [...documents, ...rows.map((row) => ({ tenantId, ...row }))];
+  const rows = added.map((documentId, index) => ({
+    tenantId,
+    encounterId,
+    documentId,
+    position: documents.length + index,
+  }));
+  return [...documents, ...rows];
 }

@@ -1,158 +1,276 @@
-import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
-import type { EncounterRecord } from '../encounters/encounters.js';
-import {
-  announce,
-  changeEncounter,
-  claimEnd,
-  release,
-  type Change,
-  type ChangedParts,
-} from '../encounters/transitions.js';
-import { recordEvent } from '../events/record.js';
-import { numbersOf } from '../events/subject.js';
 import { approvalEnd } from '../approvals/approvals.js';
-import { supersedeApprovals } from '../approvals/endings.js';
-import { approvedTreatments } from '../approvals/inForce.js';
-import { countFacts } from '../patients/facts.js';
-import { createOrder, type FixedOrder } from '../orders/orders.js';
-import { requireLicence } from '../providers/licences.js';
-import { identityOf } from './certificate.js';
-import { requireSameChart } from './chartVersion.js';
-import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
-import { updatedRows } from '../transactions/rows.js';
-import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { deaScheduleOf } from '../catalog/deaSchedules.js';
+import { itemKey } from '../catalog/itemKey.js';
+import { announced, claimEnd, decideRelease, encounterCommand, moved, withNews } from '../encounters/command.js';
+import { loadEarlier, type DecidedEncounter, type EncounterRecord, type EncounterState } from '../encounters/record.js';
+import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
+import { told } from '../events/record.js';
+import { numbersOf } from '../events/subject.js';
+import { newOrder, nextOrderSequence, orderCreated, type NewOrder } from '../orders/orders.js';
+import { identityIn } from '../patients/identity.js';
+import { frozenProvider, loadProvider, requireDea, requireLicence, type WithProvider } from '../providers/licences.js';
+import type { Decision, Moment } from '../transactions/changes.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { changedParts, readMarks, type ChartMarks } from './chartVersion.js';
+import {
+  matchDecisions,
+  readLimits,
+  readVisit,
+  requirePermitted,
+  requireVisit,
+  type DecidedItem,
+  type Visit,
+  type WithLimits,
+} from './decisions.js';
+import { endApprovals } from './endings.js';
 
 /** The default duration of a claim's lease, in seconds. */
 const LEASE_SECONDS = 3_600;
 
 /**
  * Claims an encounter for one provider until its lease ends; the holder's lease is renewed (R-39).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, provider_not_licensed;
- * not_due before the time of a live visit
+ * @param claimedById null for a fixture of a sandbox, which any client may continue
+ * @throws Problem encounter_not_found, clinic_not_permitted, and those of {@link decideClaim}
  */
-export function claimEncounter(
+export const claimEncounter = (
   context: CallerContext,
   encounterNo: bigint,
-  { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
+  body: Bodies['ClaimEncounterRequest'],
   claimedById: string | null = context.caller.apiClientId,
-): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, async (encounter, now) => {
-    const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
-    const lease = { leaseExpiresAt, ...(visitUrl === undefined ? {} : { visitUrl }) };
-    const actor = actorOf(context, encounter, { reviewerRef });
-    nextState(encounter.status, encounter.status === 'in_review' ? 'renew' : 'claim', actor);
-    await requireLicence(context, encounter, reviewerRef, now);
-    if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
-    const { claimableFrom, createdAt } = encounter;
-    // If claimable since the creation, do not compare with the present time: the clocks of servers differ.
-    if (claimableFrom > createdAt && now < claimableFrom) {
-      throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
-    }
-    const set = { reviewerRef, claimedById, claimedAt: now, ...lease };
-    return { event: 'claim', actor, set, effects: announce('encounter.review_started') };
-  });
+): Promise<EncounterRecord> =>
+  encounterCommand<WithProvider>(
+    context,
+    encounterNo,
+    (state, at) => decideClaim(state, body, claimedById, at),
+    loadProvider(body.reviewerRef),
+  );
+
+/** @throws Problem invalid_state, claimed_by_other, provider_not_licensed; not_due before the time of a live visit */
+export function decideClaim(
+  state: EncounterState & WithProvider,
+  { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
+  claimedById: string | null,
+  at: Moment,
+): Decision<EncounterState> {
+  const { now } = at;
+  const before = state.encounter;
+  const event = before.status === 'in_review' ? 'renew' : 'claim';
+  const actor = actorOf(at, before, { reviewerRef });
+  nextState(before.status, event, actor);
+  requireLicence(state, before, now);
+  // If claimable since the creation, do not compare with the present time: the clocks of servers differ.
+  const { claimableFrom, createdAt } = before;
+  if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
+    throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
+  }
+  const lease = {
+    leaseExpiresAt: new Date(now.getTime() + leaseSeconds * 1000),
+    visitUrl: visitUrl ?? before.visitUrl,
+  };
+  const claim = event === 'claim' ? { reviewerRef, claimedById, claimedAt: now } : {};
+  const encounter = moved(before, event, actor, { ...claim, ...lease }, now);
+  const isReady = encounter.visitUrl !== null && encounter.visitUrl !== before.visitUrl;
+  const events = [
+    ...(event === 'claim' ? [announced(encounter, 'encounter.review_started')] : []),
+    ...(isReady
+      ? [told(encounter, 'encounter.visit_ready', { ...numbersOf(encounter), visitUrl: encounter.visitUrl ?? '' })]
+      : []),
+  ];
+  return { state: { ...state, encounter }, events };
 }
 
 /**
  * Gives a claimed encounter back to the queue.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other
  */
-export function releaseEncounter(
+export const releaseEncounter = (
   context: CallerContext,
   encounterNo: bigint,
   reviewer: Reviewer,
-): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, (encounter) => ({
-    event: 'release',
-    actor: actorOf(context, encounter, reviewer),
-    ...release,
-  }));
+): Promise<EncounterRecord> =>
+  encounterCommand(context, encounterNo, (state, at) =>
+    decideRelease(state, 'release', actorOf(at, state.encounter, reviewer), at),
+  );
+
+/** What a review rests on besides the encounter. */
+export interface ReviewBasis extends WithProvider, WithLimits {
+  readonly marks: ChartMarks;
+  readonly newOrder: NewOrder;
 }
 
 /**
- * Decides every item. If at least one is approved, the encounter is completed and gets its order; otherwise it is denied (R-42).
- * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
- * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete; chart_changed
+ * Decides every item. If at least one is approved, the encounter is completed and gets its order; otherwise it is denied
+ * (R-42).
+ * @param fixedOrder the numbers of a sandbox's fixture
+ * @throws Problem validation_failed for the visit, encounter_not_found, clinic_not_permitted, and those of
+ * {@link decideReview}
  */
-export async function submitReview(
+export function submitReview(
   context: CallerContext,
   encounterNo: bigint,
   body: Bodies['SubmitReviewRequest'],
-  fixedOrder?: FixedOrder,
+  fixedOrder?: Omit<NewOrder, 'position'>,
 ): Promise<EncounterRecord> {
   const visit = readVisit(body.visit);
-  return changeEncounter(context, encounterNo, async (encounter, now) => {
-    const actor = actorOf(context, encounter, body);
-    // Check the right to decide first. `approve` stands for `deny`, too: both are open to the same actors.
-    nextState(encounter.status, 'approve', actor);
-    await requireLicence(context, encounter, body.reviewerRef, now);
-    requireVisit(encounter, visit, now);
-    const decided = matchDecisions(encounter, body.decisions);
-    await requireSameChart(context, encounterNo, body.chartVersion);
-    const { apiClientId: reviewedById } = context.caller;
-    const reviewedIdentity = await identityOf(context, encounter.patientId);
-    const written = reviewColumns(visit, body.notes);
-    const set = { ...claimEnd, ...written, reviewedById, reviewedIdentity, completedAt: now };
-    return { actor, set, ...outcome(!decided.every(isDenial), decided, fixedOrder) };
-  });
-}
-
-const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;
-
-const nothingElse = (): ChangedParts => ({});
-
-function reviewColumns(visit: Visit | null, notes: string | undefined) {
-  return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };
-}
-
-function outcome(
-  isApproval: boolean,
-  decided: readonly DecidedItem[],
-  fixedOrder: FixedOrder | undefined,
-): Pick<Change<EncounterRecord>, 'event' | 'effects'> {
-  return {
-    event: isApproval ? 'approve' : 'deny',
-    async effects(context, encounter) {
-      const gfeItems = await decideItems(context, encounter, decided);
-      const reviewed = { ...encounter, gfeItems };
-      const approved = approvedTreatments(reviewed, context.now());
-      const order = isApproval ? await createOrder(context, reviewed, approved, fixedOrder) : null;
-      if (!isApproval)
-        recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
-      const denied = decided.filter(isDenial).map(({ item }) => item);
-      await supersedeApprovals(context, encounter, denied);
-      return { gfeItems, order };
+  return encounterCommand<ReviewBasis & Pick<EncounterState, 'earlier'>>(
+    context,
+    encounterNo,
+    (state, at) => decideReview(state, body, visit, at),
+    async (transaction, which) => {
+      const { tenantId } = transaction.caller;
+      const [earlier, provider, limits, marks, orderSequence] = await Promise.all([
+        loadEarlier(transaction, tenantId, which),
+        loadProvider(body.reviewerRef)(transaction),
+        readLimits(transaction, which),
+        readMarks(transaction, which),
+        fixedOrder?.orderSequence ?? nextOrderSequence(transaction),
+      ]);
+      const numbers = { id: fixedOrder?.id ?? transaction.newId(), orderSequence, position: 0 };
+      return { earlier, ...provider, ...limits, marks, newOrder: numbers };
     },
+  );
+}
+
+/**
+ * A review may still deny what it may no longer approve: an approval repeats the checks of the creation, at this moment.
+ * @throws Problem, in this order, invalid_state, claimed_by_other; visit_required, validation_failed;
+ * decisions_incomplete; chart_changed; for an approval provider_not_licensed, patient_inactive, guardian_required,
+ * treatment_not_permitted
+ */
+export function decideReview(
+  state: EncounterState & ReviewBasis,
+  body: Bodies['SubmitReviewRequest'],
+  visit: Visit | null,
+  at: Moment,
+): Decision<EncounterState> {
+  const { now } = at;
+  const before = state.encounter;
+  const actor = actorOf(at, before, body);
+  // Check the right to decide first. `approve` stands for `deny`, too: both are open to the same actors.
+  nextState(before.status, 'approve', actor);
+  requireVisit(before, visit, now);
+  const decided = matchDecisions(before, body.decisions);
+  const changed = changedParts(body.chartVersion, state.marks, state);
+  if (changed.length > 0) throw new Problem('chart_changed', undefined, { extra: { changed } });
+  const isApproval = !decided.every(isDenial);
+  if (isApproval) {
+    const productIds = decided.filter((one) => !isDenial(one)).flatMap(approvedIds(before));
+    requireLicence(state, before, now);
+    const scheduled = before.treatments.some((one) => productIds.includes(one.productId) && isScheduled(one));
+    if (scheduled) requireDea(state);
+    requirePermitted(state, productIds, now);
+  }
+  // Count the review's own refusals before its approvals keep the version: they are no news to those (R-210).
+  const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
+  const patient = withNews(state, 'decisions', refusals.length);
+  const columns = {
+    ...claimEnd,
+    reviewNotes: body.notes ?? null,
+    visitStartedAt: visit?.startedAt ?? null,
+    visitEndedAt: visit?.endedAt ?? null,
+    reviewedById: at.caller?.apiClientId ?? null,
+    reviewedIdentity: { ...identityIn(patient) },
+    reviewedProvider: frozenProvider(state, before, now),
+    factsVersion: patient.factsVersion,
+    completedAt: now,
+  };
+  const reviewed = withDecisions(
+    moved(before, isApproval ? 'approve' : 'deny', actor, columns as Partial<EncounterRecord>, now),
+    decided,
+    now,
+  );
+  const ended = state.earlier.map((one) => supersede(one, reviewed, now));
+  const outcome = isApproval ? withOrder(reviewed, patient, state.newOrder, at) : denied(reviewed);
+  return {
+    state: { patient, encounter: outcome.state, earlier: ended.map((one) => one.state) },
+    events: [...outcome.events, ...ended.flatMap(({ events }) => events)],
   };
 }
 
-/** Writes the decisions of items. @returns all items of the encounter afterwards */
-async function decideItems(
-  context: TransactionContext,
-  encounter: EncounterRecord,
-  decided: readonly DecidedItem[],
-): Promise<GfeItem[]> {
-  const decidedAt = context.now();
-  // Count refusals before the version is stored with the approvals: a review's own refusals must not end those.
-  const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
-  const factsVersion = await countFacts(context, encounter, refusals.length);
-  const changes = new Map(decided.map((one) => [one.item.id, decision(one, decidedAt, factsVersion)]));
-  const items: GfeItem[] = [];
-  for (const item of encounter.gfeItems) {
-    const { tenantId, id } = item;
-    const data = changes.get(id);
-    items.push(
-      ...(data ? await updatedRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`) : [item]),
+/** Whether a treatment is a controlled substance (R-280). */
+const isScheduled = ({ rx }: EncounterTreatment): boolean =>
+  deaScheduleOf(rx as { readonly deaScheduleId: string } | null) !== null;
+
+const isDenial = ({ denialReason }: DecidedItem): boolean => denialReason !== null;
+
+/** The treatments that a decision approves. */
+const approvedIds =
+  ({ treatments }: EncounterRecord) =>
+  ({ item, declinedTreatmentIds }: DecidedItem): string[] =>
+    treatments
+      .filter((one) => itemKey(one) === itemKey(item) && !declinedTreatmentIds.includes(one.productId))
+      .map(({ productId }) => productId);
+
+/** The encounter with the decisions about its items and treatments. */
+function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem[], now: Date): EncounterRecord {
+  const decisionOf = new Map(decided.map((one) => [itemKey(one.item), one]));
+  const endOf = (item: GfeItem): Date | null =>
+    approvalEnd(
+      item,
+      now,
+      encounter.treatments.some((one) => itemKey(one) === itemKey(item) && isScheduled(one)),
     );
-  }
-  return items;
+  return {
+    ...encounter,
+    gfeItems: encounter.gfeItems.map((item): GfeItem => {
+      const one = decisionOf.get(itemKey(item));
+      if (!one) return item;
+      const { denialReason, rationale } = one;
+      const outcome = isDenial(one)
+        ? { status: 'denied' as const }
+        : { status: 'approved' as const, validUntil: endOf(item) };
+      return { ...item, ...outcome, decidedAt: now, denialReason, rationale };
+    }),
+    treatments: encounter.treatments.map((treatment) => {
+      const one = decisionOf.get(itemKey(treatment));
+      if (!one) return treatment;
+      if (isDenial(one)) return { ...treatment, decision: 'denied', decidedAt: now };
+      if (one.declinedTreatmentIds.includes(treatment.productId)) {
+        return { ...treatment, decision: 'declined', decidedAt: now };
+      }
+      return { ...treatment, decision: 'approved', decidedAt: now, validUntil: endOf(one.item) };
+    }),
+  };
 }
 
-function decision({ item, ...decided }: DecidedItem, decidedAt: Date, factsVersion: bigint) {
-  return decided.denialReason === null
-    ? { status: 'approved' as const, decidedAt, ...decided, validUntil: approvalEnd(item, decidedAt), factsVersion }
-    : { status: 'denied' as const, decidedAt, ...decided };
+/** Ends the earlier approvals of the treatments that this review decides (C1). */
+function supersede(earlier: DecidedEncounter, by: EncounterRecord, now: Date): Decision<DecidedEncounter> {
+  const productIds = by.treatments.map(({ productId }) => productId);
+  const ended = endApprovals(
+    earlier,
+    ({ productId }) => productIds.includes(productId),
+    { reason: 'superseded' },
+    by,
+    now,
+  );
+  const { version } = earlier;
+  return { state: { ...ended.state, version: version + 1, updatedAt: now }, events: ended.events };
+}
+
+function withOrder(
+  encounter: EncounterRecord,
+  { factsChanges }: EncounterState['patient'],
+  numbers: NewOrder,
+  at: Moment,
+): Decision<EncounterRecord> {
+  const approved = encounter.treatments.flatMap((treatment) => {
+    const item = encounter.gfeItems.find((one) => itemKey(one) === itemKey(treatment));
+    return item && treatment.decision === 'approved' ? [{ treatment, item }] : [];
+  });
+  const order = newOrder(encounter, factsChanges, approved, numbers, at);
+  const completed = told(encounter, 'encounter.completed', {
+    ...numbersOf(encounter),
+    approved: encounter.gfeItems.filter(({ status }) => status === 'approved').length,
+    denied: encounter.gfeItems.filter(({ status }) => status === 'denied').length,
+    order_no: order.orderNo,
+  });
+  return { state: { ...encounter, orders: [order] }, events: [completed, ...orderCreated(order)] };
+}
+
+function denied(encounter: EncounterRecord): Decision<EncounterRecord> {
+  const event = told(encounter, 'encounter.denied', { ...numbersOf(encounter), denied: encounter.gfeItems.length });
+  return { state: encounter, events: [event] };
 }

@@ -5,19 +5,20 @@ import { packageRoot } from '../../packageRoot.js';
 import { writeCatalog } from '../catalog/import/importCatalog.js';
 import { readCatalog } from '../catalog/import/readCatalog.js';
 import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
-import { createEncounter, type EncounterRecord } from '../encounters/encounters.js';
-import type { EncounterRequest } from '../encounters/draft.js';
+import { createEncounter, type EncounterRequest } from '../encounters/creation.js';
+import type { EncounterRecord } from '../encounters/record.js';
 import { requestInformation } from '../reviews/information.js';
-import { revokeApprovals } from '../reviews/revocation.js';
+import { revokeApprovals } from '../reviews/afterReview.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import { presentChartVersion } from '../reviews/chartVersion.js';
-import type { FixedOrder } from '../orders/orders.js';
+import type { NewOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
 import { restoreWebhooks } from './webhookFixtures.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
+import { flush } from '../transactions/changes.js';
 import { findRows } from '../transactions/rows.js';
 
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
@@ -26,8 +27,10 @@ export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padStart(12, '0')}`;
 
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
+const phoenix = '01a05c32-5e80-7000-8000-00000000c102';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
+const glutathione = '01a05c32-5e80-7000-8000-00000000b210';
 /** The treatment that every review of the fixtures declines. */
 const tirzepatide = '01a05c32-5e80-7000-8000-00000000b207';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
@@ -101,8 +104,8 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 /**
  * Fills a sandbox with the records of the contract's examples, with equal ids in every tenant (R-73), by repeating the
  * records' history with its times. One encounter waits for a live visit, one for a chart review, one is under review,
- * one waits for information; three are completed: one unpaid, one paid, and one with a held line and a declined
- * treatment.
+ * one waits for information; four are completed: one unpaid, one paid, one with a held line and a declined treatment,
+ * and one that can be reordered, because nothing has changed since.
  * @param tenantId a tenant that owns only API clients
  * @param file the result of {@link storeFixtureFile}
  */
@@ -123,7 +126,11 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   };
   const create = (time: Date, number: number, body: Partial<EncounterRequest>) =>
     createEncounter(at(time), { ...usual, ...body }, { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) });
-  const approve = async (time: Date, { encounterNo, gfeItems, treatments }: EncounterRecord, order: FixedOrder) => {
+  const approve = async (
+    time: Date,
+    { encounterNo, gfeItems, treatments }: EncounterRecord,
+    order: Omit<NewOrder, 'position'>,
+  ) => {
     await claimEncounter(at(time), encounterNo, { reviewerRef });
     const decisions = gfeItems.map(({ categoryId, subcategoryId }) => {
       const declined = treatments.filter(
@@ -132,6 +139,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
       const exceptTreatmentIds = declined.map(({ productId }) => productId);
       return { categoryId, subcategoryId, decision: 'approved' as const, exceptTreatmentIds };
     });
+    await flush(context);
     const chartVersion = await presentChartVersion(at(time), encounterNo);
     await submitReview(at(time), encounterNo, { reviewerRef, chartVersion, decisions }, order);
   };
@@ -141,7 +149,11 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
 
   const completed = await create(before(7 * DAY_MS), 100_126, {});
   await approve(before(6 * DAY_MS), completed, { id: idOf('f045'), orderSequence: 100_045n });
-  const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide], shipTo: home });
+  const paid = await create(before(6 * DAY_MS), 100_131, {
+    clinicId: phoenix,
+    treatmentIds: [semaglutide],
+    shipTo: home,
+  });
   await approve(before(5 * DAY_MS), paid, { id: idOf('f051'), orderSequence: 100_051n });
   const payment = { amount: '299.00', reference: 'RCPT-2038' };
   await recordPayment(at(before(4 * DAY_MS)), 'ORD-100051', payment, idOf('fa51'));
@@ -179,6 +191,8 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const [, ...items] = held.gfeItems;
   const revocation = { reviewerRef, items, reason: 'The lab result arrived after the decision.' };
   await revokeApprovals(at(before(DAY_MS)), held.encounterNo, revocation);
+  const again = await create(before(DAY_MS / 2), 100_133, { patientId: noah, treatmentIds: [glutathione] });
+  await approve(before(DAY_MS / 4), again, { id: idOf('f053'), orderSequence: 100_053n });
   // Give events new ids at each reset: consumers ignore events whose ids they know.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);

@@ -1,16 +1,15 @@
 import type { Bodies } from '../../contract.js';
-import { isInForce } from '../approvals/inForce.js';
+import { statusAt } from '../approvals/coverage.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
-import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
+import { encounterCommand } from '../encounters/command.js';
+import type { EncounterRecord } from '../encounters/record.js';
 import { requestInformation } from '../reviews/information.js';
-import { lockEncounter } from '../encounters/transitions.js';
-import { balanceOf } from '../orders/money.js';
-import { getOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import { presentChartVersion } from '../reviews/chartVersion.js';
-import { revokeApprovals } from '../reviews/revocation.js';
+import { revokeApprovals } from '../reviews/afterReview.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
+import { flush } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
@@ -32,9 +31,6 @@ export async function simulateEncounter(
   { outcome, pay }: Bodies['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
-  // Lock first: otherwise another provider could claim the encounter after its holder is read, and the simulation would
-  // fail.
-  await lockEncounter(context, encounterNo);
   const encounter = await outcomes[outcome](context, encounterNo);
   return pay ? paid(context, encounter) : encounter;
 }
@@ -52,9 +48,13 @@ const outcomes: Readonly<Record<Bodies['SimulateEncounterRequest']['outcome'], P
   request_information: ask,
 };
 
+/** The encounter, locked: otherwise another provider could claim it after its holder is read. */
+const locked = (context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> =>
+  encounterCommand(context, encounterNo, (state) => ({ state, events: [] }));
+
 /** Claims the encounter as the provider that holds its claim, or as the simulated one if none does. */
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
-  const encounter = await getEncounter(context, encounterNo);
+  const encounter = await locked(context, encounterNo);
   const { reviewerRef, leaseExpiresAt } = encounter;
   const isHeld = leaseExpiresAt !== null && context.now() < leaseExpiresAt;
   const visit = encounter.reviewType === 'synchronous' ? { visitUrl: `${VISITS}/${encounterNo}` } : {};
@@ -85,6 +85,7 @@ function review(approves: (index: number) => boolean): Play {
     });
     const now = context.now().toISOString();
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
+    await flush(context);
     const chartVersion = await presentChartVersion(context, encounterNo);
     const body = { reviewerRef: reviewerRef ?? REVIEWER, chartVersion, decisions, ...visit };
     return submitReview(asHolder(context, claimed), encounterNo, body);
@@ -92,15 +93,14 @@ function review(approves: (index: number) => boolean): Play {
 }
 
 async function revoke(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
-  const { gfeItems } = await getEncounter(context, encounterNo);
-  const items = gfeItems.filter((item) => isInForce(item, context.now()));
+  const { gfeItems } = await locked(context, encounterNo);
+  const items = gfeItems.filter((item) => statusAt(item, context.now()) === 'approved');
   return revokeApprovals(context, encounterNo, { reviewerRef: REVIEWER, items, reason: REVOCATION });
 }
 
 async function paid(context: CallerContext, encounter: EncounterRecord): Promise<EncounterRecord> {
-  const { order, encounterNo } = encounter;
+  const [order] = encounter.orders;
   if (order?.orderStatus !== 'pending') return encounter;
-  const amount = balanceOf(await getOrder(context, order.orderNo)).toFixed(2);
-  await recordPayment(context, order.orderNo, { amount });
-  return getEncounter(context, encounterNo);
+  await recordPayment(context, order.orderNo, { amount: order.balanceAmt.toFixed(2) });
+  return locked(context, encounter.encounterNo);
 }

@@ -1,29 +1,25 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { applyChange, expiry, lapse, type Change, type EncounterRow } from '../encounters/transitions.js';
-import { forEachTenantClock } from './tenantClocks.js';
+import { applyDeadline } from '../encounters/command.js';
+import { forEachTenantClock, type DueRow } from './tenantClocks.js';
 
 // Write each condition with its status: only then PostgreSQL uses the partial index for that status.
 
 /** Returns encounters with a lapsed claim to the queue (R-44). */
-export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`, lapse);
+export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`);
 
 /** Expires encounters whose review or information did not come in time. */
 export const expireDueEncounters = sweepOf(
   Prisma.sql`status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired')`,
   Prisma.sql`expires_at`,
-  expiry,
 );
 
 /** Creates a sweep that processes rows from the longest due on. The rows stay locked, so that every change applies. */
-function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
-  return forEachTenantClock<EncounterRow>({
-    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`
-      SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
-        reference, status, version
+function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql) {
+  return forEachTenantClock<DueRow>({
+    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueRow>`
+      SELECT tenant_id AS "tenantId", id
       FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}
       ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
-    async workOff(context, encounter) {
-      await applyChange(context, encounter, change);
-    },
+    workOff: (context, { tenantId, id }) => applyDeadline(context, tenantId, id),
   });
 }

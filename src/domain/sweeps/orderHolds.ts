@@ -1,17 +1,12 @@
-import { Prisma } from '../../../generated/prisma/client.js';
-import { recordElapsedHolds } from '../orders/holds.js';
-import { ordersWhere } from '../orders/orders.js';
+import { recordElapsedHolds } from '../orders/command.js';
 import { forEachTenantClock, type DueRow } from './tenantClocks.js';
 
-/** Holds prescription lines whose approval has expired before a pharmacy accepted them (R-190). */
+/** Holds lines whose approval has expired before a pharmacy accepted them (R-190). */
 export const holdExpiredLines = forEachTenantClock<DueRow>({
   find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueRow>`
     SELECT tenant_id AS "tenantId", id FROM "order"
     WHERE (tenant_id, id) IN (SELECT tenant_id, order_id FROM order_line WHERE expires_at <= ${now()})
       AND ${isTurnOf('"order"')}
     ORDER BY id LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
-  async workOff(context, { tenantId, id }) {
-    const [order] = await ordersWhere(context.db, tenantId, Prisma.sql`id = ${id}::uuid`);
-    if (order) await recordElapsedHolds(context, order);
-  },
+  workOff: (context, { tenantId, id }) => recordElapsedHolds(context, tenantId, id),
 });

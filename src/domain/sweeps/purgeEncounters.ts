@@ -1,5 +1,4 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { inForce } from '../approvals/inForce.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { inTransaction } from '../transactions/transaction.js';
@@ -26,7 +25,8 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
           AND updated_at < now() - make_interval(days => ${days}::int)
           AND phase <> 'open'
           AND NOT EXISTS (SELECT FROM gfe_item AS item WHERE item.tenant_id = ${tenantId} AND item.encounter_id = encounter.id
-            AND ${inForce(Prisma.sql`now()`)})
+            AND item.status = 'approved'
+            AND coalesce(item.valid_until, 'infinity') > now())
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
             AND order_status = 'pending')
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;

@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import { isHere } from '../access/cells.js';
-import type { NewEvent } from '../transactions/unitOfWork.js';
+import { flush } from '../transactions/changes.js';
 import {
   aheadOf,
   inTransaction,
@@ -56,8 +56,10 @@ export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): Tenan
         const local = { ...transaction, now: aheadOf(transaction.now, Number(clockOffsetMs)) };
         const rows = await sweep.find(local, isTurnOf, BATCH);
         for (const row of rows) {
-          if (tenantId !== undefined) await sweep.workOff(local, row);
-          else if (!(await succeeds(context, local, row, sweep))) continue;
+          if (tenantId !== undefined) {
+            await sweep.workOff(local, row);
+            await flush(local);
+          } else if (!(await succeeds(context, local, row, sweep))) continue;
           done += 1;
         }
         return rows.length;
@@ -89,9 +91,12 @@ async function succeeds<Row extends DueRow>(
 ): Promise<boolean> {
   const { tenantId, id } = row;
   try {
-    const events: NewEvent[] = [];
-    await local.db.savepoint(() => workOff({ ...local, events }, row));
-    local.events.push(...events);
+    const own = { ...local, events: [], changes: [] };
+    await local.db.savepoint(async () => {
+      await workOff(own, row);
+      await flush(own);
+    });
+    local.events.push(...own.events);
     return true;
   } catch (error) {
     const [failure] = await local.db.of(tenantId).rows<object>`

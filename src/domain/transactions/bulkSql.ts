@@ -87,7 +87,7 @@ export const identifier = (name: string): Prisma.Sql => identifiers([name]);
 export const tableOf = (model: Prisma.ModelName): string => (model === 'Patient' ? 'client' : columnOf(model).slice(1));
 
 /** Maps a Prisma field to its column: `legalName` → `legal_name`. */
-function columnOf(field: string): string {
+export function columnOf(field: string): string {
   const known = columns.get(field);
   if (known !== undefined) return known;
   const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -83,7 +83,7 @@ describe('the link to a document', () => {
     const { body } = await call(harness, `GET /audit-events?${query}`, partner);
     const requestId = headers.get('X-Request-Id');
     const caller = { clientId: null, ip: '127.0.0.1', reviewerRef: null };
-    const resource = { resourceType: 'document', resourceId: document.id, patientId };
+    const resource = { resourceType: 'document', resourceId: document.id, patientIds: [patientId] };
     const result = { status: 200, code: null, outcome: 'success' };
     const operation = { operationId: 'openDocumentLink', requestId, at: harness.clock.now.toISOString() };
     const row = body.data.find((each: { requestId: string }) => each.requestId === requestId);

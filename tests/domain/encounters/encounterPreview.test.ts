@@ -113,7 +113,7 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
 type Item = Record<string, unknown>;
 /** An item without the properties that only a decision sets. */
 function undecided({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...rest }: Item): Item {
-  const { declinedTreatmentIds: _declined, validUntil: _end, ...item } = rest;
+  const { declinedTreatmentIds: _declined, validUntil: _end, rationale: _why, ...item } = rest;
   return item;
 }
 

@@ -29,7 +29,7 @@ async function eventsOfLives(changes: object): Promise<[string, Answer['body']][
 
 const types = [
   ...['encounter.created', 'encounter.review_started', 'encounter.completed', 'order.created', 'order.updated'],
-  ...['gfe.revoked', 'order.held', 'encounter.created', 'encounter.cancelled'],
+  ...['gfe.revoked', 'order.held', 'order.paid', 'encounter.created', 'encounter.cancelled'],
 ];
 
 it('every event of an encounter, its approvals and its order contains the reference, and none contains the metadata', async () => {

@@ -115,8 +115,13 @@ export const orderRow = (encounter: string, changes: Record<string, string> = {}
     encounter_id: text(encounter),
     clinic_id: text(clinic),
     order_status: text('pending'),
+    position: '0',
     currency: text('USD'),
     paid_amt: '0',
+    refunded_amt: '0',
+    balance_amt: '1',
+    refundable_amt: '0',
+    held_amt: '0',
     ...changes,
   });
 const itemOf = (encounter: string, tenant = text('a')): string =>

@@ -6,7 +6,7 @@ import { recordVerification } from '../../../src/domain/patients/verification.js
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { eventSchemas, schemaFaults, type Schema } from '../../support/contract.js';
 import { eventsUpTo, recordEndpointEvents } from '../../support/events.js';
-import { newCategory, newEncounter, newPartner, newPatient, newProduct } from '../../support/factories.js';
+import { newCategory, newClinic, newEncounter, newPartner, newPatient, newProduct } from '../../support/factories.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
 import { startHarness } from '../../support/harness.js';
 import { call, type Answer, type CallOptions } from '../../support/http.js';
@@ -20,6 +20,7 @@ import {
   reviewed,
   reviewer,
 } from '../../support/reviews.js';
+import { fulfil } from '../../support/shipments.js';
 
 /** Part of every text that the requests send. */
 const MARK = 'zqx';
@@ -65,13 +66,14 @@ async function provokeEveryEvent(): Promise<void> {
     groups.map((group) => newProduct(harness, partner, { ...group, name: text('product') })),
   );
   const metadata = { [MARK]: text('own') };
-  const body = { patientId, treatmentIds, additionalNotes: text('allergies'), reference: 'APPT-1', metadata };
+  const clinicId = await newClinic(harness, partner);
+  const body = { clinicId, patientId, treatmentIds, additionalNotes: text('allergies'), reference: 'APPT-1', metadata };
   const decide = (_: object, index: number) =>
     index === 0 ? { decision: 'approved' } : { decision: 'denied', reason: text('contraindicated') };
 
   const encounter = await claimedEncounter(harness, partner, { ...body, reviewType: 'synchronous' });
   await send(`POST /encounters/${encounter.encounter_id}/release`, { json: { reviewerRef: reviewer } });
-  const visitUrl = `https://${MARK}.example.com/`;
+  const visitUrl = 'https://visits.example.com/';
   await claim(harness, partner, encounter, { reviewerRef: text('provider'), visitUrl });
   const question = { reviewerRef: text('provider'), message: text('medication') };
   await send(`POST /encounters/${encounter.encounter_id}/request-information`, { json: question });
@@ -109,6 +111,18 @@ async function provokeEveryEvent(): Promise<void> {
     json: { reviewerRef: text('auditor'), items: [{ categoryId, subcategoryId }], reason: text('overlooked') },
   });
 
+  const elsewhere = await newClinic(harness, partner);
+  const sent = await completedEncounter(harness, partner, { ...body, clinicId: elsewhere });
+  await fulfil(harness, partner, sent.order_no, 'accepted', 'shipped');
+  const [{ categoryId: first, subcategoryId: firstSub }] = sent.gfe_data;
+  await send(`POST /encounters/${sent.encounter_id}/revoke`, {
+    json: {
+      reviewerRef: text('auditor'),
+      items: [{ categoryId: first, subcategoryId: firstSub }],
+      reason: text('late'),
+    },
+  });
+
   const waiting = await newEncounter(harness, partner, body);
   const changes = { reference: 'APPT-2', metadata: { [MARK]: text('other') } };
   await send(`PATCH /encounters/${waiting.encounter_id}`, { json: changes });
@@ -122,11 +136,11 @@ async function provokeEveryEvent(): Promise<void> {
 }
 
 describe('the data of an event', () => {
-  it('has no property for free text in the contract, except the reference of the partner', () => {
+  it("has no property for free text in the contract, except the partner's reference and the provider's visitUrl", () => {
     const open = Object.entries(eventSchemas).flatMap(([type, { properties = {} }]) =>
       Object.entries(properties['data']?.properties ?? {})
-        // The contract asks partners to send ids only (R-230).
-        .filter(([name, schema]) => name !== 'reference' && !isClosed(schema))
+        // The contract asks partners to send ids only (R-230); the visit is useless without its URL.
+        .filter(([name, schema]) => !['reference', 'visitUrl'].includes(name) && !isClosed(schema))
         .map(([name]) => `${type}: ${name}`),
     );
     expect(open).toEqual([]);

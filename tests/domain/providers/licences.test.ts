@@ -138,6 +138,8 @@ const stay = async (): Promise<unknown> => undefined;
 const inTexas = () => state('TX');
 
 const everyAction = ['claim', 'review', 'addendum', 'revoke'] as const;
+/** They correct the record, so they need no licence but an active provider. */
+const afterReview = ['addendum', 'revoke'] as const;
 /** Provider, state of the patient, what happens before the action, and the actions that are accepted. */
 const providers: [
   string,
@@ -147,15 +149,21 @@ const providers: [
   readonly (typeof everyAction)[number][],
 ][] = [
   ['licensed in the state', [], inTexas, stay, everyAction],
-  ['of a patient whose state is unknown', [], unknown, stay, ['addendum', 'revoke']],
-  ['whose licence lapsed, of a patient whose state is unknown', [{ expiresOn: '2026-11-19' }], unknown, stay, []],
+  ['of a patient whose state is unknown', [], unknown, stay, afterReview],
+  [
+    'whose licence lapsed, of a patient whose state is unknown',
+    [{ expiresOn: '2026-11-19' }],
+    unknown,
+    stay,
+    afterReview,
+  ],
   ['who is deactivated, of a patient whose state is unknown', [{}, false], unknown, stay, []],
   ['licensed in the old state of a patient who moved', [], inTexas, moveTo('AZ'), everyAction],
-  ['licensed in the new state of a patient who moved', [{ state: 'AZ' }], inTexas, moveTo('AZ'), []],
+  ['licensed in the new state of a patient who moved', [{ state: 'AZ' }], inTexas, moveTo('AZ'), afterReview],
   ['who is deactivated', [{}, false], inTexas, stay, []],
-  ['whose licence lapsed', [{ expiresOn: '2026-11-19' }], inTexas, stay, []],
-  ['licensed in another state', [{ state: 'AZ' }], inTexas, stay, []],
-  ['who may not review asynchronously', [{ asynchronousAllowed: false }], inTexas, stay, []],
+  ['whose licence lapsed', [{ expiresOn: '2026-11-19' }], inTexas, stay, afterReview],
+  ['licensed in another state', [{ state: 'AZ' }], inTexas, stay, afterReview],
+  ['who may not review asynchronously', [{ asynchronousAllowed: false }], inTexas, stay, afterReview],
 ];
 
 describe('where licences are required', () => {

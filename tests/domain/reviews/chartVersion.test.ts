@@ -89,14 +89,14 @@ const changes: readonly [name: string, change: () => Promise<unknown>, changed: 
   ['another insurance', patch({ insuranceInfo: 'None' }), ['patient']],
   ['another medical history', patch({ medicalHistory: 'Pregnant' }), ['medicalHistory']],
   ['other notes', patch({ notes: 'Pregnant' }), ['notes']],
-  ['information and a document of the partner', answerQuestion, ['documents', 'information']],
+  ['information and a document of the partner', answerQuestion, ['information', 'documents']],
   ['a document that no encounter names', () => newDocument(harness, partner, body.patientId), ['documents']],
   ['a cancellation elsewhere', cancelElsewhere, ['decisions']],
   ['a denial elsewhere', denyElsewhere, ['decisions']],
   ['a revocation elsewhere', revokeElsewhere, ['decisions']],
   ['an addendum elsewhere', addendum, ['decisions']],
   ['a new possible duplicate', newTwin, ['patient']],
-  ['a denial of a possible duplicate', denyTwin, ['decisions']],
+  ['a denial of a possible duplicate', denyTwin, ['patient']],
   ['another prescription', prescribeAgain, ['treatments']],
 ];
 

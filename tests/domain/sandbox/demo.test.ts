@@ -79,7 +79,7 @@ it('createDemo gives the first tenant the clinics and products of the contractâ€
 it('createDemo gives the first tenant the sandbox fixtures, and the second only a catalog', async () => {
   const numbers = async (tenantId: string) =>
     (await db.prisma.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
-  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131, 100_132]);
+  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131, 100_132, 100_133]);
   const patients = await db.prisma.patient.findMany({ where: { tenantId: 'demo' }, orderBy: { email: 'asc' } });
   expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com', 'noah.reed@example.com']);
   expect([await numbers('harbor'), await db.prisma.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);

@@ -1,0 +1,145 @@
+import {
+  Prisma,
+  type Encounter,
+  type EncounterAddendum,
+  type EncounterDocument,
+  type EncounterInformation,
+  type EncounterTreatment,
+  type GfeItem,
+  type Patient,
+} from '../../../generated/prisma/client.js';
+import { orderRows } from '../orders/command.js';
+import { ordersWhere, type OrderRecord } from '../orders/orders.js';
+import type { Rows } from '../transactions/changes.js';
+import { findRows, groupedBy } from '../transactions/rows.js';
+import type { TransactionContext } from '../transactions/transaction.js';
+
+/** An encounter with what was requested, decided and ordered. */
+export interface DecidedEncounter extends Encounter {
+  readonly treatments: readonly EncounterTreatment[];
+  readonly gfeItems: readonly GfeItem[];
+  /** The order of the review, then its reorders. */
+  readonly orders: readonly OrderRecord[];
+}
+
+/** A stored encounter with all of its parts. */
+export interface EncounterRecord extends DecidedEncounter {
+  readonly documents: readonly EncounterDocument[];
+  readonly information: readonly EncounterInformation[];
+  readonly addenda: readonly EncounterAddendum[];
+}
+
+/** Everything that a command on an encounter decides about, locked until the commit. */
+export interface EncounterState {
+  readonly encounter: EncounterRecord;
+  readonly patient: Patient;
+  /** Other encounters of the patient at the clinic with approvals of the same treatments that have not been ended. */
+  readonly earlier: readonly DecidedEncounter[];
+}
+
+/** The rows of a state, for the writer. */
+export function stateRows({ encounter, patient, earlier }: EncounterState): Rows {
+  return {
+    Patient: [patient],
+    EncounterDocument: encounter.documents,
+    EncounterInformation: encounter.information,
+    EncounterAddendum: encounter.addenda,
+    ...decidedRows([encounter, ...earlier]),
+  };
+}
+
+/** The rows of encounters with their decisions and orders. */
+export const decidedRows = (encounters: readonly DecidedEncounter[]): Rows => ({
+  Encounter: encounters,
+  EncounterTreatment: encounters.flatMap(({ treatments }) => treatments),
+  GfeItem: encounters.flatMap(({ gfeItems }) => gfeItems),
+  ...orderRows(encounters.flatMap(({ orders }) => orders)),
+});
+
+const LOCK = Prisma.sql`FOR NO KEY UPDATE`;
+
+/**
+ * Locks, in this order, the patient, the encounter, its items and its orders until the commit, and reads all of them in
+ * one round trip. Commands wait for each other; sweeps skip a locked encounter.
+ * @param which a condition on the encounter besides the tenant
+ * @param isPatientLocked false for sweeps, which have locked the encounter already and change nothing of the patient
+ * @returns undefined if there is no such encounter
+ */
+export async function loadEncounter(
+  context: TransactionContext,
+  tenantId: string,
+  which: Prisma.Sql,
+  isPatientLocked = true,
+): Promise<EncounterState | undefined> {
+  const { db } = context;
+  const one = (column: string): Prisma.Sql =>
+    Prisma.sql`(SELECT ${Prisma.raw(column)} FROM encounter WHERE tenant_id = ${tenantId} AND ${which})`;
+  const ofEncounter = Prisma.sql`encounter_id = ${one('id')}`;
+  const inOrder = Prisma.sql`${ofEncounter} ORDER BY position`;
+  const [[patient], [encounter], gfeItems, orders, treatments, documents, information, addenda] = await Promise.all([
+    findRows(db, tenantId, 'Patient', Prisma.sql`id = ${one('patient_id')} ${isPatientLocked ? LOCK : Prisma.empty}`),
+    findRows(db, tenantId, 'Encounter', Prisma.sql`${which} FOR UPDATE`),
+    findRows(db, tenantId, 'GfeItem', Prisma.sql`${inOrder} ${LOCK}`),
+    ordersWhere(db, tenantId, ofEncounter, LOCK),
+    findRows(db, tenantId, 'EncounterTreatment', inOrder),
+    findRows(db, tenantId, 'EncounterDocument', inOrder),
+    findRows(db, tenantId, 'EncounterInformation', Prisma.sql`${ofEncounter} ORDER BY requested_at, id`),
+    findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofEncounter} ORDER BY added_at, id`),
+  ]);
+  if (!encounter || !patient) return undefined;
+  const parts = { treatments, gfeItems, orders: inPosition(orders), documents, information, addenda };
+  return { patient, encounter: { ...encounter, ...parts }, earlier: [] };
+}
+
+/**
+ * Locks and reads the encounters whose approvals a review of this encounter may end. Send it together with
+ * {@link loadEncounter}, whose lock of the patient excludes other commands.
+ */
+export async function loadEarlier(
+  { db }: TransactionContext,
+  tenantId: string,
+  which: Prisma.Sql,
+): Promise<DecidedEncounter[]> {
+  const found = await db.of(tenantId).rows<{ id: string }>`
+    SELECT DISTINCT earlier.encounter_id AS id FROM encounter
+      JOIN encounter_treatment AS wanted ON wanted.tenant_id = encounter.tenant_id AND wanted.encounter_id = encounter.id
+      JOIN encounter_treatment AS earlier ON earlier.tenant_id = wanted.tenant_id
+        AND earlier.patient_id = wanted.patient_id AND earlier.clinic_id = wanted.clinic_id
+        AND earlier.product_id = wanted.product_id AND earlier.encounter_id <> wanted.encounter_id
+    WHERE encounter.tenant_id = ${tenantId} AND ${which}
+      AND earlier.decision = 'approved' AND earlier.ended_at IS NULL`;
+  return loadDecided(
+    db,
+    tenantId,
+    found.map(({ id }) => id),
+  );
+}
+
+/** Locks and reads encounters with their decisions and orders, in one round trip. */
+export async function loadDecided(
+  db: TransactionContext['db'],
+  tenantId: string,
+  ids: readonly string[],
+): Promise<DecidedEncounter[]> {
+  if (ids.length === 0) return [];
+  const ofEarlier = Prisma.sql`encounter_id = ANY(${[...ids]}::uuid[])`;
+  const [encounters, items, orders, treatments] = await Promise.all([
+    findRows(db, tenantId, 'Encounter', Prisma.sql`id = ANY(${[...ids]}::uuid[]) ORDER BY encounter_no ${LOCK}`),
+    findRows(db, tenantId, 'GfeItem', Prisma.sql`${ofEarlier} ORDER BY position ${LOCK}`),
+    ordersWhere(db, tenantId, ofEarlier, LOCK),
+    findRows(db, tenantId, 'EncounterTreatment', Prisma.sql`${ofEarlier} ORDER BY position`),
+  ]);
+  const ownerOf = ({ encounterId }: { readonly encounterId: string }): string => encounterId;
+  const itemsOf = groupedBy(items, ownerOf);
+  const ordersOf = groupedBy(orders, ownerOf);
+  const treatmentsOf = groupedBy(treatments, ownerOf);
+  return encounters.map((encounter) => ({
+    ...encounter,
+    gfeItems: itemsOf(encounter.id),
+    orders: inPosition(ordersOf(encounter.id)),
+    treatments: treatmentsOf(encounter.id),
+  }));
+}
+
+const inPosition = (orders: readonly OrderRecord[]): OrderRecord[] =>
+  [...orders].sort((one, other) => one.position - other.position);

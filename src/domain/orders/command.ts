@@ -1,0 +1,92 @@
+import { Prisma, type EncounterTreatment } from '../../../generated/prisma/client.js';
+import { flush, write, type Decision, type Moment, type Rows } from '../transactions/changes.js';
+import { findRows } from '../transactions/rows.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { elapsedHolds } from './holds.js';
+import { ofPharmacies, ordersWhere, permittedOrder, type OrderRecord } from './orders.js';
+
+/** Everything that a command on an order decides about, locked until the commit. */
+export interface OrderState {
+  readonly order: OrderRecord;
+  /** The treatments of its encounter, with what was decided about them. */
+  readonly treatments: readonly EncounterTreatment[];
+}
+
+/** A pure decision about an order. @throws Problem if it is refused */
+export type DecideOrder = (state: OrderState, at: Moment) => Decision<OrderRecord>;
+
+/**
+ * Loads the order, decides, and writes (R-45). Holds that are due apply even if no sweep has recorded them.
+ * @returns the order afterwards, with the lines that the caller may see
+ * @throws Problem as {@link permittedOrder}, and those of the decision
+ */
+export async function orderCommand(context: CallerContext, orderNo: string, decide: DecideOrder): Promise<OrderRecord> {
+  const { tenantId } = context.caller;
+  const state = await loadOrder(context, tenantId, orderNo);
+  permittedOrder(context, state?.order);
+  if (!state) throw new Error('an order was permitted although it is missing');
+  return ofPharmacies(context, decideAndWrite(context, state, decide, context.caller));
+}
+
+/** As {@link orderCommand}, for the operator: without limits of a client. @returns undefined if there is no such order */
+export async function operatorOrderCommand(
+  context: TransactionContext,
+  tenantId: string,
+  orderNo: string,
+  decide: DecideOrder,
+): Promise<OrderRecord | undefined> {
+  const state = await loadOrder(context, tenantId, orderNo);
+  return state && decideAndWrite(context, state, decide, null);
+}
+
+function decideAndWrite(
+  context: TransactionContext,
+  state: OrderState,
+  decide: DecideOrder,
+  caller: Moment['caller'],
+): OrderRecord {
+  const now = context.now();
+  const elapsed = elapsedHolds(state.order, now);
+  const { state: order, events } = decide({ ...state, order: elapsed.order }, { now, newId: context.newId, caller });
+  const moment = { ...context, now: () => now };
+  write(moment, order.tenantId, orderRows([state.order]), orderRows([order]), [...elapsed.events, ...events]);
+  return order;
+}
+
+/** Records the due holds of an order that a sweep has locked. */
+export async function recordElapsedHolds(context: TransactionContext, tenantId: string, id: string): Promise<void> {
+  const [order] = await ordersWhere(context.db, tenantId, Prisma.sql`id = ${id}::uuid`);
+  if (!order) return;
+  const after = elapsedHolds(order, context.now());
+  write(context, tenantId, orderRows([order]), orderRows([after.order]), after.events);
+}
+
+/** The rows of orders, for the writer. */
+export const orderRows = (orders: readonly OrderRecord[]): Rows => ({
+  Order: orders,
+  OrderLine: orders.flatMap(({ lines }) => lines),
+  Payment: orders.flatMap(({ payments }) => payments),
+  Refund: orders.flatMap(({ refunds }) => refunds),
+});
+
+/** Locks patient and order, and reads everything about them, in one round trip. */
+async function loadOrder(
+  context: TransactionContext,
+  tenantId: string,
+  orderNo: string,
+): Promise<OrderState | undefined> {
+  await flush(context);
+  const { db } = context;
+  const isNumbered = Prisma.sql`order_no = ${orderNo.toUpperCase()}`;
+  const encounter = Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND ${isNumbered}`;
+  const [, [order], treatments] = await Promise.all([
+    // New facts about the patient wait: what leaves has seen those that are there (R-210).
+    db.of(tenantId).run`
+      SELECT FROM client
+      WHERE tenant_id = ${tenantId} AND id = (
+        SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND id = (${encounter})) FOR SHARE`,
+    ordersWhere(db, tenantId, isNumbered, Prisma.sql`FOR NO KEY UPDATE`),
+    findRows(db, tenantId, 'EncounterTreatment', Prisma.sql`encounter_id = (${encounter}) ORDER BY position`),
+  ]);
+  return order && { order, treatments };
+}

@@ -1,0 +1,14 @@
+import type { Patient } from '../../../generated/prisma/client.js';
+import { identityColumns } from './verification.js';
+
+/** The patient as identified at a review: name, birth date (YYYY-MM-DD) and guardian. */
+export type Identity = Pick<Patient, 'firstName' | 'lastName' | 'guardian'> & { readonly dateOfBirth: string };
+
+/** The identity in a patient's row. */
+export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patient): Identity {
+  return { firstName, lastName, dateOfBirth: dateOfBirth.toISOString().slice(0, 10), guardian };
+}
+
+/** Whether two identities differ in name or birth date. */
+export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
+  identityColumns.some((column) => one[column] !== other[column]);

@@ -1,0 +1,144 @@
+import type { EncounterTreatment, Prisma } from '../../../generated/prisma/client.js';
+import type { Bodies } from '../../contract.js';
+import { Problem, invalidState, type FieldError } from '../../problem.js';
+import { latestDecisions, subjects } from '../approvals/clearance.js';
+import { changedSince, coverage, EVERYTHING, type Coverage } from '../approvals/coverage.js';
+import { itemKey } from '../catalog/itemKey.js';
+import { encounterCommand } from '../encounters/command.js';
+import type { EncounterRecord, EncounterState } from '../encounters/record.js';
+import { newOrder, nextOrderSequence, orderCreated, type NewOrder, type OrderRecord } from '../orders/orders.js';
+import type { Decision, Moment } from '../transactions/changes.js';
+import { ageOn } from '../transactions/instant.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../transactions/uuid.js';
+
+type Body = Bodies['ReorderTreatmentsRequest'];
+
+/** Maximum of orders per encounter (R-170). */
+const MAX_ORDERS = 100;
+
+/** What a treatment costs today. */
+type Offer = Pick<EncounterTreatment, 'price' | 'shippingType' | 'shippingAmount'>;
+
+/** What a reorder rests on besides the encounter, by treatment. */
+export interface ReorderBasis {
+  readonly covered: ReadonlyMap<string, Coverage>;
+  /** The encounter of the latest decision about a treatment. */
+  readonly decidedBy: ReadonlyMap<string, bigint>;
+  readonly offers: ReadonlyMap<string, Offer>;
+  readonly newOrder: Omit<NewOrder, 'position'>;
+}
+
+/**
+ * Orders approved treatments of a completed encounter again, at today's price (R-290).
+ * @returns the new order
+ * @throws Problem encounter_not_found, clinic_not_permitted, and those of {@link decideReorder}
+ */
+export async function reorderTreatments(context: CallerContext, encounterNo: bigint, body: Body): Promise<OrderRecord> {
+  const ids = body.treatmentIds.map(canonicalUuid);
+  const { orders } = await encounterCommand<ReorderBasis>(
+    context,
+    encounterNo,
+    (state, at) => decideReorder(state, { ...body, treatmentIds: ids }, at),
+    (transaction, which) => loadBasis(transaction, which, ids),
+  );
+  const order = orders.at(-1);
+  if (!order) throw new Error('a reorder made no order');
+  return order;
+}
+
+/**
+ * @throws Problem, in this order, invalid_state; treatment_not_found for one that the encounter does not have;
+ * approval_ended for one that is not covered; facts_changed; no_refills_left; too_many_records
+ */
+export function decideReorder(
+  state: EncounterState & ReorderBasis,
+  { treatmentIds, shipTo }: Body,
+  at: Moment,
+): Decision<EncounterState> {
+  const { encounter, patient, covered, decidedBy, offers } = state;
+  if (encounter.status !== 'completed') throw invalidState(encounter.status);
+  const named = treatmentIds.map((id) => encounter.treatments.find(({ productId }) => productId === id));
+  refuseAny('treatment_not_found', named, (one) => (one ? null : 'is not a treatment of this encounter'));
+  const treatments = named.filter((one) => one !== undefined);
+  refuseAny('approval_ended', treatments, ({ productId }) => {
+    const reason = covered.get(productId) ?? 'never_requested';
+    if (reason !== 'approved') return `is not covered: ${reason}`;
+    return decidedBy.get(productId) === encounter.encounterNo
+      ? null
+      : 'is approved in another encounter: reorder that one';
+  });
+  const changed = changedSince(patient.factsChanges, encounter.factsVersion);
+  if (changed.length > 0) throw new Problem('facts_changed', undefined, { extra: { changed } });
+  refuseAny('no_refills_left', treatments, (one) => {
+    return timesOrdered(encounter, one.productId) > refillsOf(one) ? 'has been ordered as often as prescribed' : null;
+  });
+  if (encounter.orders.length >= MAX_ORDERS) throw new Problem('too_many_records');
+  const approved = treatments.flatMap((treatment) => {
+    const item = encounter.gfeItems.find((one) => itemKey(one) === itemKey(treatment));
+    const offer = offers.get(treatment.productId);
+    return item && offer ? [{ treatment: { ...treatment, ...offer }, item }] : [];
+  });
+  const numbers = { ...state.newOrder, position: encounter.orders.length };
+  const address = shipTo ?? encounter.orders[0]?.shipTo ?? null;
+  const order = newOrder(encounter, patient.factsChanges, approved, numbers, at, address);
+  return {
+    state: { ...state, encounter: { ...encounter, orders: [...encounter.orders, order] } },
+    events: orderCreated(order),
+  };
+}
+
+/** How often a treatment may be ordered after the first time; without a prescription as often as it is covered. */
+const refillsOf = ({ rx }: EncounterTreatment): number =>
+  rx === null ? Infinity : (rx as { readonly refills: number }).refills;
+
+const timesOrdered = ({ orders }: EncounterRecord, productId: string): number =>
+  orders.flatMap(({ lines }) => lines).filter((line) => line.productId === productId && line.status !== 'cancelled')
+    .length;
+
+function refuseAny<T>(
+  code: 'treatment_not_found' | 'approval_ended' | 'no_refills_left',
+  treatments: readonly T[],
+  faultOf: (treatment: T) => string | null,
+): void {
+  const errors = treatments.flatMap((treatment, index): FieldError[] => {
+    const detail = faultOf(treatment);
+    return detail === null ? [] : [{ pointer: `#/treatmentIds/${index}`, code, detail }];
+  });
+  if (errors.length > 0) throw new Problem(code, undefined, { errors });
+}
+
+/** Reads coverage and prices of today. The command has locked the patient, so that no decision comes between. */
+async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonly string[]): Promise<ReorderBasis> {
+  const { db, caller, now } = context;
+  const { tenantId } = caller;
+  const [[of], offers, orderSequence] = await Promise.all([
+    db.of(tenantId).rows<{ clinicId: string; patientId: string }>`
+      SELECT clinic_id AS "clinicId", patient_id AS "patientId" FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`,
+    db.of(tenantId).rows<Offer & { productId: string }>`
+      SELECT product_id AS "productId", price, shipping_type AS "shippingType", shipping_amount AS "shippingAmount"
+      FROM product_offer WHERE tenant_id = ${tenantId} AND product_id = ANY (${[...ids]}::uuid[])`,
+    nextOrderSequence(context),
+  ]);
+  if (!of) throw new Problem('encounter_not_found');
+  const at = { at: now(), knownAt: EVERYTHING };
+  const [{ patient, clinic, treatments }, latest] = await Promise.all([
+    subjects(context, of.patientId, of.clinicId, ids),
+    latestDecisions(context, of.patientId, of.clinicId, ids, at),
+  ]);
+  const facts = {
+    age: patient ? ageOn(at.at, patient.dateOfBirth, clinic?.timeZone ?? 'UTC') : 0,
+    hasGuardian: patient?.hasGuardian ?? false,
+    isPatientActive: patient?.isActive ?? false,
+    isClinicActive: clinic?.isActive ?? false,
+  };
+  const decided = new Map(ids.map((id) => [id, latest.get(id)?.decided ?? null]));
+  return {
+    covered: new Map(
+      treatments.map((one) => [one.id, coverage(one, decided.get(one.id) ?? null, false, facts, at.at)]),
+    ),
+    decidedBy: new Map(ids.flatMap((id) => [[id, decided.get(id)?.encounterNo ?? -1n] as const])),
+    offers: new Map(offers.map(({ productId, ...offer }) => [productId, offer])),
+    newOrder: { id: context.newId(), orderSequence },
+  };
+}

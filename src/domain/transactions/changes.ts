@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Caller } from '../../context.js';
+import { columnOf, identifier, recordset, tableOf, tenantInsertion, withParts } from './bulkSql.js';
+import type { TransactionContext } from './transaction.js';
+import type { NewEvent } from './unitOfWork.js';
+
+/** Rows of a tenant by model: as a command has found them, or as its decision leaves them. New rows are complete. */
+export type Rows = { readonly [Model in Prisma.ModelName]?: readonly object[] };
+
+/** An event that a decision tells; it gets its id and time when it is written. */
+export type EventDraft = Omit<NewEvent, 'id' | 'timestamp'>;
+
+/** What a command leads to: the state afterwards, with complete rows, and its events in their order. */
+export interface Decision<State> {
+  readonly state: State;
+  readonly events: readonly EventDraft[];
+}
+
+/** What a decision may use besides the state: one time for all of it, ids for new rows, and who decides. */
+export interface Moment {
+  readonly now: Date;
+  readonly newId: () => string;
+  /** Null: a job or the operator. */
+  readonly caller: Caller | null;
+}
+
+/** Adds a decision to the last statement of its transaction. `before` is locked. */
+export function write(
+  context: TransactionContext,
+  tenantId: string,
+  before: Rows,
+  after: Rows,
+  events: readonly EventDraft[],
+): void {
+  context.changes.push(...changesOf(tenantId, before, after));
+  context.events.push(...events.map((event) => ({ ...event, id: context.newId(), timestamp: context.now() })));
+}
+
+/** Sends what earlier decisions of the transaction wrote, so that the next one finds it. */
+export async function flush({ db, changes }: TransactionContext): Promise<void> {
+  const [first, ...rest] = changes.splice(0);
+  if (first) await db.everyTenant.run(withParts(rest, first));
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Fields that PostgreSQL computes. */
+const generated: Partial<Record<Prisma.ModelName, readonly string[]>> = {
+  Patient: ['emailKey'],
+  Encounter: ['gfeNo'],
+  Order: ['orderNo'],
+};
+
+/**
+ * The statements that turn the rows `before` into the rows `after`: new rows are inserted, changed columns updated, and
+ * missing rows deleted. Every row of `before` must be locked, because the statements must never wait.
+ */
+export function changesOf(tenantId: string, before: Rows, after: Rows): Prisma.Sql[] {
+  const models = Object.keys({ ...before, ...after }) as Prisma.ModelName[];
+  const rowsOf = (rows: Rows, model: Prisma.ModelName) => (rows[model] ?? []) as readonly Row[];
+  return models.flatMap((model) => tableChanges(tenantId, model, rowsOf(before, model), rowsOf(after, model)));
+}
+
+function tableChanges(
+  tenantId: string,
+  model: Prisma.ModelName,
+  before: readonly Row[],
+  after: readonly Row[],
+): Prisma.Sql[] {
+  const computed = ['tenantId', ...(generated[model] ?? [])];
+  const fields = Object.keys(Prisma[`${model}ScalarFieldEnum`]).filter((field) => !computed.includes(field));
+  const stored = new Map(before.map((row) => [keyOf(row), row]));
+  const left = new Set(after.map(keyOf));
+  const added = after.filter((row) => !stored.has(keyOf(row)));
+  const removed = before.filter((row) => !left.has(keyOf(row)));
+  const differing = new Set<string>();
+  const changed = after.filter((row) => {
+    const old = stored.get(keyOf(row));
+    if (!old || old === row) return false;
+    const own = fields.filter((field) => !isDeepStrictEqual(old[field], row[field]));
+    for (const field of own) differing.add(field);
+    return own.length > 0;
+  });
+  const table = tableOf(model);
+  const ids = removed.map(({ id }) => id);
+  return [
+    ...(added.length > 0
+      ? [
+          tenantInsertion(
+            tenantId,
+            table,
+            added.map((row) => picked(row, fields)),
+          ),
+        ]
+      : []),
+    ...(changed.length > 0 ? [update(tenantId, table, changed, [...differing])] : []),
+    ...(removed.length > 0
+      ? [Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND id = ANY(${ids}::uuid[])`]
+      : []),
+  ];
+}
+
+/** What identifies a row in its table. */
+const keyOf = ({ id, encounterId, documentId }: Row): string =>
+  id === undefined ? `${String(encounterId)} ${String(documentId)}` : String(id);
+
+const picked = (row: Row, fields: readonly string[]): Row =>
+  Object.fromEntries(fields.map((field) => [field, row[field]]));
+
+function update(tenantId: string, table: string, rows: readonly Row[], fields: readonly string[]): Prisma.Sql {
+  const assignments = fields.map((field) => {
+    const column = identifier(columnOf(field));
+    return Prisma.sql`${column} = changed.${column}`;
+  });
+  const values = recordset(
+    table,
+    rows.map((row) => picked(row, ['id', ...fields])),
+  );
+  return Prisma.sql`
+    UPDATE ${identifier(table)} AS stored SET ${Prisma.join(assignments)} FROM ${values} AS changed
+    WHERE stored.tenant_id = ${tenantId} AND stored.id = changed.id`;
+}

@@ -1,0 +1,144 @@
+import { Problem } from '../../../src/problem.js';
+import { Life } from './life.js';
+
+const catalog = [
+  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
+  { id: 'filler', category: 'toxins', price: '650.00', shipping: '15.00' },
+  { id: 'semaglutide', category: 'weight', price: '299.00', rx: { refills: 1 }, reviewOften: 'MONTHLY' },
+] as const;
+
+/** A life with one completed encounter for all treatments. */
+function approved(): Life {
+  const life = new Life(catalog);
+  life.review(life.request(catalog.map(({ id }) => id)));
+  return life;
+}
+
+const amounts = (life: Life, index = 0) => {
+  const { orderStatus, balanceAmt, heldAmt, paidAmt, refundedAmt, refundableAmt } = life.order(index);
+  const texts = [balanceAmt, heldAmt, paidAmt, refundedAmt, refundableAmt].map((one) => one.toFixed(2));
+  return [orderStatus, ...texts];
+};
+const holds = (life: Life, index = 0) => life.order(index).lines.map(({ holdReason }) => holdReason);
+const codeOf = (work: () => void): string | undefined => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Problem) return error.code;
+    throw error;
+  }
+  return undefined;
+};
+const types = (life: Life) => life.events.map(({ type }) => type);
+
+describe('the money of an order', () => {
+  it('is due with the shipping of the order, until it is paid', () => {
+    const life = approved();
+    expect(amounts(life)).toEqual(['pending', '1219.00', '0.00', '0.00', '0.00', '0.00']);
+    life.pay(0, '1000.00');
+    expect(amounts(life)).toEqual(['pending', '219.00', '0.00', '1000.00', '0.00', '0.00']);
+    life.pay(0);
+    expect(amounts(life)).toEqual(['paid', '0.00', '0.00', '1219.00', '0.00', '0.00']);
+  });
+
+  it('is owed back for lines that are held after the payment; a refund is no debt', () => {
+    const life = approved();
+    life.pay(0);
+    life.revoke(0);
+    expect(amounts(life)).toEqual(['paid', '0.00', '1189.00', '1219.00', '0.00', '1219.00']);
+    life.refund(0, '219.00');
+    expect(amounts(life)).toEqual(['paid', '0.00', '1189.00', '1000.00', '219.00', '1000.00']);
+    life.refund(0, '1000.00');
+    expect(amounts(life)).toEqual(['refunded', '0.00', '1189.00', '0.00', '1219.00', '0.00']);
+  });
+
+  it('is due for what is left after a cancelled line, and makes the order paid if that is received', () => {
+    const life = approved();
+    life.fulfil(0, 'cancelled', ['filler']);
+    expect(amounts(life)).toEqual(['pending', '569.00', '0.00', '0.00', '0.00', '0.00']);
+    life.fulfil(0, 'cancelled', ['botox', 'semaglutide']);
+    expect(amounts(life)).toEqual(['cancelled', '0.00', '0.00', '0.00', '0.00', '0.00']);
+  });
+
+  it('refuses a payment above the balance, and one when every line is held', () => {
+    const life = approved();
+    expect(codeOf(() => life.pay(0, '1219.01'))).toBe('payment_exceeds_balance');
+    life.revoke(0);
+    expect(codeOf(() => life.pay(0, '1.00'))).toBe('approval_ended');
+  });
+});
+
+describe('lines whose approval ends', () => {
+  it('are held with and without a prescription when time ends it, unless their pharmacy has accepted them', () => {
+    const life = approved();
+    life.fulfil(0, 'accepted', ['botox']);
+    life.pass(32);
+    expect(holds(life)).toEqual([null, null, 'expired']);
+    life.pass(400);
+    expect(holds(life)).toEqual([null, 'expired', 'expired']);
+  });
+
+  it.each([
+    ['a denial', { decision: 'denied' as const }, ['superseded', 'superseded', null]],
+    ['an exception', { decision: 'approved' as const, except: ['botox'] }, ['superseded', 'superseded', null]],
+    ['a new approval', { decision: 'approved' as const }, ['superseded', 'superseded', null]],
+  ])('are held by %s of the same treatments, and only of those', (_what, decision, expected) => {
+    const life = approved();
+    life.fulfil(0, 'accepted', ['filler']);
+    life.review(life.request(['botox', 'filler']), () => decision);
+    expect(holds(life)).toEqual(expected);
+    expect(life.encounters[0]?.gfeItems.map(({ status }) => status)).toEqual(['superseded', 'approved']);
+  });
+
+  it('of one treatment leave the others of its item approved', () => {
+    const life = approved();
+    life.review(life.request(['botox']));
+    expect(holds(life)).toEqual(['superseded', null, null]);
+    expect(life.encounters[0]?.gfeItems.map(({ status }) => status)).toEqual(['approved', 'approved']);
+    expect(life.events.find(({ type }) => type === 'gfe.superseded')?.data).toMatchObject({ treatmentIds: ['botox'] });
+  });
+
+  it('are recalled after a revocation if they have left, and held for good if they come back', () => {
+    const life = approved();
+    life.fulfil(0, 'accepted', ['botox', 'filler']);
+    life.fulfil(0, 'shipped', ['botox']);
+    life.revoke(0);
+    expect(holds(life)).toEqual([null, 'revoked', 'revoked']);
+    expect(life.order(0).lines.map(({ recalledAt }) => recalledAt !== null)).toEqual([true, false, false]);
+    expect(types(life).slice(-3)).toEqual(['gfe.revoked', 'order.held', 'order.recalled']);
+    life.fulfil(0, 'exception', ['botox']);
+    expect(holds(life)).toEqual(['revoked', 'revoked', 'revoked']);
+    expect(codeOf(() => life.fulfil(0, 'accepted', ['botox']))).toBe('approval_ended');
+  });
+});
+
+describe('before a line leaves', () => {
+  it('a prescription must be paid, and what changed since the review acknowledged', () => {
+    const life = approved();
+    expect(codeOf(() => life.fulfil(0, 'accepted', ['semaglutide']))).toBe('invalid_state');
+    life.pay(0);
+    life.fulfil(0, 'accepted', ['semaglutide']);
+    life.addendum(0);
+    expect(codeOf(() => life.fulfil(0, 'shipped', ['semaglutide']))).toBe('facts_changed');
+    life.fulfil(0, 'shipped', ['semaglutide'], { acknowledgeChanges: true });
+    expect(life.order(0).lines[2]?.status).toBe('shipped');
+  });
+
+  it('a second shipment replaces carrier and tracking number', () => {
+    const life = approved();
+    life.fulfil(0, 'accepted', ['botox']);
+    life.fulfil(0, 'shipped', ['botox'], { carrier: 'UPS', trackingNumber: '1Z' });
+    for (const status of ['exception', 'accepted', 'shipped'] as const) life.fulfil(0, status, ['botox']);
+    expect(life.order(0).lines[0]).toMatchObject({ status: 'shipped', carrier: null, trackingNumber: null });
+  });
+});
+
+it("a review's own denials are no news to its approvals, later ones are", () => {
+  const life = new Life(catalog);
+  life.review(life.request(['botox', 'semaglutide']), (category) => ({
+    decision: category === 'weight' ? 'denied' : 'approved',
+  }));
+  life.fulfil(0, 'accepted', ['botox']);
+  life.review(life.request(['semaglutide']), () => ({ decision: 'denied' }));
+  expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('facts_changed');
+});

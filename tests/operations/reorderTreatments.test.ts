@@ -1,0 +1,161 @@
+import { newCategory, newEncounter, newPartner, newProduct, shipTo } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
+import { eventsAbout, getOrder, orderEvents } from '../support/orders.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { tenantId, token } = partner;
+
+type Body = Answer['body'];
+let keys = 0;
+const reorder = ({ encounter_id, treatmentIds }: Body, changes: object = {}, owner = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${encounter_id}/reorder`, {
+    token: owner.token,
+    json: { treatmentIds, ...changes },
+    headers: { 'Idempotency-Key': `reorder-${(keys += 1)}` },
+  });
+const ordersOf = async ({ encounter_id }: Body): Promise<string[]> => {
+  const { body } = await call(harness, `GET /orders?encounter_id=${encounter_id}`, { token });
+  return body.data.map(({ order_no }: Body) => order_no);
+};
+const fault = { pointer: '#/treatmentIds/0' };
+
+describe('reorderTreatments 201', () => {
+  it("returns a further order at today's price, and emits order.created", async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const [productId] = encounter.treatmentIds;
+    await harness.domain.db.prisma.productOffer.updateMany({ where: { tenantId, productId }, data: { price: 300 } });
+    const { status, headers, body } = await reorder(encounter);
+    const { order_no } = body;
+    expect([status, headers.get('Location')]).toEqual([201, `/orders/${order_no}`]);
+    const sums = { sub_total: '300.00', total_shipping_amt: '15.00', grand_total: '315.00', balance_amt: '315.00' };
+    const { encounter_id, patientId } = encounter;
+    const lines = [{ treatmentId: productId, hold: null, fulfilment: { status: 'pending' } }];
+    expect(body).toMatchObject({ encounter_id, patientId, order_status: 'pending', ...sums, lines });
+    expect((await getOrder(harness, partner, order_no)).body).toEqual(body);
+    expect((await getOrder(harness, partner, encounter.order_no)).body.grand_total).toBe('255.00');
+    expect((await ordersOf(encounter)).sort()).toEqual([encounter.order_no, order_no].sort());
+    const events = await eventsAbout(harness, partner, { order_no }, ...orderEvents);
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      [
+        'order.created',
+        { order_no, encounter_id, order_status: 'pending', grand_total: '315.00', balance_amt: '315.00' },
+      ],
+    ]);
+    const { body: shown } = await call(harness, `GET /encounters/${encounter_id}`, { token });
+    expect(shown.order_no).toBe(encounter.order_no);
+  });
+
+  it('ships to the given address, else to that of the first order', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const other = { ...shipTo, address1: '1 Main Street' };
+    for (const [changes, address] of [
+      [{}, shipTo],
+      [{ shipTo: other }, other],
+    ] as const) {
+      const { order_no } = (await reorder(encounter, changes)).body;
+      const { body } = await call(harness, `GET /orders/${order_no}/dispensing`, { token });
+      expect(body.shipTo).toEqual(address);
+    }
+  });
+
+  it('orders only the named treatments, ids in any letter case', async () => {
+    const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
+    const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
+    const encounter = await completedEncounter(harness, partner, { treatmentIds });
+    const { body } = await reorder(encounter, { treatmentIds: [treatmentIds[1]?.toUpperCase()] });
+    expect(body.lines).toMatchObject([{ treatmentId: treatmentIds[1] }]);
+    expect(body.lines).toHaveLength(1);
+  });
+});
+
+describe('reorderTreatments 404', () => {
+  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
+    const encounter = await completedEncounter(harness, partner);
+    expectProblem(await reorder(encounter, {}, await newPartner(harness)), 404, 'encounter_not_found');
+    expectProblem(await reorder({ ...encounter, encounter_id: 999_999_999 }), 404, 'encounter_not_found');
+    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
+  });
+
+  it('answers treatment_not_found for a treatment that the encounter does not have', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const treatmentIds = [...encounter.treatmentIds, await newProduct(harness, partner)];
+    const faults = [{ pointer: '#/treatmentIds/1', code: 'treatment_not_found' }];
+    expectProblem(await reorder(encounter, { treatmentIds }), 404, 'treatment_not_found', faults);
+  });
+});
+
+describe('reorderTreatments 409', () => {
+  it('answers no_refills_left once a prescription was ordered once and refilled as often as it says', async () => {
+    const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
+    const encounter = await completedEncounter(harness, partner, { treatmentIds });
+    // The prescription has two refills.
+    for (const status of [201, 201, 409]) expect((await reorder(encounter)).status).toBe(status);
+    expectProblem(await reorder(encounter), 409, 'no_refills_left', [{ ...fault, code: 'no_refills_left' }]);
+    expect(await ordersOf(encounter)).toHaveLength(3);
+  });
+
+  it('lets only the remaining refills succeed when requests race', async () => {
+    const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
+    const encounter = await completedEncounter(harness, partner, { treatmentIds });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => reorder(encounter)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, ...Array<number>(6).fill(409)]);
+  });
+
+  it('answers invalid_state for an encounter that is not completed', async () => {
+    const pending = await newEncounter(harness, partner);
+    expectInvalidState(await reorder(pending), 'pending_review');
+    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+    expectInvalidState(await reorder(denied), 'denied');
+  });
+
+  it.each<[string, (encounter: Body) => Promise<unknown>, string]>([
+    [
+      'is revoked',
+      ({ encounter_id, gfe_data }) => {
+        const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
+        const json = { reviewerRef: reviewer, items, reason: 'Lab result.' };
+        return call(harness, `POST /encounters/${encounter_id}/revoke`, { token, json });
+      },
+      'is not covered: revoked',
+    ],
+    [
+      'is superseded by a denial',
+      async ({ clinicId, patientId, treatmentIds }) =>
+        reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny),
+      'is not covered: denied',
+    ],
+    [
+      'is superseded by another approval',
+      ({ clinicId, patientId, treatmentIds }) =>
+        completedEncounter(harness, partner, { clinicId, patientId, treatmentIds }),
+      'is approved in another encounter: reorder that one',
+    ],
+    [
+      'concerns a product that is inactive today',
+      ({ treatmentIds: [id] }) =>
+        harness.domain.db.prisma.product.updateMany({ where: { tenantId, id }, data: { isActive: false } }),
+      'is not covered: not_permitted',
+    ],
+  ])('answers approval_ended when the approval %s', async (_what, end, detail) => {
+    const encounter = await completedEncounter(harness, partner);
+    await end(encounter);
+    expectProblem(await reorder(encounter), 409, 'approval_ended', [{ ...fault, code: 'approval_ended' }]);
+    expect((await reorder(encounter)).body.errors[0].detail).toBe(detail);
+    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
+  });
+
+  it('answers facts_changed with the kinds of facts that changed since the review', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const json = { medicalHistory: 'Penicillin allergy.' };
+    await call(harness, `PATCH /clients/${encounter.patientId}`, { token, json });
+    const refused = await reorder(encounter);
+    expectProblem(refused, 409, 'facts_changed');
+    expect(refused.body.changed).toEqual(['medicalHistory']);
+    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
+  });
+});
