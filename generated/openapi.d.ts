@@ -4705,7 +4705,10 @@ export interface components {
             validUntil: string | null;
             /** @description Reason of the denial; null unless the item is `denied`. */
             denialReason: string | null;
-            /** @description The provider's reasoning behind the decision; null if none was given. */
+            /**
+             * @description The provider's reasoning behind the decision; null if none was given.
+             * @example The blood pressure is normal.
+             */
             rationale: string | null;
             /** @description Reason of the revocation; null unless the item is `revoked`. */
             revocationReason: string | null;
@@ -4779,7 +4782,10 @@ export interface components {
             reviewType: "synchronous" | "asynchronous";
             /** @description The group of reviewers. */
             serviceQueue: "provider_network";
-            /** @description As sent, in capitals; null if it was not sent. */
+            /**
+             * @description As sent, in capitals; null if it was not sent.
+             * @example TX
+             */
             patientState: string | null;
             /** @description The US state whose license the review needs, as a two-letter code: `patientState`, else that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. Null if the patient names a state that is unknown. */
             reviewState: string | null;
@@ -5347,6 +5353,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When the line was recalled after it had shipped; null if it was not. Call the patient.
+             * @example 2026-11-21T09:30:00.000Z
              */
             recalledAt: string | null;
         };

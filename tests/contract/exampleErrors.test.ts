@@ -1,8 +1,8 @@
-import { Prisma } from '../../generated/prisma/client.js';
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
+import { castChanges } from '../support/castChanges.js';
 import {
   exampleBody,
   failureExamples,
@@ -10,8 +10,8 @@ import {
   operations,
   requiredHeaders,
   targetOf,
+  type ContractOperation,
 } from '../support/contract.js';
-import type { ContractOperation } from '../support/contract.js';
 import { provokedByDocuments } from '../support/documents.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Partner } from '../support/factories.js';
@@ -142,25 +142,7 @@ const withTokenOf =
     return send(operation, { token: await tokenOnce(wanted, async () => makeToken?.(harness, partner)) });
   };
 
-const jane = (data: object) => () =>
-  harness.domain.db.prisma.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data });
-const child = { dateOfBirth: new Date('2010-06-30') };
-const guarded = { ...child, guardian: { name: 'Ann Miller', relation: 'mother', phone: '5125550143' } };
-const adult = jane({ dateOfBirth: new Date('1990-06-30'), guardian: Prisma.DbNull });
-const licensed = (requireLicensedProvider: boolean) => () =>
-  harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
-const zone = (timezone: string | null) => () =>
-  harness.domain.db.prisma.clinicLocation.updateMany({
-    where: { tenantId, clinicId: cast.clinics.austin },
-    data: { timezone },
-  });
-const austin = (isActive: boolean) => () =>
-  harness.domain.db.prisma.clinic.updateMany({ where: { tenantId, id: cast.clinics.austin }, data: { isActive } });
-const onlyLive = (synchronousOnly: boolean) => () =>
-  harness.domain.db.prisma.product.updateMany({
-    where: { tenantId, id: cast.products.botox },
-    data: { synchronousOnly },
-  });
+const { jane, child, guarded, adult, licensed, zone, austin, onlyLive, active } = castChanges(() => harness);
 /** Sends a review of the chart as it is. */
 const withPresentChart: Provocation = async (operation) => {
   const { chartVersion } = (await send(operationOf('getChart'))).body;
@@ -225,7 +207,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   treatment_not_found: withMember({ treatmentIds: [cast.products.botox, absent] }),
   'updateEncounter clinic_inactive': whileChanged(austin(false), austin(true), withBody({})),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
-  patient_inactive: whileChanged(jane({ accountIsActive: false }), jane({ accountIsActive: true }), withBody({})),
+  patient_inactive: whileChanged(active(false), active(true), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
   treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
   treatment_not_permitted: whileChanged(jane(guarded), adult, withBody({ treatmentIds: [cast.products.semaglutide] })),
@@ -263,7 +245,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_in_progress: together(() =>
     behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
   ),
-
   invalid_state: about(completed),
   'reorderTreatments invalid_state': about(waiting),
   'pingWebhookEndpoint invalid_state': after(disableWebhook, withBody({})),
@@ -279,11 +260,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   chart_changed: after(() => resetCast(harness, partner).then(() => send(upload)), withBody({})),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   'submitReview provider_not_licensed': whileChanged(licensed(true), licensed(false), withPresentChart),
-  'submitReview patient_inactive': whileChanged(
-    jane({ accountIsActive: false }),
-    jane({ accountIsActive: true }),
-    withPresentChart,
-  ),
+  'submitReview patient_inactive': whileChanged(active(false), active(true), withPresentChart),
   'submitReview guardian_required': after(jane(child), withPresentChart),
   'submitReview treatment_not_permitted': whileChanged(onlyLive(true), onlyLive(false), withPresentChart),
   'reorderTreatments treatment_not_found': withBody({ treatmentIds: [absent] }),

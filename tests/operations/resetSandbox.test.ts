@@ -25,7 +25,7 @@ const send = (target: string, json?: unknown, { token }: Partner = partner): Pro
   call(harness, target, { token, ...(json === undefined ? {} : { json }) });
 const sendWithKey = (target: string, json: unknown, key: string): Promise<Answer> =>
   call(harness, target, { token: partner.token, json, headers: { 'Idempotency-Key': key } });
-const { scheduled, waiting, claimed, asked, completed, paid, held } = cast.encounters;
+const { scheduled, waiting, claimed, asked, completed, paid, held, unchanged } = cast.encounters;
 
 /** Adds or changes rows in every table; returns the path of an uploaded file. */
 async function play(): Promise<string> {
@@ -200,6 +200,7 @@ describe('resetSandbox 204', () => {
       ...history(asked.encounter_id, ...toOrder.slice(0, 2), 'encounter_information_requested'),
       ...history(undefined, 'patient_created'),
       ...history(held.encounter_id, ...toOrder, 'order_updated', 'gfe_revoked', 'order_held', 'order_paid'),
+      ...history(unchanged.encounter_id, ...toOrder),
     ]);
   });
 });

@@ -185,31 +185,6 @@ describe('updateEncounter 200', () => {
     const treatmentIds = [await newProduct(harness, partner)];
     expect((await patch(encounter, { treatmentIds })).body).toMatchObject({ treatmentIds, documentIds });
   });
-
-  describe('patientState', () => {
-    it('decides reviewState, and null returns to the state that the patient and the clinic give', async () => {
-      const encounter = await newEncounter(harness, partner);
-      expect(encounter).toMatchObject({ patientState: null, reviewState: 'TX' });
-      expect((await patch(encounter, { patientState: 'az' })).body).toMatchObject({
-        patientState: 'AZ',
-        reviewState: 'AZ',
-      });
-      expect(await stored(encounter)).toMatchObject({ patientState: 'AZ', reviewState: 'AZ' });
-      expect((await patch(encounter, { patientState: null })).body).toMatchObject({
-        patientState: null,
-        reviewState: 'TX',
-      });
-      const { encounter_id, gfe_no } = encounter;
-      const changed = { encounter_id, gfe_no, changed: ['patientState'] };
-      expect(await updates(encounter)).toEqual([changed, changed]);
-    });
-
-    it('is refused once the encounter is claimed', async () => {
-      const claimed = await claimedEncounter(harness, partner);
-      expectInvalidState(await patch(claimed, { patientState: 'AZ' }), 'in_review');
-      expect(await stored(claimed)).toEqual(claimed);
-    });
-  });
 });
 
 describe('updateEncounter 400', () => {

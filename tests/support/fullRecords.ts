@@ -74,6 +74,7 @@ export async function addOrders(harness: Harness, { tenantId }: Owner, encounter
   const {
     lines,
     shipTo: _shipTo,
+    orderNo: _orderNo,
     ...first
   } = await db.prisma.order.findFirstOrThrow({ where, include: { lines: true } });
   const orders = Array.from({ length: count }, (_, index) => {

@@ -103,7 +103,7 @@ function tableChanges(
 
 /** What identifies a row in its table. */
 const keyOf = ({ id, encounterId, documentId }: Row): string =>
-  id === undefined ? `${String(encounterId)} ${String(documentId)}` : String(id);
+  typeof id === 'string' ? id : JSON.stringify([encounterId, documentId]);
 
 const picked = (row: Row, fields: readonly string[]): Row =>
   Object.fromEntries(fields.map((field) => [field, row[field]]));
