@@ -37,7 +37,7 @@ describe('tenant create', () => {
     }
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
     const encounters = await harness.domain.db.prisma.encounter.findMany({ where: full });
-    const numbers = [123, 124, 125, 126, 127, 131, 132].map((number) => `GFE-100${number}`);
+    const numbers = [123, 124, 125, 126, 127, 131, 132, 133].map((number) => `GFE-100${number}`);
     expect(encounters.map(({ gfeNo }) => gfeNo).sort()).toEqual(numbers);
     const { blobPath } = await harness.domain.db.prisma.document.findFirstOrThrow({ where: full });
     const file = await readFile(join(harness.dataDir, 'documents', blobPath));
