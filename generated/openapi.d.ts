@@ -1104,9 +1104,8 @@ export interface paths {
         };
         /**
          * Retrieve the chart of a claimed encounter
-         * @description Returns what a provider needs for a decision: patient, encounter, treatments, all documents of the patient, earlier
-         *     reviews and cancelled or expired encounters at the tenant, other open encounters with the same items, and possible
-         *     duplicates of the patient with their denials. Only the provider that holds the claim gets it, through the API client
+         * @description Returns what a provider needs for a decision: patient, encounter, treatments, all documents of the patient, all other
+         *     encounters at the tenant, what was ordered and sent, and possible duplicates of the patient with their denials. Only the provider that holds the claim gets it, through the API client
          *     that claimed: otherwise 409. The audit records each request with the `reviewerRef`, and each possible duplicate.
          *     Links work for 900 seconds for anyone who has them.
          */
@@ -7252,6 +7251,11 @@ export interface components {
             /** @description The provider that reviewed it. */
             reviewerRef: string | null;
             /**
+             * @description The partner's notes in the request.
+             * @example Migraine twice a month. BP 118/76.
+             */
+            additionalNotes: string | null;
+            /**
              * @description Notes of the provider.
              * @example Chart reviewed, no contraindication.
              */
@@ -7316,6 +7320,41 @@ export interface components {
                  */
                 revocationReason: string | null;
             }[];
+        };
+        /** @description A line of an order of the patient. */
+        ChartSupply: {
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
+            treatmentId: string;
+            /** @description Name of the product. */
+            name: string;
+            /** @description Number of the order. */
+            order_no: string;
+            /**
+             * Format: uuid
+             * @description The clinic of the order.
+             */
+            clinicId: string;
+            /**
+             * Format: date-time
+             * @description When the order was created.
+             */
+            orderedAt: string;
+            /** @description The pharmacy's progress. */
+            status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            /**
+             * Format: date-time
+             * @description When it was last shipped; null if it was not.
+             * @example 2026-11-16T09:30:00.000Z
+             */
+            shippedAt: string | null;
+            /**
+             * @description Why the line is held; null if it is not.
+             * @example revoked
+             */
+            holdReason: "revoked" | "superseded" | "expired" | "stopped" | null;
         };
         /** @description Another patient of the tenant who may be the same person. */
         PossibleDuplicate: {
@@ -7400,12 +7439,14 @@ export interface components {
             withdrawnDocuments: components["schemas"]["PatientDocument"][];
             /** @description Reviews of this patient at any clinic of the tenant, latest first; at most 100, and fewer if they exceed 1 MiB. */
             earlierReviews: components["schemas"]["ChartReview"][];
+            /** @description Other encounters of this patient at any clinic of the tenant that wait for a decision, latest first; at most 100, and fewer if they exceed 1 MiB. */
+            openEncounters: components["schemas"]["Encounter"][];
             /** @description Encounters of this patient at any clinic of the tenant that were cancelled or expired, with the exchanged information, latest first; at most 100, and fewer if they exceed 1 MiB. */
             endedEncounters: components["schemas"]["Encounter"][];
-            /** @description There are more documents, reviews or ended encounters of the patient, or more possible duplicates or denials of them, than these. */
+            /** @description What was ordered for this patient at any clinic of the tenant, latest first; at most 100. */
+            supplies: components["schemas"]["ChartSupply"][];
+            /** @description There are more documents, reviews, encounters or supplies of the patient, or more possible duplicates or denials of them, than these. */
             hasMore: boolean;
-            /** @description Other open encounters of this patient with one of these items, latest first; at most 100. */
-            duplicates: components["schemas"]["Duplicate"][];
             /** @description Other patients of the tenant with the same birth date and the same last name, in any letter case, or the same phone number: those with the latest denials first, then those created last; at most 20, with at most 100 denials in all. */
             possibleDuplicates: components["schemas"]["PossibleDuplicate"][];
         };
@@ -8418,6 +8459,11 @@ export interface components {
          * @example /encounters/100123
          */
         EncounterLocation: string;
+        /**
+         * @description Shows the certificate in a browser, and names the file to save after its GFE number (RFC 6266).
+         * @example inline; filename=GFE-100126.pdf
+         */
+        CertificateDisposition: string;
         /**
          * @description Path of the new order.
          * @example /orders/ORD-101004
@@ -9815,6 +9861,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Content-Disposition": components["headers"]["CertificateDisposition"];
                     [name: string]: unknown;
                 };
                 content: {

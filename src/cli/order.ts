@@ -19,9 +19,11 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
   );
 
   const holding =
-    'stop a product, a provider or a clinic: holds all lines that have not left a pharmacy, for good, and recalls those ' +
-    'that have, with order.held and order.recalled';
-  confirmable(addTenantCommand(order, 'hold', holding, ['--tenant lakeside --product SEMA-25 --reason recall/2026-11']))
+    'stop a product, a provider or a clinic: holds all lines that have not left a pharmacy, and recalls those that have; ' +
+    'a hold cannot be lifted';
+  confirmable(
+    addTenantCommand(order, 'hold', holding, ['--tenant lakeside --product SEMA-25 --reason recall/2026-11 --yes']),
+  )
     .option('--product <sku>', 'lines of this product')
     .option('--provider <reference>', 'lines that this provider approved')
     .option('--clinic <id>', 'lines of this clinic', uuidOr('Give the id of the clinic.'))
@@ -29,7 +31,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
     .action(async ({ tenant, json, ...given }, command) => {
       const recall = recallOf(given);
       if (!recall) return command.error('error: give one of --product, --provider and --clinic');
-      await confirm(terminal, `This stops lines of orders of ${tenant} for good.`, given);
+      await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, given);
       const orders = await inTenant(terminal, tenant, (transaction, id) => stopLines(transaction, id, recall), given);
       const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
       print(terminal, json, { orders }, marked(given, told));

@@ -1,3 +1,4 @@
+import { create as contentDisposition } from 'content-disposition';
 import type { Operation } from './operation.js';
 import { certify } from '../domain/reviews/certificate.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
@@ -8,5 +9,6 @@ export const getCertificate: Operation<'getCertificate'> = async ({ path }, cont
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;
   const certificate = await certify(context, encounter);
-  return { status: 200, body: await context.renderPdf(certificateView(certificate, context.now())) };
+  const headers = { 'Content-Disposition': contentDisposition(`${certificate.gfeNo}.pdf`, { type: 'inline' }) };
+  return { status: 200, headers, body: await context.renderPdf(certificateView(certificate, context.now())) };
 };

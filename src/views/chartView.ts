@@ -1,11 +1,10 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { statusAt } from '../domain/approvals/coverage.js';
-import type { Chart, EarlierReview } from '../domain/reviews/chart.js';
+import type { Chart, EarlierReview, Supply } from '../domain/reviews/chart.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { withinBytes } from '../domain/transactions/listCursor.js';
 import { patientDocumentView } from './documentView.js';
-import { duplicateView } from './duplicateView.js';
 import { declinedIdsOf, encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
 import { possibleDuplicateView } from './possibleDuplicateView.js';
@@ -18,8 +17,11 @@ import { timestamp } from './values.js';
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   const earlierReviews = withinBytes(chart.earlierReviews.map((review) => reviewView(review, now)));
   const endedEncounters = withinBytes(chart.endedEncounters.map((encounter) => encounterDetailsView(encounter, now)));
+  const openEncounters = withinBytes(chart.openEncounters.map((encounter) => encounterDetailsView(encounter, now)));
   const isCut =
-    earlierReviews.length < chart.earlierReviews.length || endedEncounters.length < chart.endedEncounters.length;
+    earlierReviews.length < chart.earlierReviews.length ||
+    openEncounters.length < chart.openEncounters.length ||
+    endedEncounters.length < chart.endedEncounters.length;
   return {
     chartVersion: chart.version,
     encounter: encounterDetailsView(chart.encounter, now),
@@ -28,9 +30,10 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     documents: chart.documents.map((document, index) => documentView(document, chart.encounter, links[index] ?? '')),
     withdrawnDocuments: chart.withdrawnDocuments.map(patientDocumentView),
     earlierReviews,
+    openEncounters,
     endedEncounters,
+    supplies: chart.supplies.map(supplyView),
     hasMore: chart.hasMore || isCut,
-    duplicates: chart.duplicates.map(duplicateView),
     possibleDuplicates: chart.possibleDuplicates.map(possibleDuplicateView),
   };
 }
@@ -82,6 +85,7 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
     reviewType: review.reviewType,
     reviewedAt: (review.completedAt ?? review.updatedAt).toISOString(),
     reviewerRef: review.reviewerRef,
+    additionalNotes: review.additionalNotes,
     notes: review.reviewNotes,
     addenda: review.addenda.map(({ addedAt, reviewerRef, text }) => {
       return { addedAt: addedAt.toISOString(), reviewerRef, text };
@@ -98,5 +102,18 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
       rationale: item.rationale,
       revocationReason: item.revocationReason,
     })),
+  };
+}
+
+function supplyView({ productId, orderNo, orderedAt, shippedAt, ...supply }: Supply): Schemas['ChartSupply'] {
+  return {
+    treatmentId: productId,
+    name: supply.name,
+    order_no: orderNo,
+    clinicId: supply.clinicId,
+    orderedAt: orderedAt.toISOString(),
+    status: supply.status,
+    shippedAt: timestamp(shippedAt),
+    holdReason: supply.holdReason,
   };
 }

@@ -22,7 +22,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
   {
     name: 'lost update of an encounter',
     where: 'domain/encounters/update.ts',
-    break: ['if (!isExpected(state.encounter.version))', 'if (false)'],
+    break: ['if (!isExpected(state.version))', 'if (false)'],
   },
   {
     name: 'claim of another provider',
@@ -49,8 +49,8 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     name: 'event told twice',
     where: 'domain/transactions/changes.ts',
     break: [
-      'context.events.push(...events.map(',
-      "context.events.push(...events.flatMap((event) => (event.type === 'order.paid' ? [event, event] : [event])).map(",
+      'told.push(...events.map(',
+      "told.push(...events.flatMap((event) => (event.type === 'order.paid' ? [event, event] : [event])).map(",
     ],
   },
   {

@@ -38,6 +38,7 @@ describe('getCertificate 200', () => {
     const { status, headers, text } = await get(encounter_id);
     const shown = [status, headers.get('Content-Type'), headers.get('Cache-Control')];
     expect(shown).toEqual([200, 'application/pdf', 'no-store']);
+    expect(headers.get('Content-Disposition')).toBe(`inline; filename=GFE-${encounter_id}.pdf`);
     expect(text).toMatch(/^%PDF-1\.7/);
     expect(text.match(/\/Type \/Page\b/g)).toHaveLength(1);
     for (const part of ['/Marked true', '/StructTreeRoot', '/Lang (en-US)']) expect(text).toContain(part);

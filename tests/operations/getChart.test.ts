@@ -11,7 +11,9 @@ import {
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { callerContext, insertDocumentRow } from '../support/patientLives.js';
+import { getOrder } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
+import { fulfil } from '../support/shipments.js';
 import {
   cancelled,
   claim,
@@ -65,13 +67,29 @@ describe('getChart 200', () => {
     const decisions = [{ status: 'denied', denialReason: 'Contraindicated.' }];
     const { encounter_id } = earlier;
     expect(chart.earlierReviews).toMatchObject([{ encounter_id, clinicId, reviewerRef: reviewer, decisions }]);
-    expect(chart.duplicates).toMatchObject([{ encounter_id: other.encounter_id, status: 'pending_review' }]);
+    expect(chart.openEncounters).toMatchObject([{ encounter_id: other.encounter_id, status: 'pending_review' }]);
+    expect(chart.supplies).toEqual([]);
     expect(await latestRow()).toMatchObject({
       patientIds: [patientId],
       reviewerRef: reviewer,
       status: 200,
       outcome: 'success',
     });
+  });
+
+  it('shows what was ordered and sent for the patient, at every clinic, latest first', async () => {
+    const patientId = await newPatient(harness, partner);
+    const clinicId = await newClinic(harness, partner);
+    const first = await completedEncounter(harness, partner, { patientId });
+    await fulfil(harness, partner, first.order_no, 'accepted', 'shipped');
+    const second = await completedEncounter(harness, partner, { patientId, clinicId });
+    const { encounter_id } = await claimedEncounter(harness, partner, { patientId });
+    const { supplies } = (await open(encounter_id)).body;
+    const [line] = (await getOrder(harness, partner, first.order_no)).body.lines;
+    expect(supplies).toMatchObject([
+      { order_no: second.order_no, clinicId, status: 'pending', shippedAt: null, holdReason: null },
+      { order_no: first.order_no, treatmentId: line.treatmentId, status: 'shipped', shippedAt: expect.any(String) },
+    ]);
   });
 
   it('shows at most 100 documents that the encounter does not name, and sets hasMore if there are more', async () => {

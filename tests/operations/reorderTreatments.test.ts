@@ -73,6 +73,16 @@ describe('reorderTreatments 201', () => {
   });
 });
 
+describe('reorderTreatments 400', () => {
+  it('refuses a treatment that is named twice, also in another letter case, and creates no order', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const [id] = encounter.treatmentIds;
+    const twice = await reorder(encounter, { treatmentIds: [id, id.toUpperCase()] });
+    expectProblem(twice, 400, 'validation_failed', [{ pointer: '#/treatmentIds/1' }]);
+    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
+  });
+});
+
 describe('reorderTreatments 404', () => {
   it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
     const encounter = await completedEncounter(harness, partner);

@@ -15,7 +15,7 @@ export const EVERYTHING = new Date(8.64e15);
 
 /**
  * What a decision is worth at a moment, as far as it is known at `knownAt` (C1). An approval runs out by itself from its
- * end on (R-49); a later decision ends it for good.
+ * end on (R-49); a later decision ends it, which is final.
  */
 export function standing(
   { decision, endedAt, endReason, validUntil }: Decided,

@@ -1,4 +1,5 @@
 import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import { Problem } from '../../problem.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import type { FactKind } from '../approvals/coverage.js';
@@ -33,16 +34,14 @@ export async function encounterCommand<More extends object = object>(
     loadMore(context, which),
   ]);
   const stored = fulfilled(loaded);
-  permitted(context, stored?.encounter);
-  const more = fulfilled(loadedMore);
-  if (!stored) throw new Error('an encounter was permitted although it is missing');
+  if (!stored) throw new Problem('encounter_not_found');
+  permitted(context, stored.encounter);
+  const state = { ...stored, ...fulfilled(loadedMore) };
   // All parts of the change use one time.
-  const moment = { ...context, now: constant(context.now()) };
-  const at = { now: moment.now(), newId: context.newId, caller };
-  const state = { ...stored, ...more };
+  const at = { now: context.now(), newId: context.newId, caller };
   const elapsed = decideElapsed(state, at);
   const { state: decided, events } = decide({ ...state, ...elapsed.state }, at);
-  write(moment, caller.tenantId, stateRows(state), stateRows(decided), [...elapsed.events, ...events]);
+  write(context, at, caller.tenantId, stateRows(state), stateRows(decided), [...elapsed.events, ...events]);
   return decided.encounter;
 }
 
@@ -51,15 +50,14 @@ function fulfilled<T>(result: PromiseSettledResult<T>): T {
   throw result.reason;
 }
 
-const constant = (now: Date) => () => now;
-
 /** Applies the deadline of an encounter that a sweep has locked. */
 export async function applyDeadline(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   await flush(context);
   const state = await loadEncounter(context, tenantId, Prisma.sql`encounter.id = ${id}::uuid`, false);
   if (!state) return;
-  const { state: after, events } = decideElapsed(state, { now: context.now(), newId: context.newId, caller: null });
-  write(context, tenantId, stateRows(state), stateRows(after), events);
+  const at = { now: context.now(), newId: context.newId, caller: null };
+  const { state: after, events } = decideElapsed(state, at);
+  write(context, at, tenantId, stateRows(state), stateRows(after), events);
 }
 
 /** The state after deadlines that have passed: the end of a claim, then the expiry. */

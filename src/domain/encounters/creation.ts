@@ -76,13 +76,12 @@ export async function createEncounter(
 ): Promise<EncounterRecord> {
   await flush(context);
   const parts = await lockReferences(context, body, !fixed);
-  await requireRoom(context, 'encounter');
-  const { newId, caller } = context;
-  const moment = { ...context, now: constant(context.now()) };
-  const at = { now: moment.now(), newId, caller };
+  const { caller } = context;
+  const at = { now: context.now(), newId: context.newId, caller };
   const { encounter, faults } = decideCreation(parts, body, at, fixed);
   const [failing] = faults;
   if (failing) throw refuse(failing);
+  await requireRoom(context, 'encounter');
   const { status, reviewType, clinicId, patientId } = encounter;
   const event = told(encounter, 'encounter.created', {
     ...numbersOf(encounter),
@@ -99,13 +98,16 @@ export async function createEncounter(
     EncounterDocument: encounter.documents,
     GfeItem: encounter.gfeItems,
   };
-  write(moment, caller.tenantId, { Patient: [facts] }, { Patient: [hasNews(body) ? noted(facts) : facts], ...rows }, [
-    event,
-  ]);
+  write(
+    context,
+    at,
+    caller.tenantId,
+    { Patient: [facts] },
+    { Patient: [hasNews(body) ? noted(facts) : facts], ...rows },
+    [event],
+  );
   return encounter;
 }
-
-const constant = (now: Date) => () => now;
 
 /** The encounter that a body would create now, without storing anything. @throws Problem as {@link decideCreation} */
 export async function previewEncounter(context: ReadContext, body: EncounterRequest): Promise<EncounterDraft> {

@@ -105,16 +105,23 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
   return shownEncounter(permitted(context, row));
 }
 
-/** A patient's latest encounters that were cancelled or expired, at any clinic: up to `most`, or a bit more than 1 MiB. */
-export async function showEndedEncounters(
+/** The conditions for encounters of a patient in a chart: those that wait for a decision, and those that ended without. */
+const undecided = {
+  open: Prisma.sql`phase = 'open'`,
+  ended: Prisma.sql`status IN ('cancelled', 'expired')`,
+};
+
+/** A patient's latest encounters without a decision, at any clinic: up to `most`, or a bit more than 1 MiB. */
+export async function showUndecidedEncounters(
   { db, caller }: ReadContext,
   patientId: string,
+  which: keyof typeof undecided,
   most: number,
 ): Promise<{ readonly encounters: readonly DetailedEncounter[]; readonly hasMore: boolean }> {
   const { tenantId } = caller;
   const latest = await db.of(tenantId).rows<Pick<Encounter, 'id'>>`
     SELECT id FROM encounter
-    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND status IN ('cancelled', 'expired')
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND ${undecided[which]}
     ORDER BY created_at DESC, encounter_no DESC LIMIT ${most + 1}`;
   const ids = latest.slice(0, most).map(({ id }) => id);
   const rows = await readUntilFull(
@@ -169,8 +176,7 @@ export async function findEncounter(
     Prisma.sql`encounter_id IN (
     SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounter.encounterNo})`,
   );
-  const inPosition = [...orders].sort((one, other) => one.position - other.position);
-  return { ...encounter, orders: inPosition.map((order) => applyElapsedHolds(order, context.now())) };
+  return { ...encounter, orders: orders.map((order) => applyElapsedHolds(order, context.now())) };
 }
 
 type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };

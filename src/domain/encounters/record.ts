@@ -87,7 +87,7 @@ export async function loadEncounter(
     findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofEncounter} ORDER BY added_at, id`),
   ]);
   if (!encounter || !patient) return undefined;
-  const parts = { treatments, gfeItems, orders: inPosition(orders), documents, information, addenda };
+  const parts = { treatments, gfeItems, orders, documents, information, addenda };
   return { patient, encounter: { ...encounter, ...parts }, earlier: [] };
 }
 
@@ -136,10 +136,7 @@ export async function loadDecided(
   return encounters.map((encounter) => ({
     ...encounter,
     gfeItems: itemsOf(encounter.id),
-    orders: inPosition(ordersOf(encounter.id)),
+    orders: ordersOf(encounter.id),
     treatments: treatmentsOf(encounter.id),
   }));
 }
-
-const inPosition = (orders: readonly OrderRecord[]): OrderRecord[] =>
-  [...orders].sort((one, other) => one.position - other.position);

@@ -24,13 +24,18 @@ type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType' | 'p
   readonly treatmentIds: readonly string[];
 };
 
-/** What a revision needs besides the encounter: the records that its new request refers to. */
+/** What an update needs besides the encounter. */
 interface Revised {
+  /** The version that the caller can know: deadlines that pass now do not count. */
+  readonly version: number;
+  /** The records that a revision's request refers to; null: no revision. */
   readonly references: Awaited<ReturnType<typeof lockReferences>> | null;
 }
 
 /** The fields that only an encounter in the queue may change (R-232). */
 const revising: readonly (keyof Patch)[] = ['treatmentIds', 'reviewType', 'patientState'];
+
+const isRevision = (patch: Patch): boolean => revising.some((field) => field in patch);
 
 /**
  * Applies a merge patch, and emits encounter.updated with the names of the changed fields. Reference and metadata may
@@ -47,46 +52,45 @@ export function updateEncounter(
   isExpected: (version: number) => boolean,
 ): Promise<EncounterRecord> {
   refuseRepeatedIds(patch);
-  const isRevision = revising.some((field) => field in patch);
   return encounterCommand<Revised>(
     context,
     encounterNo,
     (state, at) => {
-      if (!isExpected(state.encounter.version)) throw new Problem('version_conflict');
+      if (!isExpected(state.version)) throw new Problem('version_conflict');
       return decideUpdate(state, patch, at);
     },
-    async (_context, which) => ({ references: isRevision ? await revisedReferences(context, which, patch) : null }),
+    (transaction, which) => loadRevised(transaction, which, patch),
   );
 }
 
-/** The records that the encounter refers to after the patch. */
-async function revisedReferences(
-  context: CallerContext,
-  which: Prisma.Sql,
-  patch: Patch,
-): Promise<Revised['references']> {
+/** The encounter's version, and for a revision the records to which it refers after the patch. */
+async function loadRevised(context: CallerContext, which: Prisma.Sql, patch: Patch): Promise<Revised> {
   const { db, caller } = context;
   const { tenantId } = caller;
   const [stored] = await db.of(tenantId).rows<{
+    version: number;
     clinicId: string;
     patientId: string;
     treatmentIds: string[];
     documentIds: string[];
   }>`
-    SELECT clinic_id AS "clinicId", patient_id AS "patientId",
+    SELECT version, clinic_id AS "clinicId", patient_id AS "patientId",
       ARRAY(SELECT product_id FROM encounter_treatment AS part
         WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id ORDER BY position) AS "treatmentIds",
       ARRAY(SELECT document_id FROM encounter_document AS part
         WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id ORDER BY position) AS "documentIds"
     FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`;
-  if (!stored) return null;
-  return lockReferences(context, { ...stored, treatmentIds: patch.treatmentIds ?? stored.treatmentIds }, false);
+  if (!stored) throw new Problem('encounter_not_found');
+  const { version, ...named } = stored;
+  if (!isRevision(patch)) return { version, references: null };
+  const treatmentIds = patch.treatmentIds ?? named.treatmentIds;
+  return { version, references: await lockReferences(context, { ...named, treatmentIds }, false) };
 }
 
 /** @throws Problem validation_failed, invalid_state, and those of {@link decideCreation} */
 export function decideUpdate(state: EncounterState & Revised, patch: Patch, at: Moment): Decision<EncounterState> {
   const { encounter, references } = state;
-  if (revising.some((field) => field in patch)) nextState(encounter.status, 'revise', 'partner');
+  if (isRevision(patch)) nextState(encounter.status, 'revise', 'partner');
   const { changed, ...fields } = patched(encounter, patch);
   if (changed.length === 0) return { state, events: [] };
   const { reference, metadata } = fields;

@@ -1,4 +1,5 @@
 import { Prisma, type EncounterTreatment } from '../../../generated/prisma/client.js';
+import { Problem } from '../../problem.js';
 import { flush, write, type Decision, type Moment, type Rows } from '../transactions/changes.js';
 import { findRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
@@ -23,8 +24,8 @@ export type DecideOrder = (state: OrderState, at: Moment) => Decision<OrderRecor
 export async function orderCommand(context: CallerContext, orderNo: string, decide: DecideOrder): Promise<OrderRecord> {
   const { tenantId } = context.caller;
   const state = await loadOrder(context, tenantId, orderNo);
-  permittedOrder(context, state?.order);
-  if (!state) throw new Error('an order was permitted although it is missing');
+  if (!state) throw new Problem('order_not_found');
+  permittedOrder(context, state.order);
   return ofPharmacies(context, decideAndWrite(context, state, decide, context.caller));
 }
 
@@ -45,11 +46,10 @@ function decideAndWrite(
   decide: DecideOrder,
   caller: Moment['caller'],
 ): OrderRecord {
-  const now = context.now();
-  const elapsed = elapsedHolds(state.order, now);
-  const { state: order, events } = decide({ ...state, order: elapsed.order }, { now, newId: context.newId, caller });
-  const moment = { ...context, now: () => now };
-  write(moment, order.tenantId, orderRows([state.order]), orderRows([order]), [...elapsed.events, ...events]);
+  const at = { now: context.now(), newId: context.newId, caller };
+  const elapsed = elapsedHolds(state.order, at.now);
+  const { state: order, events } = decide({ ...state, order: elapsed.order }, at);
+  write(context, at, order.tenantId, orderRows([state.order]), orderRows([order]), [...elapsed.events, ...events]);
   return order;
 }
 
@@ -57,8 +57,9 @@ function decideAndWrite(
 export async function recordElapsedHolds(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   const [order] = await ordersWhere(context.db, tenantId, Prisma.sql`id = ${id}::uuid`);
   if (!order) return;
-  const after = elapsedHolds(order, context.now());
-  write(context, tenantId, orderRows([order]), orderRows([after.order]), after.events);
+  const at = { now: context.now(), newId: context.newId };
+  const after = elapsedHolds(order, at.now);
+  write(context, at, tenantId, orderRows([order]), orderRows([after.order]), after.events);
 }
 
 /** The rows of orders, for the writer. */

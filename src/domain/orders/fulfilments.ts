@@ -2,14 +2,13 @@ import type { OrderLine } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { invalidState, Problem, type FieldError } from '../../problem.js';
 import { told } from '../events/record.js';
-import { numbersOf } from '../events/subject.js';
 import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 import { orderCommand, type OrderState } from './command.js';
 import { approvalEnded, held } from './holds.js';
 import { settled } from './money.js';
-import { changedSinceApproval, ofPharmacies, orderEvent, type OrderRecord } from './orders.js';
+import { changedSinceApproval, ofPharmacies, orderSubject, statusEvents, type OrderRecord } from './orders.js';
 import { shipToOf } from './shipTo.js';
 
 type Status = OrderLine['status'];
@@ -52,18 +51,14 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
       lines.some(({ id }) => id === line.id) ? { ...line, ...progress(line, body, at.now), updatedAt: at.now } : line,
     ),
   });
-  const { gfe_no: _gfeNo, ...subject } = numbersOf(whole.encounter);
   const event = told(whole, 'order.fulfilment_updated', {
-    order_no: whole.orderNo,
-    ...subject,
+    ...orderSubject(whole),
     pharmacyId,
     fulfilment_status: status,
     treatmentIds: lines.map(({ productId }) => productId),
   });
   const returned = heldIfEnded(state, changed, lines, at.now);
-  const isPaidNow = changed.orderStatus === 'paid' && whole.orderStatus !== 'paid';
-  const paid = isPaidNow ? [orderEvent('order.paid', changed)] : [];
-  return { state: returned.state, events: [event, ...paid, ...returned.events] };
+  return { state: returned.state, events: [event, ...statusEvents(whole, changed), ...returned.events] };
 }
 
 /** What a pharmacy's report changes in a line. Details that are not sent keep their values, until it ships again. */

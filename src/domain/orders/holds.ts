@@ -1,10 +1,9 @@
 import type { OrderLine } from '../../../generated/prisma/client.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { told } from '../events/record.js';
-import { numbersOf } from '../events/subject.js';
 import type { EventDraft } from '../transactions/changes.js';
 import { settled } from './money.js';
-import { orderEvent, type OrderRecord } from './orders.js';
+import { orderSubject, statusEvents, type OrderRecord } from './orders.js';
 
 type HoldReason = NonNullable<OrderLine['holdReason']>;
 
@@ -18,7 +17,7 @@ export interface ChangedOrder {
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
 
 /**
- * Holds lines for good (R-190): from now on, or from the end of their approval if that has passed. Lines that are held
+ * Holds lines, which no later change undoes (R-190): from now on, or from the end of their approval if that has passed. Lines that are held
  * or cancelled already, and lines that have left, stay.
  */
 export function held(
@@ -40,11 +39,7 @@ export function held(
       return { ...line, holdReason: reason, holdAt, expiresAt: null };
     }),
   });
-  const isPaidNow = changed.orderStatus === 'paid' && order.orderStatus !== 'paid';
-  const events = [
-    lineEvent('order.held', order, reason, lines),
-    ...(isPaidNow ? [orderEvent('order.paid', changed)] : []),
-  ];
+  const events = [lineEvent('order.held', order, reason, lines), ...statusEvents(order, changed)];
   return { order: changed, events };
 }
 
@@ -83,15 +78,13 @@ export function elapsedHolds(order: OrderRecord, now: Date): ChangedOrder {
 /** The order with its due holds applied. A sweep, or the next change of the order, records those holds. */
 export const applyElapsedHolds = (order: OrderRecord, now: Date): OrderRecord => elapsedHolds(order, now).order;
 
-function lineEvent<Reason extends HoldReason>(
+function lineEvent(
   type: 'order.held' | 'order.recalled',
   order: OrderRecord,
-  reason: Reason,
+  reason: HoldReason,
   lines: readonly OrderLine[],
 ): EventDraft {
-  const { gfe_no: _gfeNo, ...subject } = numbersOf(order.encounter);
-  const treatmentIds = lines.map(({ productId }) => productId);
-  return told(order, type, { order_no: order.orderNo, ...subject, reason, treatmentIds } as never);
+  return told(order, type, { ...orderSubject(order), reason, treatmentIds: lines.map(({ productId }) => productId) });
 }
 
 /**

@@ -40,7 +40,7 @@ export type Settlement = Pick<
 export function settlementOf({ lines, payments, refunds, totalShippingAmt, grandTotal }: OrderWithParts): Settlement {
   const open = lines.filter(({ status }) => status !== 'cancelled');
   const dueLines = open.filter(({ holdAt }) => holdAt === null);
-  // Shipping is charged once for the order, as long as anything of it is due.
+  // The shipping of the order is one amount: it is due with the first line that is due.
   const due = sum([...dueLines.map(({ unitPrice }) => unitPrice), dueLines.length > 0 ? totalShippingAmt : zero]);
   const received = sum(payments.map(({ amount }) => amount));
   const returned = sum(refunds.map(({ amount }) => amount));

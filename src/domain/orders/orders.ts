@@ -14,7 +14,7 @@ import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { changedSince, type FactKind } from '../approvals/coverage.js';
 import { told } from '../events/record.js';
-import { numbersOf } from '../events/subject.js';
+import { referenceOf } from '../events/subject.js';
 import type { EventDraft, Moment } from '../transactions/changes.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
@@ -113,19 +113,31 @@ export function orderCreated(order: OrderRecord): EventDraft[] {
   ];
 }
 
+/** The identifiers of an order and its encounter that all its events contain. */
+export const orderSubject = ({ orderNo, encounter }: OrderRecord) => ({
+  order_no: orderNo,
+  encounter_id: Number(encounter.encounterNo),
+  ...referenceOf(encounter),
+});
+
 /** An event of an order; amounts are decimal text with two places. */
 export function orderEvent(
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
   order: OrderRecord,
 ): EventDraft {
-  const { gfe_no: _gfeNo, ...subject } = numbersOf(order.encounter);
   return told(order, type, {
-    order_no: order.orderNo,
-    ...subject,
+    ...orderSubject(order),
     order_status: order.orderStatus,
     grand_total: order.grandTotal.toFixed(2),
     balance_amt: order.balanceAmt.toFixed(2),
   });
+}
+
+/** The event of an order that a change has made paid or cancelled. */
+export function statusEvents(before: OrderRecord, after: OrderRecord): EventDraft[] {
+  const { orderStatus } = after;
+  const isNew = orderStatus !== before.orderStatus && (orderStatus === 'paid' || orderStatus === 'cancelled');
+  return isNew ? [orderEvent(`order.${orderStatus}`, after)] : [];
 }
 
 /** The kinds of facts about the patient that changed since the review that the order follows (R-210). */
@@ -154,7 +166,7 @@ const ordersThat = (tenantId: string, where: Prisma.Sql): Prisma.Sql =>
   Prisma.sql`SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${where}`;
 
 /**
- * Reads a tenant's orders with their parts in one round trip. @param where a condition on the orders besides the tenant
+ * Reads a tenant's orders with their parts in one round trip; those of one encounter are in their order. @param where a condition on the orders besides the tenant
  * @param lock locks the orders by id
  */
 export async function ordersWhere(
@@ -183,7 +195,7 @@ export async function ordersWhere(
   const refundsOf = groupedBy(refunds, orderOf);
   const encounterOf = new Map(owners.map((owner) => [owner.id, owner]));
   const changesOf = new Map(patients.map(({ id, factsChanges }) => [id, factsChanges]));
-  return orders.map((order) => {
+  const records = orders.map((order) => {
     const encounter = encounterOf.get(order.encounterId);
     if (!encounter) throw new Error('the encounter of an order is missing');
     return {
@@ -195,4 +207,5 @@ export async function ordersWhere(
       factsChanges: changesOf.get(encounter.patientId) ?? {},
     };
   });
+  return records.sort((one, other) => one.position - other.position);
 }

@@ -103,7 +103,7 @@ export function requireKnownProvider({ provider, isLicenceRequired }: WithProvid
   if (isLicenceRequired && provider?.isActive !== true) throw new Problem('provider_not_licensed');
 }
 
-/** The provider of a decision, as the decision keeps it for good. */
+/** The provider at the time of a decision, as stored with it. */
 export interface FrozenProvider {
   readonly name: string;
   readonly npi: string;

@@ -5,13 +5,14 @@ import {
   type EncounterAddendum,
   type EncounterTreatment,
   type GfeItem,
+  type Order,
+  type OrderLine,
 } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/possibleDuplicates.js';
-import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
-import { showEndedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
+import { showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';
@@ -25,6 +26,10 @@ export type EarlierReview = Encounter & {
   readonly treatments: readonly EncounterTreatment[];
 };
 
+/** A line of an order of the patient: two supplies of one treatment at once must be visible. */
+export type Supply = Pick<OrderLine, 'productId' | 'name' | 'orderedAt' | 'status' | 'shippedAt' | 'holdReason'> &
+  Pick<Order, 'orderNo' | 'clinicId'>;
+
 /** Everything that a provider needs to know for a decision (R-103). */
 export interface Chart {
   readonly version: string;
@@ -36,15 +41,18 @@ export interface Chart {
   /** Documents of the encounter that were withdrawn (R-233). */
   readonly withdrawnDocuments: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
+  /** Other encounters of the patient that wait for a decision. */
+  readonly openEncounters: readonly DetailedEncounter[];
   /** Encounters of the patient that were cancelled or expired. */
   readonly endedEncounters: readonly DetailedEncounter[];
-  /** Whether the chart omits older documents, reviews or ended encounters, or possible duplicates or their denials. */
+  /** What was ordered for the patient, latest first. */
+  readonly supplies: readonly Supply[];
+  /** Whether the chart omits older entries, or possible duplicates or their denials. */
   readonly hasMore: boolean;
-  readonly duplicates: readonly Duplicate[];
   readonly possibleDuplicates: readonly PossibleDuplicate[];
 }
 
-/** Maximum of each: earlier reviews, ended encounters, and documents that the encounter does not name. */
+/** Maximum of each: earlier reviews, other encounters, supplies, and documents that the encounter does not name. */
 const MAX_ENTRIES = 100;
 
 /**
@@ -65,14 +73,15 @@ export async function openChart(
 /** Reads the chart of an encounter in a snapshot. */
 async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
   const { db } = context;
-  const { patientId, gfeItems } = encounter;
-  const others = await findDuplicates(context, patientId, gfeItems, null);
+  const { patientId } = encounter;
   const files = await patientDocuments(db, encounter);
   const reviews = await latestReviews(db, encounter);
-  const ended = await showEndedEncounters(context, patientId, MAX_ENTRIES);
+  const open = await showUndecidedEncounters(context, patientId, 'open', MAX_ENTRIES);
+  const ended = await showUndecidedEncounters(context, patientId, 'ended', MAX_ENTRIES);
+  const supplies = await latestSupplies(db, encounter);
   const patient = await getPatient(context, patientId);
   const possible = await findPossibleDuplicates(context, patient);
-  const marks = await readMarks(context, Prisma.sql`encounter.id = ${encounter.id}::uuid`);
+  const marks = await readMarks(context, Prisma.sql`encounter.id = ${encounter.id}::uuid`, possible);
   return {
     version: chartVersion(marks),
     encounter,
@@ -86,9 +95,10 @@ async function readChart(context: ReadContext, encounter: DetailedEncounter): Pr
     documents: files.documents,
     withdrawnDocuments: files.withdrawnDocuments,
     earlierReviews: reviews.earlierReviews,
+    openEncounters: open.encounters.filter(({ id }) => id !== encounter.id),
     endedEncounters: ended.encounters,
-    hasMore: files.hasMore || reviews.hasMore || ended.hasMore || possible.hasMore,
-    duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
+    supplies: supplies.slice(0, MAX_ENTRIES),
+    hasMore: [files, reviews, open, ended, possible].some(({ hasMore }) => hasMore) || supplies.length > MAX_ENTRIES,
     possibleDuplicates: possible.patients,
   };
 }
@@ -109,6 +119,19 @@ async function patientDocuments(db: Queries, { tenantId, patientId, documents }:
     withdrawnDocuments: shown.filter(({ withdrawnAt }) => withdrawnAt !== null),
     hasMore: found.length > most,
   };
+}
+
+/** The latest lines of the patient's orders, at any clinic; one more than is shown means that there are more. */
+function latestSupplies(db: Queries, { tenantId, patientId }: DetailedEncounter): Promise<Supply[]> {
+  return db.of(tenantId).rows<Supply>`
+    SELECT line.product_id AS "productId", line.name, line.ordered_at AS "orderedAt", line.status,
+      line.shipped_at AS "shippedAt", line.hold_reason AS "holdReason", "order".order_no AS "orderNo",
+      "order".clinic_id AS "clinicId"
+    FROM encounter
+      JOIN "order" ON "order".tenant_id = encounter.tenant_id AND "order".encounter_id = encounter.id
+      JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
+    WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
+    ORDER BY line.ordered_at DESC, line.order_id DESC, line.position LIMIT ${MAX_ENTRIES + 1}`;
 }
 
 async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {

@@ -13,8 +13,8 @@ type ChartPart = NonNullable<Schemas['Problem']['changed']>[number];
 
 /**
  * What the version of a chart is made of, in this order (R-211): the count of the patient's facts, the counts of
- * decisions and cancellations, documents, what was ordered and sent, the encounter's treatments, and possible duplicates. None of
- * them depends on the present time: an approval or an encounter that expires does not change the chart.
+ * decisions and cancellations, documents, what was ordered and sent, the encounter's treatments, and possible
+ * duplicates. None of them depends on the present time: an approval or an encounter that expires does not change the chart.
  */
 export interface ChartMarks {
   readonly facts: string;
@@ -28,11 +28,19 @@ export interface ChartMarks {
 export const chartVersion = (marks: ChartMarks): string =>
   [marks.facts, marks.decisions, marks.documents, marks.supplies, marks.treatments, marks.duplicates].join('.');
 
+/** The possible duplicates of a patient, as a chart shows them. */
+type PossibleDuplicates = Awaited<ReturnType<typeof findPossibleDuplicates>>;
+
 /**
  * Reads the marks of an encounter's chart; call it in a snapshot, or while the patient is locked.
+ * @param possible the patient's possible duplicates, if they are read already
  * @throws Problem encounter_not_found
  */
-export async function readMarks(context: ReadContext, which: Prisma.Sql): Promise<ChartMarks> {
+export async function readMarks(
+  context: ReadContext,
+  which: Prisma.Sql,
+  possible?: PossibleDuplicates,
+): Promise<ChartMarks> {
   const { db, caller } = context;
   const { tenantId } = caller;
   const [row] = await db.of(tenantId).rows<Omit<ChartMarks, 'duplicates'> & { readonly patientId: string }>`
@@ -54,9 +62,9 @@ export async function readMarks(context: ReadContext, which: Prisma.Sql): Promis
     WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
   if (!row) throw new Problem('encounter_not_found');
   const { patientId, ...marks } = row;
-  const possible = await findPossibleDuplicates(context, await getPatient(context, patientId));
+  const { patients } = possible ?? (await findPossibleDuplicates(context, await getPatient(context, patientId)));
   // Sort: the original order depends on denials.
-  const others = possible.patients.map(({ id, denials }) => [id, ...denials.map((denial) => denial.id)].join()).sort();
+  const others = patients.map(({ id, denials }) => [id, ...denials.map((denial) => denial.id)].join()).sort();
   return { ...marks, duplicates: createHash('sha256').update(others.join(' ')).digest('hex').slice(0, 12) };
 }
 

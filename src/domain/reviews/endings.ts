@@ -1,9 +1,10 @@
 import type { EncounterTreatment, GfeItem } from '../../../generated/prisma/client.js';
+import { statusAt } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { decidedRows, loadDecided, type DecidedEncounter } from '../encounters/record.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
-import { stopped } from '../orders/holds.js';
+import { elapsedHolds, stopped } from '../orders/holds.js';
 import { flush, write, type Decision, type EventDraft } from '../transactions/changes.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
@@ -35,21 +36,26 @@ export function endApprovals<E extends DecidedEncounter>(
   );
   const isCovered = (item: GfeItem): boolean =>
     treatments.some((one) => one.decision === 'approved' && one.endReason === null && itemKey(one) === itemKey(item));
+  // An approval that time has ended before stays what it is; its lines are held all the same.
   const keys = ending.map(itemKey);
+  const inForce = encounter.gfeItems.filter(
+    (item) => keys.includes(itemKey(item)) && statusAt(item, now) === 'approved',
+  );
   const gfeItems = encounter.gfeItems.map((item): GfeItem => {
-    if (item.status !== 'approved' || !keys.includes(itemKey(item)) || isCovered(item)) return item;
+    if (!inForce.includes(item) || isCovered(item)) return item;
     const { revokedBy, revocationReason } = end.reason === 'revoked' ? end : notRevoked;
     return { ...item, status: reason, validUntil: now, revokedBy, revocationReason };
   });
-  const ended = encounter.gfeItems.filter((item) => keys.includes(itemKey(item)));
-  const events = ended.map((item) => {
+  const events = inForce.map((item) => {
     const ofItem = ending.filter((one) => itemKey(one) === itemKey(item));
     return itemEvent(encounter, item, ofItem, reason, by);
   });
   const productIds = ending.map(({ productId }) => productId);
-  const orders = encounter.orders.map((order) =>
-    stopped(order, (line) => productIds.includes(line.productId), reason, now),
-  );
+  const orders = encounter.orders.map((order) => {
+    const elapsed = elapsedHolds(order, now);
+    const one = stopped(elapsed.order, (line) => productIds.includes(line.productId), reason, now);
+    return { order: one.order, events: [...elapsed.events, ...one.events] };
+  });
   return {
     state: { ...encounter, treatments, gfeItems, orders: orders.map(({ order }) => order) },
     events: [...events, ...orders.flatMap((one) => one.events)],
@@ -84,7 +90,8 @@ export async function endAllApprovals(context: TransactionContext, tenantId: str
   const approved = await context.db.of(tenantId).rows<{ id: string }>`
     SELECT DISTINCT encounter_id AS id FROM encounter_treatment
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND decision = 'approved' AND ended_at IS NULL`;
-  const now = context.now();
+  const at = { now: context.now(), newId: context.newId };
+  const { now } = at;
   const before = await loadDecided(
     context.db,
     tenantId,
@@ -95,6 +102,7 @@ export async function endAllApprovals(context: TransactionContext, tenantId: str
   const after = ended.map(({ state }) => ({ ...state, version: state.version + 1, updatedAt: now }));
   write(
     context,
+    at,
     tenantId,
     decidedRows(before),
     decidedRows(after),

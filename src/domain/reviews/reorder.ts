@@ -5,6 +5,7 @@ import { latestDecisions, subjects } from '../approvals/clearance.js';
 import { changedSince, coverage, EVERYTHING, type Coverage } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { encounterCommand } from '../encounters/command.js';
+import { refuseRepeatedIds } from '../encounters/creation.js';
 import type { EncounterRecord, EncounterState } from '../encounters/record.js';
 import { newOrder, nextOrderSequence, orderCreated, type NewOrder, type OrderRecord } from '../orders/orders.js';
 import type { Decision, Moment } from '../transactions/changes.js';
@@ -32,9 +33,11 @@ export interface ReorderBasis {
 /**
  * Orders approved treatments of a completed encounter again, at today's price (R-290).
  * @returns the new order
- * @throws Problem encounter_not_found, clinic_not_permitted, and those of {@link decideReorder}
+ * @throws Problem validation_failed for a repeated treatment, encounter_not_found, clinic_not_permitted, and those of
+ * {@link decideReorder}
  */
 export async function reorderTreatments(context: CallerContext, encounterNo: bigint, body: Body): Promise<OrderRecord> {
+  refuseRepeatedIds(body);
   const ids = body.treatmentIds.map(canonicalUuid);
   const { orders } = await encounterCommand<ReorderBasis>(
     context,
@@ -74,10 +77,11 @@ export function decideReorder(
     return timesOrdered(encounter, one.productId) > refillsOf(one) ? 'has been ordered as often as prescribed' : null;
   });
   if (encounter.orders.length >= MAX_ORDERS) throw new Problem('too_many_records');
-  const approved = treatments.flatMap((treatment) => {
+  const approved = treatments.map((treatment) => {
     const item = encounter.gfeItems.find((one) => itemKey(one) === itemKey(treatment));
     const offer = offers.get(treatment.productId);
-    return item && offer ? [{ treatment: { ...treatment, ...offer }, item }] : [];
+    if (!item || !offer) throw new Error(`the item or the offer of treatment ${treatment.id} is missing`);
+    return { treatment: { ...treatment, ...offer }, item };
   });
   const numbers = { ...state.newOrder, position: encounter.orders.length };
   const address = shipTo ?? encounter.orders[0]?.shipTo ?? null;

@@ -3,7 +3,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
 import { columnOf, identifier, recordset, tableOf, tenantInsertion, withParts } from './bulkSql.js';
 import type { TransactionContext } from './transaction.js';
-import type { NewEvent } from './unitOfWork.js';
+import type { NewEvent, UnitOfWork } from './unitOfWork.js';
 
 /** Rows of a tenant by model: as a command has found them, or as its decision leaves them. New rows are complete. */
 export type Rows = { readonly [Model in Prisma.ModelName]?: readonly object[] };
@@ -27,14 +27,15 @@ export interface Moment {
 
 /** Adds a decision to the last statement of its transaction. `before` is locked. */
 export function write(
-  context: TransactionContext,
+  { changes, events: told }: UnitOfWork,
+  { now: timestamp, newId }: Pick<Moment, 'now' | 'newId'>,
   tenantId: string,
   before: Rows,
   after: Rows,
   events: readonly EventDraft[],
 ): void {
-  context.changes.push(...changesOf(tenantId, before, after));
-  context.events.push(...events.map((event) => ({ ...event, id: context.newId(), timestamp: context.now() })));
+  changes.push(...changesOf(tenantId, before, after));
+  told.push(...events.map((event) => ({ ...event, id: newId(), timestamp })));
 }
 
 /** Sends what earlier decisions of the transaction wrote, so that the next one finds it. */

@@ -9,7 +9,7 @@ const catalog: readonly CatalogTreatment[] = [
 ];
 const ids = catalog.map(({ id }) => id);
 
-/** How many lives are lived; 10,000 take half a minute. */
+/** How many lives are lived: always the same ones. */
 const LIVES = Number(process.env['LIVES'] ?? 1_000);
 
 const treatments = fc.uniqueArray(fc.constantFrom(...ids), { minLength: 1 });
@@ -35,6 +35,8 @@ const steps = fc.array(
       treatments: fc.constantFrom(...ids).map((id) => [id]),
       isSeen: fc.constantFrom(true, true, false),
     }),
+    // Two steps that rarely follow each other by chance.
+    fc.record({ do: fc.constant('ship' as const), place, treatment: fc.constantFrom(...ids) }),
     fc.record({ do: fc.constant('pass' as const), days: fc.constantFrom(1, 20, 200) }),
   ),
   { maxLength: 12, size: 'max' },
@@ -54,7 +56,11 @@ function take(life: Life, step: Step): void {
     else if (step.do === 'addendum') life.addendum(index);
     else if (step.do === 'refund') life.refund(index, step.amount);
     else if (step.do === 'pay') life.pay(index, life.order(index).balanceAmt.div(step.share).toDP(2).toFixed(2));
-    else if (step.do === 'fulfil') {
+    else if (step.do === 'ship') {
+      for (const status of ['accepted', 'shipped'] as const) {
+        life.fulfil(index, status, [step.treatment], { acknowledgeChanges: true });
+      }
+    } else if (step.do === 'fulfil') {
       life.fulfil(index, step.status, step.treatments, { acknowledgeChanges: step.isSeen });
     } else {
       const isDenied = (category: string) =>
@@ -104,8 +110,10 @@ function faults(life: Life): string[] {
           ...(treatment?.decision === 'approved' ? [] : ['a line without approval']),
         ];
       }),
-      ...encounter.gfeItems.flatMap(({ status, categoryId }) => {
+      ...encounter.gfeItems.flatMap(({ status, categoryId, validUntil }) => {
         const own = encounter.treatments.filter((one) => one.categoryId === categoryId && one.decision === 'approved');
+        // What time has ended before stays as it is.
+        if (status === 'approved' && validUntil !== null && validUntil <= life.now) return [];
         const isCovered = own.some(({ endReason }) => endReason === null);
         return (status === 'approved') === isCovered || own.length === 0 ? [] : [`an item is ${status}`];
       }),
@@ -144,7 +152,7 @@ it('in thousands of lives no line leaves without its approval, and money, holds 
       }
       return true;
     }),
-    { numRuns: LIVES },
+    { numRuns: LIVES, seed: 1 },
   );
   for (const outcome of ['approved', 'denied', 'declined', 'expired', 'revoked', 'pending']) {
     expect(seen).toContain(outcome);

@@ -142,3 +142,21 @@ it("a review's own denials are no news to its approvals, later ones are", () => 
   life.review(life.request(['semaglutide']), () => ({ decision: 'denied' }));
   expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('facts_changed');
 });
+
+it('an approval that time has ended stays expired when the treatment is decided again, and its accepted lines are held', () => {
+  const life = approved();
+  life.pay(0);
+  life.fulfil(0, 'accepted', ['semaglutide']);
+  life.pass(40);
+  const item = life.encounters[0]?.gfeItems[1];
+  life.review(life.request(['semaglutide']), () => ({ decision: 'denied' }));
+  expect(life.encounters[0]?.gfeItems[1]).toEqual(item);
+  expect(types(life)).not.toContain('gfe.superseded');
+  expect(holds(life)).toEqual([null, null, 'superseded']);
+});
+
+it('a pharmacy that cancels the last line cancels the order, with its event', () => {
+  const life = approved();
+  life.fulfil(0, 'cancelled', ['botox', 'filler', 'semaglutide']);
+  expect(types(life).slice(-2)).toEqual(['order.fulfilment_updated', 'order.cancelled']);
+});
