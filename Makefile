@@ -154,7 +154,8 @@ node_modules/.installed: package.json package-lock.json tests/package.json
 	$(call timed,Installing the packages,npm ci $(if $(ALL)$(wildcard node_modules/jest),,--workspaces=false))
 	@touch $@
 
-generated/.fresh: node_modules/.installed $(CONTRACT)
+# What is installed follows from package-lock.json; the tests' packages, which come later, change nothing here.
+generated/.fresh: $(CONTRACT) | node_modules/.installed
 	$(call timed,Generating code from the contract,$(TSX) scripts/generate.ts)
 	@touch $@
 
