@@ -1,5 +1,3 @@
-import { MAX_KEYS } from '../../src/adapters/limits/counters.js';
-import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/listener/callerAddress.js';
@@ -185,20 +183,6 @@ describe('the token endpoint', () => {
     expect(from('192.0.2.1, text', 1)).toBe('192.0.2.9');
     expect(from(undefined, 1)).toBe('192.0.2.9');
   });
-});
-
-it('the rate limiter stores a bounded number of keys, and evicts the least recently used one', async () => {
-  const quotas = { default: 9, burst: 9, uploads: 9, bulk: 9, token: 9, 'token-failures': 9 };
-  const limits = await openLimits(quotas, null, harness.services.log);
-  const take = (key: string | number) => limits.take('token-failures', `${key}`);
-  await take('first');
-  await take('used again');
-  for (let key = 0; key < MAX_KEYS - 1; key += 1) {
-    await take(key);
-    if (key === 0) await take('used again');
-  }
-  const left = async (key: string) => (await limits.look('token-failures', key)).remaining;
-  expect([await left('first'), await left('used again'), await left(String(MAX_KEYS - 2))]).toEqual([9, 7, 8]);
 });
 
 it('the service sends no RateLimit headers with RATE_LIMIT=off', async () => {

@@ -1,21 +1,26 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Quotas } from '../../config.js';
-import { countInMemory, countInRedis, type Count, type Counter } from './counters.js';
+import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { LimitName, Limits, Usage } from './limits.js';
 import { connectRedis } from './redisClient.js';
 
-/** Creates the limits, counted in Redis for all servers if configured; `burst`, which protects a process, never is. */
+/**
+ * Creates the limits, counted in windows that begin with a key's first use. If configured, Redis counts for all servers,
+ * and while it is down, each process alone; `burst`, which protects a process, is never shared.
+ */
 export async function openLimits(quotas: Quotas, redisUrl: string | null, log: Logger): Promise<Limits> {
-  const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
-  const counters = new Map<LimitName, Counter>();
+  const storeClient = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
+  const counters = new Map<LimitName, RateLimiterMemory | RateLimiterRedis>();
 
-  const counterOf = (name: LimitName): Counter => {
+  const counterOf = (name: LimitName): RateLimiterMemory | RateLimiterRedis => {
     const known = counters.get(name);
     if (known) return known;
-    const seconds = windowOf(name);
-    const counter =
-      redis && name !== 'burst' ? countInRedis(redis, `ces:limit:${name}`, seconds) : countInMemory(seconds);
+    // The library enforces no quota: quotas differ by client, so `usageOf` compares.
+    const options = { points: Number.MAX_SAFE_INTEGER, duration: windowOf(name), keyPrefix: `ces:limit:${name}` };
+    const alone = new RateLimiterMemory(options);
+    const shared = { ...options, storeClient, rejectIfRedisNotReady: true, insuranceLimiter: alone };
+    const counter = storeClient && name !== 'burst' ? new RateLimiterRedis(shared) : alone;
     counters.set(name, counter);
     return counter;
   };
@@ -23,15 +28,12 @@ export async function openLimits(quotas: Quotas, redisUrl: string | null, log: L
   return {
     async take(name, key, ownQuota) {
       const quota = quotaOf(quotas, name, ownQuota);
-      const count = await counterOf(name).add(hashOf(key), quota);
-      return usageOf(name, quota, count, count.used > quota);
+      return usageOf(name, quota, await counterOf(name).consume(hashOf(key)), 0);
     },
     async look(name, key) {
-      const quota = quotas[name];
-      const count = await counterOf(name).get(hashOf(key), quota);
-      return usageOf(name, quota, count, count.used >= quota);
+      return usageOf(name, quotas[name], await counterOf(name).get(hashOf(key)), 1);
     },
-    close: () => redis?.disconnect(),
+    close: () => storeClient?.disconnect(),
   };
 }
 
@@ -48,8 +50,10 @@ function quotaOf(quotas: Quotas, name: LimitName, own: number | undefined): numb
   return Math.min(quotas[name], own);
 }
 
-function usageOf(name: LimitName, quota: number, { used, endsInMs }: Count, isExceeded: boolean): Usage {
+/** @param next uses that have not been counted yet */
+function usageOf(name: LimitName, quota: number, count: RateLimiterRes | null, next: 0 | 1): Usage {
+  const { consumedPoints: used, msBeforeNext } = count ?? { consumedPoints: 0, msBeforeNext: windowOf(name) * 1_000 };
   const remaining = Math.max(0, quota - used);
-  const resetSeconds = Math.max(1, Math.ceil(endsInMs / 1000));
-  return { name, quota, windowSeconds: windowOf(name), remaining, resetSeconds, isExceeded };
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1_000));
+  return { name, quota, windowSeconds: windowOf(name), remaining, resetSeconds, isExceeded: used + next > quota };
 }
