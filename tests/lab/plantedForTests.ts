@@ -129,12 +129,9 @@ export const plantedForTests: readonly Planted[] = [
     noticedBy: '/documentFiles.test',
   },
   {
-    name: 'name that is resolved twice',
+    name: 'name with a public and a private address',
     where: 'adapters/download/guardedRequest.ts',
-    break: [
-      'requestOnce(url, request, addresses, options, deadline)',
-      'requestOnce(url, request, family === 0 ? await lookup(host, signal) : addresses, options, deadline)',
-    ],
+    break: ['addresses.every((', 'addresses.some(('],
     noticedBy: '/downloadForbidden.test',
   },
   {

@@ -70,7 +70,6 @@ describe('createWebhookEndpoint 400', () => {
       'https://localhost/a',
       'https://metadata.internal/a',
       'https://user:password@hooks.northwind.example/a',
-      'https://hooks.northwind.example:22/a',
       'http://127.0.0.1:9998/hook',
       `${harness.baseUrl}/sandbox/webhook-inbox`,
     ];

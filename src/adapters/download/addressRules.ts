@@ -7,14 +7,6 @@ const maxUrlLength = 2048;
 /** Absolute http(s) URLs without blanks, control characters and backslashes, which the URL parser silently repairs. */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/** Ports that web clients block (Fetch standard §2.9): servers there could take a request for their own commands. */
-const badPorts = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
-  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
-  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
-  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
-]);
-
 /** Names that are never public (RFC 6761, 6762, 7686, 8375). Asking DNS would reveal which exist in our network. */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
@@ -24,12 +16,11 @@ const azureMetadata = '168.63.129.16';
 /** The IPv6 range of the public internet (IANA); all other addresses are special or unassigned. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** The parsed http(s) URL (WHATWG rules); null if it is relative, too long, or has credentials or a blocked port. */
+/** The parsed http(s) URL (WHATWG rules); null if it is relative, too long, or has credentials. */
 export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
   if (authority === undefined || authority.includes('@') || !URL.canParse(text)) return null;
-  const url = new URL(text);
-  return badPorts.has(portOf(url)) ? null : url;
+  return new URL(text);
 }
 
 /** The URL to which a redirect leads; null for the reasons of {@link parseTarget}. */
@@ -39,7 +30,7 @@ export function parseRedirect(location: string, from: URL): URL | null {
   if (!URL.canParse(target, from.href)) return null;
   const url = new URL(target, from.href);
   const wellFormed = url.href.length <= maxUrlLength && urlPattern.test(url.href);
-  return !wellFormed || url.username || url.password || badPorts.has(portOf(url)) ? null : url;
+  return !wellFormed || url.username || url.password ? null : url;
 }
 
 /** Normalizes the `host:port` entries of an operator's `variable` to origins. @throws Error naming a malformed entry */
@@ -89,7 +80,7 @@ export function isPublicAddress(text: string): boolean {
 }
 
 /** The host of a URL, without the brackets of an IPv6 literal. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 

@@ -2,10 +2,9 @@ import { createHash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Problem } from '../../problem.js';
 import { allowedOrigins, parseRedirect, parseTarget } from './addressRules.js';
-import { ForbiddenTarget, guardedRequests } from './guardedRequest.js';
-import type { Exchange, OutgoingRequest } from './requestOnce.js';
 import type { Downloader } from './downloader.js';
-import type { HostLookup } from './hostAddresses.js';
+import { ForbiddenTarget, guardedRequests } from './guardedRequest.js';
+import type { Exchange, HostLookup, OutgoingRequest } from './guardedRequest.js';
 import { sniffLength, sniffType } from './sniffType.js';
 
 export interface DownloaderOptions {
