@@ -13,7 +13,7 @@ import {
   type Check,
   type Finding,
 } from './checks/check.js';
-import { databaseChecks, readServer, type CheckedDatabase } from './checks/databaseChecks.js';
+import { databaseChecks, readServer } from './checks/databaseChecks.js';
 import { serviceChecks } from './checks/serviceChecks.js';
 import { addCommand } from './command.js';
 import type { CliIo } from './cliIo.js';
@@ -31,30 +31,27 @@ export function addDoctorCommand(program: Command, terminal: CliIo): void {
     'check configuration, database, object store, scanner, keys and server, with a remedy for each finding';
   addCommand(program, 'doctor', description, ['', '--servers 3'], { notes: NOTES })
     .option('--servers <number>', 'servers that share the database', wholeNumber(1, 1_000), 1)
-    .option('--long-transaction <seconds>', 'warn of older transactions', wholeNumber(0, 86_400), 300)
-    .action(async ({ json, ...limits }) => {
+    .action(async ({ json, servers }) => {
       const own = await runChecks([configCheck(terminal)]);
       const isReadable = configFaults(terminal.environment).size === 0;
-      const others = isReadable ? await checkParts(terminal, readConfig(terminal.environment), limits) : [];
+      const others = isReadable ? await checkParts(terminal, readConfig(terminal.environment), servers) : [];
       report(terminal, json, [...own, ...others]);
     });
 }
 
-type Limits = Pick<CheckedDatabase, 'servers' | 'longTransaction'>;
-
-async function checkParts(terminal: CliIo, config: Config, limits: Limits): Promise<Finding[]> {
+async function checkParts(terminal: CliIo, config: Config, servers: number): Promise<Finding[]> {
   // Check the embedded database first, because it creates DATA_DIR, which belongs to its own user.
-  const ofDatabase = await checkDatabase(terminal, config, limits);
+  const ofDatabase = await checkDatabase(terminal, config, servers);
   return [...ofDatabase, ...(await runChecks(serviceChecks(config)))];
 }
 
-async function checkDatabase(terminal: CliIo, config: Config, limits: Limits): Promise<Finding[]> {
+async function checkDatabase(terminal: CliIo, config: Config, servers: number): Promise<Finding[]> {
   try {
     const database = await configuredDatabase(databasePlace(terminal));
     const { url } = database;
     const db = openDatabase(url, { poolSize: 4, timeoutMs: CHECK_TIMEOUT_MS });
     try {
-      return await runChecks(databaseChecks(await readServer(db), { db, url, config, ...limits }));
+      return await runChecks(databaseChecks(await readServer(db), { db, url, config, servers }));
     } finally {
       await db.close();
       await database.close();

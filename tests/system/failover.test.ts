@@ -53,7 +53,7 @@ suite('a primary with a synchronous standby', () => {
   }, 30_000);
 
   it('doctor warns if a failover would lose acknowledged changes', async () => {
-    const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1, longTransaction: 300 };
+    const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1 };
     const durability = async (server: Awaited<ReturnType<typeof readServer>>) =>
       runChecks(databaseChecks(server, place).filter(({ name }) => name === 'durability'));
     const server = await readServer(db);

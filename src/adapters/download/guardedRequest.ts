@@ -71,8 +71,9 @@ export function guardedRequests({ allowed, lookup, userAgent, ca, ...timeouts }:
     stream.on('error', () => undefined);
     // Without a listener, got would wait forever for another response after a 101.
     stream.on('upgrade', () => stream.destroy(new Error('The server switched protocols')));
-    await once(stream, 'response', { signal }).catch((error: Error) => {
-      throw error.cause instanceof ForbiddenTarget ? error.cause : error;
+    await once(stream, 'response', { signal }).catch((error: unknown) => {
+      const { cause } = error as Error;
+      throw cause instanceof ForbiddenTarget ? cause : error;
     });
     if (!stream.response) throw new Error('No response');
     return { stream, response: stream.response };
@@ -90,7 +91,7 @@ function checkedLookup(lookup: HostLookup, isExempt: boolean): LookupFunction {
         else if (options.all) callback(null, [...addresses]);
         else callback(null, first.address, first.family);
       },
-      (error: Error) => callback(error, []),
+      (error: unknown) => callback(error as Error, []),
     );
   };
 }

@@ -2,7 +2,7 @@ import { endsWithin } from '../../adapters/endsWithin.js';
 import { lastLine } from '../../failures.js';
 
 /** The result of a check, without secrets and health data. */
-interface Result {
+export interface Result {
   readonly level: 'ok' | 'warning' | 'failure';
   readonly message: string;
   /** What the operator should do; null if nothing is needed. */

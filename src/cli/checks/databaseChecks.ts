@@ -11,8 +11,7 @@ import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
 import { PROGRAM } from '../command.js';
 import { incompleteText } from '../provider.js';
-import { activityChecks } from './activityChecks.js';
-import { failure, ok, warning, type Check } from './check.js';
+import { causeOf, failure, ok, warning, type Check, type Result } from './check.js';
 
 export interface CheckedDatabase {
   readonly db: Database;
@@ -20,8 +19,6 @@ export interface CheckedDatabase {
   readonly config: Config;
   /** The number of servers that share the database. */
   readonly servers: number;
-  /** Seconds from which a transaction counts as long. */
-  readonly longTransaction: number;
 }
 
 /** Connections of a server in addition to its pool: for jobs and webhooks. */
@@ -84,206 +81,142 @@ export async function readServer({ everyTenant }: Database) {
 
 /** The checks of a database that answers; none of them changes anything. */
 export function databaseChecks(server: Server, place: CheckedDatabase): Check[] {
-  return [...serverChecks(server, place), ...contentChecks(place), ...activityChecks(place)];
-}
-
-function serverChecks(server: Server, { db, url, config, servers }: CheckedDatabase): Check[] {
-  const remedy = `See ${HANDBOOK}.`;
   return [
-    {
-      name: 'database version',
-      remedy,
-      async run() {
-        if (server.major >= 15 && server.major <= 18) return ok(`PostgreSQL ${server.version}.`);
-        return failure(`PostgreSQL ${server.version} is not supported.`, 'Use PostgreSQL 15 to 18.');
-      },
-    },
-    {
-      name: 'encoding',
-      remedy,
-      async run() {
-        if (server.encoding === 'UTF8') return ok('UTF8.');
-        const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
-        return failure(`The encoding of the database is ${server.encoding}.`, advice);
-      },
-    },
-    {
-      name: 'extensions',
-      remedy,
-      async run() {
-        const { missing, unavailable } = server;
-        if (unavailable.length > 0) {
-          return failure(
-            `PostgreSQL does not have the extensions ${unavailable.join(', ')}.`,
-            "Install PostgreSQL's contrib package.",
-          );
-        }
-        if (missing.length === 0) return ok('The extensions for searches are installed.');
-        const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
-        const advice = `${MIGRATE} If that is denied, run "${statements}" as a superuser.`;
-        return failure(`The database lacks the extensions ${missing.join(', ')}.`, advice);
-      },
-    },
-    {
-      name: 'clock',
-      remedy,
-      async run() {
-        const aheadMs = (await databaseClock(db))().getTime() - Date.now();
-        if (Math.abs(aheadMs) <= MAX_SKEW_MS) return ok('The clocks of the database and of this machine agree.');
-        const seconds = Math.round(Math.abs(aheadMs) / 1000);
-        const message = `The clock of the database is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's.`;
-        return failure(message, 'Synchronize both machines by NTP.');
-      },
-    },
-    {
-      name: 'primary',
-      remedy,
-      async run() {
-        const lag = `${Math.round(server.lagSeconds)} s behind`;
-        const advice = 'Let DATABASE_URL name the primary, and see default_transaction_read_only.';
-        if (server.isStandby) return failure(`The database is a standby, ${lag} its primary.`, advice);
-        if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
-        if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
-        return warning(`A standby is ${lag}.`, 'Check the network and the disk of the standby (pg_stat_replication).');
-      },
-    },
-    {
-      name: 'durability',
-      remedy,
-      async run() {
-        const { commit, standbyNames, standbys } = server;
-        if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
-        const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
-        if (waits) return ok('A change is acknowledged when a standby has it.');
-        const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
-        const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
-        return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
-      },
-    },
-    {
-      name: 'database log',
-      remedy,
-      async run() {
-        const { parameterLength, verbosity } = server;
-        if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');
-        const found = `log_parameter_max_length = ${parameterLength}, log_error_verbosity = ${verbosity}`;
-        const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in postgresql.conf, then reload (${HANDBOOK}).`;
-        return failure(`PostgreSQL may log health data: ${found}.`, advice);
-      },
-    },
-    {
-      name: 'encryption',
-      remedy,
-      async run() {
-        if (server.isEncrypted) return ok('Connections to the database use TLS.');
-        if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
-        const message = 'Health data goes to another machine in plain text.';
-        return warning(message, `Set sslmode=verify-full in DATABASE_URL (${HANDBOOK}).`);
-      },
-    },
-    {
-      name: 'connections',
-      remedy,
-      async run() {
-        const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
-        const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
-        if (needed <= server.connections) return ok(message);
-        return failure(message, 'Increase max_connections of PostgreSQL, or decrease DATABASE_POOL_SIZE.');
-      },
-    },
+    ...Object.entries(serverChecks).map(([name, run]) => {
+      return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };
+    }),
+    ...Object.entries(contentChecks).map(([name, run]) => ({ name, remedy: MIGRATE, run: () => run(place) })),
   ];
 }
 
-function contentChecks({ db, url }: CheckedDatabase): Check[] {
-  return [
-    {
-      name: 'restore',
-      remedy: 'See scripts/production/backup.md#restore.',
-      async run() {
-        await assertRestored(url);
-        return ok('No restore is incomplete.');
-      },
-    },
-    {
-      name: 'migrations',
-      remedy: MIGRATE,
-      async run() {
-        const schemas = [await checkSchema(url), await checkJobSchema(url)];
-        const results = schemas.flatMap((schema) => {
-          if (schema.state === 'behind') return failure(`Pending: ${someOf(schema.pending)}.`, MIGRATE);
-          if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
-          if (schema.state === 'current') return [];
-          const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
-          return warning(message, 'Update this server (scripts/production/upgrade.md).');
-        });
-        return results.length > 0 ? results : ok('The schema is that of this build.');
-      },
-    },
-    {
-      name: 'role',
-      remedy: MIGRATE,
-      async run() {
-        const { missing, isOwner } = await rightsOfRole(db);
-        if (missing.length > 0) return failure(`The role lacks rights on ${missing.join(', ')}.`, MIGRATE);
-        if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
-        const message = 'The role may change the schema and the audit.';
-        return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
-      },
-    },
-    {
-      name: 'moves',
-      remedy: MIGRATE,
-      async run() {
-        const moves = await stoppedMoves(db);
-        if (moves.length === 0) return ok('No move of a tenant has stopped.');
-        return moves.map(({ tenantId, parts }) => {
-          const command = `${PROGRAM} tenant move ${tenantId}`;
-          return warning(
-            `The move of ${tenantId} has stopped. It left: ${parts.join(', ') || 'its place'}. Slots keep WAL without limit.`,
-            `In the cell that the tenant leaves, complete it with "${command}", or remove it with "${command} --cancel".`,
-          );
-        });
-      },
-    },
-    {
-      name: 'providers',
-      remedy: MIGRATE,
-      async run() {
-        const incomplete = await incompleteProviders(db);
-        if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
-        const advice = `Add credential and deaNumber to the file, then run "${PROGRAM} provider import".`;
-        return incomplete.map((of) => warning(incompleteText(of), advice));
-      },
-    },
-    {
-      name: 'jobs',
-      remedy: MIGRATE,
-      async run() {
-        const { due, failed, oldestSeconds } = await jobCounts(db);
-        const isLate = oldestSeconds > MAX_JOB_DELAY_SECONDS;
-        const late = `${due} jobs are due, the oldest for ${Math.round(oldestSeconds)} s.`;
-        if (!isLate && failed === 0) return ok('No job is late.');
-        return [
-          ...(isLate ? [warning(late, START)] : []),
-          ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, 'See the log of the servers.')] : []),
-        ];
-      },
-    },
-    {
-      name: 'audit',
-      remedy: MIGRATE,
-      async run() {
-        const { sealedAt, waitingSeconds } = await checkpointDelay(db);
-        const last = sealedAt ? `The last checkpoint is from ${sealedAt.toISOString()}` : 'There is no checkpoint';
-        if ((waitingSeconds ?? 0) <= MAX_CHECKPOINT_DELAY_SECONDS) return ok(`${last}.`);
-        return warning(
-          `${last}, and rows of the audit have waited for one for ${Math.round(waitingSeconds ?? 0)} s.`,
-          START,
-        );
-      },
-    },
-  ];
-}
+/** The checks of PostgreSQL itself, by name. */
+const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatabase) => Result | Promise<Result>>> = {
+  'database version'({ major, version }) {
+    if (major >= 15 && major <= 18) return ok(`PostgreSQL ${version}.`);
+    return failure(`PostgreSQL ${version} is not supported.`, 'Use PostgreSQL 15 to 18.');
+  },
+  encoding({ encoding }) {
+    if (encoding === 'UTF8') return ok('UTF8.');
+    const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
+    return failure(`The encoding of the database is ${encoding}.`, advice);
+  },
+  extensions({ missing, unavailable }) {
+    if (unavailable.length > 0) {
+      return failure(
+        `PostgreSQL does not have the extensions ${unavailable.join(', ')}.`,
+        "Install PostgreSQL's contrib package.",
+      );
+    }
+    if (missing.length === 0) return ok('The extensions for searches are installed.');
+    const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
+    const advice = `${MIGRATE} If that is denied, run "${statements}" as a superuser.`;
+    return failure(`The database lacks the extensions ${missing.join(', ')}.`, advice);
+  },
+  async clock(_, { db }) {
+    const aheadMs = (await databaseClock(db))().getTime() - Date.now();
+    if (Math.abs(aheadMs) <= MAX_SKEW_MS) return ok('The clocks of the database and of this machine agree.');
+    const seconds = Math.round(Math.abs(aheadMs) / 1000);
+    const message = `The clock of the database is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's.`;
+    return failure(message, 'Synchronize both machines by NTP.');
+  },
+  primary(server) {
+    const lag = `${Math.round(server.lagSeconds)} s behind`;
+    const advice = 'Let DATABASE_URL name the primary, and see default_transaction_read_only.';
+    if (server.isStandby) return failure(`The database is a standby, ${lag} its primary.`, advice);
+    if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
+    if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
+    return warning(`A standby is ${lag}.`, 'Check the network and the disk of the standby (pg_stat_replication).');
+  },
+  durability({ commit, standbyNames, standbys }) {
+    if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
+    const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
+    if (waits) return ok('A change is acknowledged when a standby has it.');
+    const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
+    const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
+    return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
+  },
+  'database log'({ parameterLength, verbosity }) {
+    if (parameterLength === '0' && verbosity === 'terse') return ok('PostgreSQL logs no values of statements.');
+    const found = `log_parameter_max_length = ${parameterLength}, log_error_verbosity = ${verbosity}`;
+    const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in postgresql.conf, then reload (${HANDBOOK}).`;
+    return failure(`PostgreSQL may log health data: ${found}.`, advice);
+  },
+  encryption(server, { url }) {
+    if (server.isEncrypted) return ok('Connections to the database use TLS.');
+    if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
+    const message = 'Health data goes to another machine in plain text.';
+    return warning(message, `Set sslmode=verify-full in DATABASE_URL (${HANDBOOK}).`);
+  },
+  connections(server, { config, servers }) {
+    const needed = (config.databasePoolSize + OTHER_CONNECTIONS) * servers;
+    const message = `${servers} × (DATABASE_POOL_SIZE + ${OTHER_CONNECTIONS}) = ${needed} of ${server.connections} connections.`;
+    if (needed <= server.connections) return ok(message);
+    return failure(message, 'Increase max_connections of PostgreSQL, or decrease DATABASE_POOL_SIZE.');
+  },
+};
+
+/** The checks of what the database contains, by name. */
+const contentChecks: Readonly<Record<string, (place: CheckedDatabase) => Promise<Result | Result[]>>> = {
+  async restore({ url }) {
+    const advice = 'See scripts/production/backup.md#restore.';
+    const fault = await assertRestored(url).catch((error: unknown) => failure(causeOf(error), advice));
+    return fault ?? ok('No restore is incomplete.');
+  },
+  async migrations({ url }) {
+    const schemas = [await checkSchema(url), await checkJobSchema(url)];
+    const results = schemas.flatMap((schema) => {
+      if (schema.state === 'behind') return failure(`Pending: ${someOf(schema.pending)}.`, MIGRATE);
+      if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
+      if (schema.state === 'current') return [];
+      const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
+      return warning(message, 'Update this server (scripts/production/upgrade.md).');
+    });
+    return results.length > 0 ? results : ok('The schema is that of this build.');
+  },
+  async role({ db }) {
+    const { missing, isOwner } = await rightsOfRole(db);
+    if (missing.length > 0) return failure(`The role lacks rights on ${missing.join(', ')}.`, MIGRATE);
+    if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
+    const message = 'The role may change the schema and the audit.';
+    return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
+  },
+  async moves({ db }) {
+    const moves = await stoppedMoves(db);
+    if (moves.length === 0) return ok('No move of a tenant has stopped.');
+    return moves.map(({ tenantId, parts }) => {
+      const command = `${PROGRAM} tenant move ${tenantId}`;
+      return warning(
+        `The move of ${tenantId} has stopped. It left: ${parts.join(', ') || 'its place'}. Slots keep WAL without limit.`,
+        `In the cell that the tenant leaves, complete it with "${command}", or remove it with "${command} --cancel".`,
+      );
+    });
+  },
+  async providers({ db }) {
+    const incomplete = await incompleteProviders(db);
+    if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');
+    const advice = `Add credential and deaNumber to the file, then run "${PROGRAM} provider import".`;
+    return incomplete.map((of) => warning(incompleteText(of), advice));
+  },
+  async jobs({ db }) {
+    const { due, failed, oldestSeconds } = await jobCounts(db);
+    const isLate = oldestSeconds > MAX_JOB_DELAY_SECONDS;
+    const late = `${due} jobs are due, the oldest for ${Math.round(oldestSeconds)} s.`;
+    if (!isLate && failed === 0) return ok('No job is late.');
+    return [
+      ...(isLate ? [warning(late, START)] : []),
+      ...(failed > 0 ? [warning(`The last run of ${failed} jobs failed.`, 'See the log of the servers.')] : []),
+    ];
+  },
+  async audit({ db }) {
+    const { sealedAt, waitingSeconds } = await checkpointDelay(db);
+    const last = sealedAt ? `The last checkpoint is from ${sealedAt.toISOString()}` : 'There is no checkpoint';
+    if ((waitingSeconds ?? 0) <= MAX_CHECKPOINT_DELAY_SECONDS) return ok(`${last}.`);
+    return warning(
+      `${last}, and rows of the audit have waited for one for ${Math.round(waitingSeconds ?? 0)} s.`,
+      START,
+    );
+  },
+};
 
 const someOf = ([first = '', ...others]: readonly string[]): string =>
   others.length === 0 ? first : `${first} and ${others.length} more`;
