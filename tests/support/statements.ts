@@ -24,6 +24,35 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
   }
 }
 
+/**
+ * The number of round trips of the transactions during the work: a statement that is sent after an answer has arrived on
+ * its connection begins another one.
+ */
+export async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
+  const isAnswered = new Map<unknown, boolean>();
+  const send = Client.prototype.query;
+  let trips = 0;
+  const counted = function (this: Client, ...sent: Parameters<typeof send>): unknown {
+    const { text = String(sent[0]) } = Object(sent[0]) as Partial<Statement>;
+    if (text === 'BEGIN') isAnswered.set(this, true);
+    const wasAnswered = isAnswered.get(this);
+    if (wasAnswered) trips += 1;
+    if (wasAnswered !== undefined) isAnswered.set(this, false);
+    const answer: unknown = send.apply(this, sent);
+    const note = (): unknown => isAnswered.has(this) && isAnswered.set(this, true);
+    if (answer instanceof Promise) void answer.then(note, note);
+    if (['COMMIT', 'ROLLBACK'].includes(text)) isAnswered.delete(this);
+    return answer;
+  };
+  const replaced = mock.method(Client.prototype, 'query', counted as typeof send);
+  try {
+    await work();
+    return trips;
+  } finally {
+    replaced.mock.restore();
+  }
+}
+
 /** Whether a statement writes the audit of requests. */
 export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('INSERT INTO "audit_event"');
 

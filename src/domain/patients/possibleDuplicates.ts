@@ -18,6 +18,9 @@ export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'l
   readonly denials: readonly Denial[];
 }
 
+/** What two patients that may be one person have in common. */
+export type Person = Pick<Patient, 'id' | 'lastName' | 'phone' | 'dateOfBirth'>;
+
 const MAX_PATIENTS = 20;
 /** Maximum of patients whose denials are read, the last created: placeholders for data can match any number. */
 const MAX_MATCHES = 1_000;
@@ -33,7 +36,7 @@ const OF_ENCOUNTER = Prisma.sql`FROM encounter JOIN gfe_item AS item
  */
 export async function findPossibleDuplicates(
   { db, caller: { tenantId } }: ReadContext,
-  { id, lastName, phone, dateOfBirth }: Patient,
+  { id, lastName, phone, dateOfBirth }: Person,
 ): Promise<{ readonly patients: readonly PossibleDuplicate[]; readonly hasMore: boolean }> {
   const tenant = db.of(tenantId);
   const hasSameLastName = Prisma.sql`lower(client.last_name) = lower(${lastName})`;

@@ -4,8 +4,7 @@ import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { changedSince } from '../approvals/coverage.js';
 import type { EncounterState } from '../encounters/record.js';
-import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
-import { getPatient } from '../patients/patients.js';
+import { findPossibleDuplicates, type Person } from '../patients/possibleDuplicates.js';
 import type { ReadContext } from '../transactions/transaction.js';
 
 /** A kind of facts that a chart shows, named when it has changed (R-211). */
@@ -43,8 +42,9 @@ export async function readMarks(
 ): Promise<ChartMarks> {
   const { db, caller } = context;
   const { tenantId } = caller;
-  const [row] = await db.of(tenantId).rows<Omit<ChartMarks, 'duplicates'> & { readonly patientId: string }>`
-    SELECT encounter.patient_id AS "patientId", client.facts_version::text AS facts,
+  const [row] = await db.of(tenantId).rows<Omit<ChartMarks, 'duplicates'> & Person>`
+    SELECT client.id, client.last_name AS "lastName", client.phone, client.date_of_birth AS "dateOfBirth",
+      client.facts_version::text AS facts,
       (SELECT count(*) FILTER (WHERE other.completed_at IS NOT NULL) || '-' || count(*) FILTER (WHERE other.status = 'cancelled')
         FROM encounter AS other
         WHERE other.tenant_id = encounter.tenant_id AND other.patient_id = encounter.patient_id) AS decisions,
@@ -61,10 +61,10 @@ export async function readMarks(
     FROM encounter JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
     WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
   if (!row) throw new Problem('encounter_not_found');
-  const { patientId, ...marks } = row;
-  const { patients } = possible ?? (await findPossibleDuplicates(context, await getPatient(context, patientId)));
+  const { id, lastName, phone, dateOfBirth, ...marks } = row;
+  const { patients } = possible ?? (await findPossibleDuplicates(context, { id, lastName, phone, dateOfBirth }));
   // Sort: the original order depends on denials.
-  const others = patients.map(({ id, denials }) => [id, ...denials.map((denial) => denial.id)].join()).sort();
+  const others = patients.map((one) => [one.id, ...one.denials.map((denial) => denial.id)].join()).sort();
   return { ...marks, duplicates: createHash('sha256').update(others.join(' ')).digest('hex').slice(0, 12) };
 }
 

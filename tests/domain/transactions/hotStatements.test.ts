@@ -9,13 +9,15 @@ import {
   newEncounter,
   newPartner,
   newPatient,
+  newProduct,
   patientBody,
+  shipTo,
   type Partner,
 } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
-import { call } from '../../support/http.js';
-import { completedEncounter } from '../../support/reviews.js';
-import { isAudit, statementsOf } from '../../support/statements.js';
+import { call, type Answer } from '../../support/http.js';
+import { claim, completedEncounter, reviewBody } from '../../support/reviews.js';
+import { isAudit, roundTripsOf, statementsOf } from '../../support/statements.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -75,6 +77,30 @@ it.each([
     expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT ${sizeCheck}WITH COMMIT`);
   },
 );
+
+it('createEncounter, submitReview of five items, recordPayment and recordFulfilment take few round trips under their locks', async () => {
+  const treatmentIds = await Promise.all(Array.from({ length: 5 }, () => newProduct(harness, sandbox)));
+  const body = { ...(await encounterBody(harness, sandbox)), treatmentIds, shipTo };
+  const { token } = sandbox;
+  const send = async (target: string, json: object, expected: number) => {
+    const headers = { 'Idempotency-Key': target };
+    const answers: Answer[] = [];
+    const trips = await roundTripsOf(async () => answers.push(await call(harness, target, { token, json, headers })));
+    expect(answers.map(({ status }) => status)).toEqual([expected]);
+    return { trips, body: answers[0]?.body };
+  };
+  // A review that also ends the approvals of an earlier one.
+  await completedEncounter(harness, sandbox, body);
+  const created = await send('POST /encounters', body, 201);
+  const path = `POST /encounters/${created.body.encounter_id}`;
+  const claimed = await claim(harness, sandbox, created.body);
+  const reviewed = await send(`${path}/review`, await reviewBody(harness, sandbox, claimed), 200);
+  const order = `POST /orders/${reviewed.body.order_no}`;
+  const paid = await send(`${order}/payments`, { amount: '1275.00' }, 201);
+  const { pharmacyId } = paid.body.lines[0];
+  const accepted = await send(`${order}/fulfilments`, { pharmacyId, status: 'accepted' }, 200);
+  expect([created, reviewed, paid, accepted].map(({ trips }) => trips)).toEqual([4, 5, 3, 3]);
+});
 
 /** Runs the work in this time zone: Node follows the variable immediately. */
 async function inZone(zone: string, work: () => Promise<void>): Promise<void> {
