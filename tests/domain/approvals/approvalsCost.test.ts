@@ -56,3 +56,23 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
     for (const statement of statements) expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(60);
   },
 );
+
+it('getClearances reads few rows of a patient with 10,000 decisions about a treatment', async () => {
+  const { id, patientId, clinicId: clinic, treatmentIds } = await completedEncounter(harness, partner);
+  await copyEncounter(observer, id, 10_000);
+  await observer.query(
+    `UPDATE encounter_treatment SET decided_at = decided_at - encounter.encounter_no % 100000 * interval '1 minute'
+      FROM encounter WHERE encounter.id = encounter_id AND encounter.patient_id = $1 AND encounter.id <> $2`,
+    [patientId, id],
+  );
+  await observer.query('ANALYZE');
+  const query = new URLSearchParams({ clinicId: clinic, treatmentIds });
+  const ask = async () => {
+    const { body } = await call(harness, `GET /clients/${patientId}/clearances?${query.toString()}`, partner);
+    expect(body.data).toMatchObject([{ reason: 'approved' }]);
+  };
+  await ask();
+  for (const statement of await ownStatementsOf(ask)) {
+    expect(await rowsRead(observer, statement)).toBeLessThanOrEqual(10);
+  }
+});
