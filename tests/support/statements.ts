@@ -32,13 +32,13 @@ export async function roundTripsOf(work: () => Promise<unknown>): Promise<number
   const isAnswered = new Map<unknown, boolean>();
   const send = Client.prototype.query;
   let trips = 0;
-  const counted = function (this: Client, ...sent: Parameters<typeof send>): unknown {
+  const counted = function (this: Client, ...sent: unknown[]): unknown {
     const { text = String(sent[0]) } = Object(sent[0]) as Partial<Statement>;
     if (text === 'BEGIN') isAnswered.set(this, true);
     const wasAnswered = isAnswered.get(this);
     if (wasAnswered) trips += 1;
     if (wasAnswered !== undefined) isAnswered.set(this, false);
-    const answer: unknown = send.apply(this, sent);
+    const answer: unknown = send.apply(this, sent as Parameters<typeof send>);
     const note = (): unknown => isAnswered.has(this) && isAnswered.set(this, true);
     if (answer instanceof Promise) void answer.then(note, note);
     if (['COMMIT', 'ROLLBACK'].includes(text)) isAnswered.delete(this);

@@ -171,7 +171,7 @@ export async function latestDecisions(
   const ofTreatment = Prisma.sql`one.tenant_id = ${tenantId} AND one.patient_id = ${patientId}::uuid
     AND one.clinic_id = ${clinicId}::uuid AND one.product_id = wanted.id`;
   const isOpen = isPresent
-    ? Prisma.sql`one.decided_at IS NULL AND encounter.phase = 'open' AND (encounter.status = 'in_review' OR encounter.expires_at > ${at})`
+    ? Prisma.sql`encounter.phase = 'open' AND (encounter.status = 'in_review' OR encounter.expires_at > ${at})`
     : Prisma.sql`encounter.created_at <= ${known} AND (one.decided_at IS NULL OR one.decided_at > ${known})
         AND (encounter.cancelled_at IS NULL OR encounter.cancelled_at > ${known})
         AND (encounter.status <> 'expired' OR encounter.expires_at > ${known})`;
