@@ -1,58 +1,34 @@
-import { Prisma, type Patient } from '../../../generated/prisma/client.js';
-import type { Bodies } from '../../../src/contract.js';
-import { coverage, type Coverage } from '../../../src/domain/approvals/coverage.js';
+import type { Patient } from '../../../generated/prisma/client.js';
+import type { Bodies, Schemas } from '../../../src/contract.js';
+import { changedSince, coverage, type Coverage } from '../../../src/domain/approvals/coverage.js';
+import { decideCancellation } from '../../../src/domain/encounters/cancellation.js';
+import { decideElapsed, decideRelease } from '../../../src/domain/encounters/command.js';
 import { decideCreation } from '../../../src/domain/encounters/creation.js';
-import type { EncounterState } from '../../../src/domain/encounters/record.js';
+import type { EncounterRecord, EncounterState } from '../../../src/domain/encounters/record.js';
+import { refuse, type FoundParts } from '../../../src/domain/encounters/references.js';
+import { actorOf } from '../../../src/domain/encounters/states.js';
+import { decideReschedule, decideUpdate } from '../../../src/domain/encounters/update.js';
+import { decideCancellation as decideOrderCancellation } from '../../../src/domain/orders/cancellation.js';
+import type { DecideOrder } from '../../../src/domain/orders/command.js';
 import { decideFulfilment } from '../../../src/domain/orders/fulfilments.js';
 import { applyElapsedHolds } from '../../../src/domain/orders/holds.js';
 import type { OrderRecord } from '../../../src/domain/orders/orders.js';
 import { decidePayment, decideRefund } from '../../../src/domain/orders/payments.js';
+import { decideShipTo, type ShipTo } from '../../../src/domain/orders/shipTo.js';
 import { decideAddendum, decideRevocation } from '../../../src/domain/reviews/afterReview.js';
+import { readVisit } from '../../../src/domain/reviews/decisions.js';
+import { decideInformation, decideQuestion } from '../../../src/domain/reviews/information.js';
+import { decideReorder } from '../../../src/domain/reviews/reorder.js';
 import { decideClaim, decideReview } from '../../../src/domain/reviews/review.js';
 import type { WithProvider } from '../../../src/domain/providers/licences.js';
 import type { Decision, EventDraft, Moment } from '../../../src/domain/transactions/changes.js';
+import { austin, caller, offered, pharmacyId, provider, shipTo, type Caller, type CatalogTreatment } from './world.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** A treatment of the world's catalog. All treatments of one category are one item. */
-export interface CatalogTreatment {
-  readonly id: string;
-  readonly category: string;
-  readonly price: string;
-  readonly shipping?: string;
-  readonly rx?: { readonly refills: number } | null;
-  readonly reviewOften?: string;
-  readonly minAge?: number;
-  readonly synchronousOnly?: boolean;
-}
-
-type Caller = NonNullable<Moment['caller']>;
-
-const caller: Caller = {
-  tenantId: 'lakeside',
-  tenantMode: 'live',
-  apiClientId: 'client',
-  clientId: 'client',
-  permissions: new Set(),
-  allowedClinicIds: null,
-  allowedPharmacyIds: null,
-};
-
-const known: WithProvider = {
-  provider: {
-    reviewerRef: 'ana',
-    name: 'Ana Ruiz',
-    npi: '1234567893',
-    isActive: true,
-    credential: 'MD',
-    deaNumber: 'AR1234563',
-    licences: [{ state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2999-12-31' }],
-  },
-  isLicenceRequired: true,
-};
-
-export const pharmacyId = 'pharmacy';
-const shipTo = { name: 'Jane', address1: '1 Road', city: 'Austin', state: 'TX', postal: '78704', country: 'US' };
+type Decide = (category: string) => Omit<Bodies['SubmitReviewRequest']['decisions'][number], keyof Item>;
+type Item = Bodies['RevokeApprovalsRequest']['items'][number];
+const approveAll: Decide = () => ({ decision: 'approved' });
 
 /**
  * One patient at one clinic, in memory: every command is the service's own pure decision, on the state that the
@@ -61,27 +37,20 @@ const shipTo = { name: 'Jane', address1: '1 Road', city: 'Austin', state: 'TX', 
 export class Life {
   now = new Date('2026-11-20T16:00:00.000Z');
   readonly events: EventDraft[] = [];
-  readonly encounters: EncounterState['encounter'][] = [];
+  readonly encounters: EncounterRecord[] = [];
   patient = {
-    id: 'jane',
-    factsVersion: 0n,
-    factsChanges: {},
-    accountIsActive: true,
-    guardian: null,
+    ...{ id: 'jane', firstName: 'Jane', lastName: 'Miller', tenantId: caller.tenantId, guardian: null },
+    ...{ factsVersion: 0n, factsChanges: {}, accountIsActive: true },
   } as unknown as Patient;
-  provider = known;
+  provider: WithProvider = { provider, isLicenceRequired: true };
+  marks = { decisions: '', documents: '', supplies: '', treatments: '', duplicates: '' };
   /** The catalog as it is today; a test may change it. */
   readonly catalog: Map<string, CatalogTreatment>;
   private ids = 0;
 
   constructor(catalog: readonly CatalogTreatment[], birthDate = '1990-06-30') {
     this.catalog = new Map(catalog.map((one) => [one.id, one]));
-    Object.assign(this.patient, {
-      firstName: 'Jane',
-      lastName: 'Miller',
-      dateOfBirth: new Date(`${birthDate}T00:00:00.000Z`),
-      tenantId: caller.tenantId,
-    });
+    this.patient = { ...this.patient, dateOfBirth: new Date(`${birthDate}T00:00:00.000Z`) };
   }
 
   at(limits: Partial<Caller> = {}): Moment {
@@ -96,43 +65,89 @@ export class Life {
     this.now = new Date(this.now.getTime() + days * DAY_MS);
   }
 
-  /** Requests treatments. @returns the index of the encounter */
-  request(treatmentIds: readonly string[], body: Partial<Bodies['CreateEncounterRequest']> = {}): number {
-    const parts = {
-      clinic: { id: 'austin', isActive: true, locations: [{ timezone: 'America/Chicago' }] },
+  /** The records that a request for these treatments finds. */
+  parts(treatmentIds: readonly string[], nextNumber: bigint | null = null): FoundParts {
+    const { id, accountIsActive, dateOfBirth, guardian, factsVersion } = this.patient;
+    const facts = { factsVersion: Number(factsVersion), factsChanges: {}, hasGuardian: guardian !== null };
+    return {
+      ...{ clinic: austin, documents: [], currency: 'USD', nextNumber },
       patient: {
-        id: this.patient.id,
-        accountIsActive: true,
+        id,
+        accountIsActive,
         reviewState: 'TX',
-        dateOfBirth: this.patient.dateOfBirth.toISOString().slice(0, 10),
-        hasGuardian: this.patient.guardian !== null,
-        factsVersion: Number(this.patient.factsVersion),
-        factsChanges: {},
+        dateOfBirth: dateOfBirth.toISOString().slice(0, 10),
+        ...facts,
       },
-      treatments: treatmentIds.map((id) => offered(this.of(id))),
-      documents: [],
-      currency: 'USD',
-      nextNumber: BigInt(101_000 + this.encounters.length),
+      treatments: treatmentIds.map((one) => offered(this.of(one))),
     };
+  }
+
+  /** Requests treatments. @returns the index of the encounter */
+  request(
+    treatmentIds: readonly string[],
+    body: Partial<Bodies['CreateEncounterRequest']> = {},
+    parts: Partial<FoundParts> = {},
+  ): number {
+    const found = { ...this.parts(treatmentIds, BigInt(101_000 + this.encounters.length)), ...parts };
     const request = {
       ...{ clinicId: 'austin', patientId: 'jane', treatmentIds: [...treatmentIds] },
       ...{ reviewType: 'asynchronous' as const, serviceQueue: 'provider_network' as const, shipTo, ...body },
     };
-    const { encounter } = decideCreation(parts, request, this.at());
+    const { encounter, faults } = decideCreation(found, request, this.at());
+    if (faults[0]) throw refuse(faults[0]);
     this.encounters.push(encounter);
     return this.encounters.length - 1;
   }
 
+  claim(index: number, body: Partial<Bodies['ClaimEncounterRequest']> = {}, client = 'client'): void {
+    this.run(index, (state) => {
+      const at = this.at({ apiClientId: client });
+      return decideClaim({ ...state, ...this.provider }, { reviewerRef: 'ana', ...body }, client, at);
+    });
+  }
+
+  release(index: number, reviewerRef = 'ana'): void {
+    this.run(index, (state) => {
+      return decideRelease(state, 'release', actorOf(this.at(), state.encounter, { reviewerRef }), this.at());
+    });
+  }
+
+  update(index: number, patch: Schemas['EncounterPatch'], parts: Partial<FoundParts> = {}): void {
+    this.run(index, (state) => {
+      const { version, treatments, documents } = state.encounter;
+      const named = documents.map(({ documentId: id }) => ({ id, patientId: 'jane', isWithdrawn: false }));
+      const ids = patch.treatmentIds ?? treatments.map(({ productId }) => productId);
+      const references = { ...this.parts(ids), documents: named, ...parts };
+      return decideUpdate({ ...state, version, references }, patch, this.at());
+    });
+  }
+
+  reschedule(index: number, body: Bodies['RescheduleEncounterRequest']): void {
+    const clinicZone = 'America/Chicago';
+    this.run(index, (state) => decideReschedule({ ...state, clinicZone }, body, this.at()));
+  }
+
+  cancel(index: number, reason: Bodies['CancelEncounterRequest']['reason'] = 'other'): void {
+    this.run(index, (state) => decideCancellation(state, { reason }, 'partner', this.at()));
+  }
+
+  ask(index: number): void {
+    this.run(index, (state) => decideQuestion(state, { reviewerRef: 'ana', message: 'Which dose?' }, this.at()));
+  }
+
+  inform(index: number, sent: FoundParts['documents'] = []): void {
+    this.run(index, (state) => decideInformation({ ...state, sent }, 'None.', this.at()));
+  }
+
   /** Claims and reviews an encounter. @param decide returns the decision about a category */
-  review(
-    index: number,
-    decide: (category: string) => { decision: 'approved' | 'denied'; except?: readonly string[] } = () => ({
-      decision: 'approved',
-    }),
-  ): void {
-    this.run(index, (state) =>
-      decideClaim({ ...state, ...this.provider }, { reviewerRef: 'ana' }, 'client', this.at()),
-    );
+  review(index: number, decide: Decide = approveAll): void {
+    this.claim(index);
+    this.decide(index, decide);
+  }
+
+  /** Reviews a claimed encounter. @param more replaces parts of the request */
+  decide(index: number, decide: Decide = approveAll, more: Partial<Bodies['SubmitReviewRequest']> = {}): void {
+    const marks = { facts: String(this.patient.factsVersion), ...this.marks };
     const { encounter } = this.stateOf(index);
     const productIds = encounter.treatments.map(({ productId }) => productId);
     const earlier = this.encounters.filter((other, place) => {
@@ -140,31 +155,21 @@ export class Life {
         productIds.includes(one.productId) && one.decision === 'approved' && one.endedAt === null;
       return place !== index && other.treatments.some(isMeant);
     });
-    const marks = {
-      facts: String(this.patient.factsVersion),
-      decisions: '',
-      documents: '',
-      supplies: '',
-      treatments: '',
-      duplicates: '',
-    };
     const decisions = encounter.gfeItems.map(({ categoryId, subcategoryId }) => {
-      const { decision, except = [] } = decide(categoryId);
+      const { decision, ...rest } = decide(categoryId);
       const reason = decision === 'denied' ? { reason: 'Not now.' } : {};
-      return { categoryId, subcategoryId, decision, exceptTreatmentIds: [...except], ...reason };
+      return { categoryId, subcategoryId, decision, ...reason, ...rest };
     });
     const limits = productIds.map((productId) => {
       const { minAge = 0, synchronousOnly = false } = this.of(productId);
       return { productId, minAge, synchronousOnly };
     });
-    const basis = {
-      ...this.provider,
-      ...{ marks, limits, clinicZone: 'America/Chicago' },
-      newOrder: { id: this.at().newId(), orderSequence: BigInt(101_000 + index), position: 0 },
-    };
-    const body = { reviewerRef: 'ana', chartVersion: `${marks.facts}.....`, decisions };
-    const { state, events } = decideReview({ ...this.stateOf(index), earlier, ...basis }, body, null, this.at());
-    this.keep(state, events);
+    const newOrder = { id: this.at().newId(), orderSequence: BigInt(101_000 + index), position: 0 };
+    const basis = { ...this.provider, marks, limits, clinicZone: 'America/Chicago', newOrder };
+    const body = { reviewerRef: 'ana', chartVersion: `${marks.facts}.....`, decisions, ...more };
+    const before = decideElapsed({ ...this.stateOf(index), earlier }, this.at());
+    const { state, events } = decideReview({ ...before.state, ...basis }, body, readVisit(body.visit), this.at());
+    this.keep(state, [...before.events, ...events]);
     for (const other of state.earlier) {
       const place = this.encounters.findIndex(({ id }) => id === other.id);
       const stored = this.encounters[place];
@@ -172,9 +177,8 @@ export class Life {
     }
   }
 
-  revoke(index: number): void {
-    const items = this.stateOf(index).encounter.gfeItems.filter(({ status }) => status === 'approved');
-    const body = { reviewerRef: 'ana', reason: 'A new result.', items };
+  revoke(index: number, items: readonly Item[] = this.approvedItems(index)): void {
+    const body = { reviewerRef: 'ana', reason: 'A new result.', items: [...items] };
     this.run(index, (state) => decideRevocation({ ...state, ...this.provider }, body, this.at()));
   }
 
@@ -183,7 +187,20 @@ export class Life {
     this.run(index, (state) => decideAddendum({ ...state, ...this.provider }, body, this.at()));
   }
 
-  /** The order of an encounter at this moment. */
+  /** Orders treatments again. */
+  reorder(index: number, treatmentIds: string[], address?: ShipTo): void {
+    const latest = treatmentIds.map((id) => [id, this.latestOf(id)?.encounter.encounterNo ?? -1n] as const);
+    const basis = {
+      covered: new Map(treatmentIds.map((id) => [id, this.coverageOf(id, false)])),
+      decidedBy: new Map(latest),
+      offers: new Map(treatmentIds.map((id) => [id, offered(this.of(id)).offer])),
+      newOrder: { id: this.at().newId(), orderSequence: BigInt(202_000 + this.ids) },
+    };
+    const body = address ? { treatmentIds, shipTo: address } : { treatmentIds };
+    this.run(index, (state) => decideReorder({ ...state, ...basis }, body, this.at()));
+  }
+
+  /** The first order of an encounter at this moment. */
   order(index: number): OrderRecord {
     const [order] = this.stateOf(index).encounter.orders;
     if (!order) throw new Error('the encounter has no order');
@@ -194,36 +211,58 @@ export class Life {
     this.onOrder(index, (state, at) => decidePayment(state, { amount }, at));
   }
 
-  refund(index: number, amount: string): void {
-    const [payment] = this.order(index).payments;
-    const body = { payment_id: payment?.id ?? '', amount, reason: 'Returned.' };
-    this.onOrder(index, (state, at) => decideRefund(state, body, at));
+  refund(index: number, amount: string, payment_id = this.order(index).payments[0]?.id ?? ''): void {
+    this.onOrder(index, (state, at) => decideRefund(state, { payment_id, amount, reason: 'Returned.' }, at));
   }
 
-  fulfil(index: number, status: Bodies['RecordFulfilmentRequest']['status'], treatmentIds: string[], more = {}): void {
-    const body = { pharmacyId, status, treatmentIds, ...more };
+  fulfil(index: number, status: Bodies['RecordFulfilmentRequest']['status'], treatmentIds?: string[], more = {}): void {
+    const body = { pharmacyId, status, ...(treatmentIds ? { treatmentIds } : {}), ...more };
     this.onOrder(index, (state, at) => decideFulfilment(state, body, at));
   }
 
+  cancelOrder(index: number): void {
+    this.onOrder(index, (state, at) => decideOrderCancellation(state, 'A mistake.', at));
+  }
+
+  sendTo(index: number, address: ShipTo): void {
+    this.onOrder(index, (state, at) => decideShipTo(state, address, at));
+  }
+
+  /** The kinds of facts that changed since the review of an encounter. */
+  newsOf(index: number): string[] {
+    return changedSince(this.patient.factsChanges, this.stateOf(index).encounter.factsVersion);
+  }
+
   /** What coverage says about a treatment now. */
-  coverageOf(productId: string): Coverage {
+  coverageOf(productId: string, isPending = this.isPending(productId)): Coverage {
+    const latest = this.latestOf(productId);
+    const { isActive, rx, minAge, synchronousOnly } = offered(this.of(productId));
+    const decided = latest ? { ...latest.one, reviewType: latest.encounter.reviewType } : null;
+    const age = this.now.getUTCFullYear() - this.patient.dateOfBirth.getUTCFullYear();
+    const facts = { age, hasGuardian: this.patient.guardian !== null, isPatientActive: true, isClinicActive: true };
+    return coverage({ isActive, rx, minAge, synchronousOnly }, decided, isPending, facts, this.now);
+  }
+
+  private isPending(productId: string): boolean {
+    return this.encounters.some(
+      ({ status, treatments }) =>
+        ['pending_review', 'in_review', 'awaiting_information'].includes(status) &&
+        treatments.some((one) => one.productId === productId),
+    );
+  }
+
+  /** The latest decision about a treatment. */
+  private latestOf(productId: string) {
     const rows = this.encounters.flatMap((encounter) =>
       encounter.treatments
         .filter((one) => one.productId === productId && one.decidedAt !== null)
         .map((one) => ({ one, encounter })),
     );
-    const [latest] = rows.reverse().sort((a, b) => Number(b.one.decidedAt) - Number(a.one.decidedAt));
-    const isPending = this.encounters.some(
-      ({ status, treatments }) =>
-        ['pending_review', 'in_review', 'awaiting_information'].includes(status) &&
-        treatments.some((one) => one.productId === productId),
-    );
-    const { minAge = 0, synchronousOnly = false } = this.of(productId);
-    const decided = latest ? { ...latest.one, reviewType: latest.encounter.reviewType } : null;
-    const present = { isActive: true, rx: this.of(productId).rx ?? null, minAge, synchronousOnly };
-    const age = this.now.getUTCFullYear() - this.patient.dateOfBirth.getUTCFullYear();
-    const facts = { age, hasGuardian: this.patient.guardian !== null, isPatientActive: true, isClinicActive: true };
-    return coverage(present, decided, isPending, facts, this.now);
+    return rows.reverse().sort((a, b) => Number(b.one.decidedAt) - Number(a.one.decidedAt))[0];
+  }
+
+  private approvedItems(index: number): Item[] {
+    return this.stateOf(index).encounter.gfeItems.filter(({ status }) => status === 'approved');
   }
 
   private of(id: string): CatalogTreatment {
@@ -238,9 +277,11 @@ export class Life {
     return { encounter, patient: this.patient, earlier: [] };
   }
 
+  /** Decides as the service does: deadlines that have passed come first. */
   private run(index: number, decide: (state: EncounterState) => Decision<EncounterState>): void {
-    const { state, events } = decide(this.stateOf(index));
-    this.keep(state, events);
+    const elapsed = decideElapsed(this.stateOf(index), this.at());
+    const { state, events } = decide(elapsed.state);
+    this.keep(state, [...elapsed.events, ...events]);
   }
 
   private keep({ encounter, patient }: EncounterState, events: readonly EventDraft[]): void {
@@ -250,26 +291,10 @@ export class Life {
     this.events.push(...events);
   }
 
-  private onOrder(
-    index: number,
-    decide: (state: Parameters<typeof decidePayment>[0], at: Moment) => Decision<OrderRecord>,
-  ): void {
+  private onOrder(index: number, decide: DecideOrder): void {
     const { encounter } = this.stateOf(index);
     const { state: order, events } = decide({ order: this.order(index), treatments: encounter.treatments }, this.at());
     this.encounters[index] = { ...encounter, orders: [order, ...encounter.orders.slice(1)] };
     this.events.push(...events);
   }
-}
-
-/** A treatment of the catalog as a request finds it. */
-function offered({ id, category, price, shipping, rx = null, ...rules }: CatalogTreatment) {
-  const { reviewOften = 'YEARLY', minAge = 0, synchronousOnly = false } = rules;
-  const shippingType = shipping === undefined ? ('FREE_SHIPPING' as const) : ('FLAT_RATE' as const);
-  return {
-    ...{ id, sku: id, name: id, isActive: true, pharmacyId, pharmacyName: 'Lone Star', minAge, synchronousOnly },
-    ...{ categoryId: category, subcategoryId: `${category}-sub`, availability: [], rx: rx as never },
-    category: { id: category, categoryName: category, reviewOften, reviewRecurring: true },
-    subcategory: { id: `${category}-sub`, subCategoryName: category },
-    offer: { price: new Prisma.Decimal(price), shippingType, shippingAmount: new Prisma.Decimal(shipping ?? 0) },
-  };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { Problem } from '../../../src/problem.js';
-import { Life, type CatalogTreatment } from './life.js';
+import { Life } from './life.js';
+import type { CatalogTreatment } from './world.js';
 
 const catalog: readonly CatalogTreatment[] = [
   { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
@@ -69,7 +70,7 @@ function take(life: Life, step: Step): void {
       life.review(index, (category) =>
         isDenied(category)
           ? { decision: 'denied' }
-          : { decision: 'approved', except: except(category).map(({ id }) => id) },
+          : { decision: 'approved', exceptTreatmentIds: except(category).map(({ id }) => id) },
       );
     }
   } catch (error) {

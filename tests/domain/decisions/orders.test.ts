@@ -1,5 +1,6 @@
-import { Problem } from '../../../src/problem.js';
+import { fulfilmentTransitions } from '../../../src/domain/orders/fulfilments.js';
 import { Life } from './life.js';
+import { codeOf, problemOf, refusalOf, shipTo } from './world.js';
 
 const catalog = [
   { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
@@ -20,15 +21,6 @@ const amounts = (life: Life, index = 0) => {
   return [orderStatus, ...texts];
 };
 const holds = (life: Life, index = 0) => life.order(index).lines.map(({ holdReason }) => holdReason);
-const codeOf = (work: () => void): string | undefined => {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Problem) return error.code;
-    throw error;
-  }
-  return undefined;
-};
 const types = (life: Life) => life.events.map(({ type }) => type);
 
 describe('the money of an order', () => {
@@ -66,6 +58,171 @@ describe('the money of an order', () => {
     life.revoke(0);
     expect(codeOf(() => life.pay(0, '1.00'))).toBe('approval_ended');
   });
+
+  it('takes no payment that is paid, created as paid, or cancelled', () => {
+    const paid = approved();
+    paid.pay(0);
+    const free = new Life([{ id: 'sample', category: 'toxins', price: '0.00' }]);
+    free.review(free.request(['sample']));
+    expect(types(free).slice(-2)).toEqual(['order.created', 'order.paid']);
+    const cancelled = approved();
+    cancelled.cancelOrder(0);
+    for (const life of [paid, free, cancelled]) expect(codeOf(() => life.pay(0, '0.01'))).toBe('invalid_state');
+  });
+
+  it('is refunded up to what each payment brought, and then due again', () => {
+    const life = approved();
+    expect(codeOf(() => life.refund(0, '1.00'))).toBe('payment_not_found');
+    life.pay(0, '100.00');
+    expect(codeOf(() => life.refund(0, '100.01'))).toBe('refund_exceeds_payment');
+    life.refund(0, '99.99');
+    life.refund(0, '0.01');
+    expect(amounts(life)).toEqual(['refunded', '1119.00', '0.00', '0.00', '100.00', '0.00']);
+    expect(codeOf(() => life.refund(0, '0.01'))).toBe('invalid_state');
+    life.pay(0);
+    expect(amounts(life)[0]).toBe('paid');
+  });
+});
+
+describe('a line of an order', () => {
+  const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
+  it.each(statuses)('in the status %s takes exactly the steps of the table', (from) => {
+    for (const to of statuses) {
+      if (to === 'pending') continue;
+      const life = new Life(catalog);
+      life.review(life.request(['botox']));
+      const [encounter] = life.encounters;
+      const orders = encounter?.orders.map((order) => {
+        return { ...order, lines: order.lines.map((line) => ({ ...line, status: from })) };
+      });
+      if (encounter && orders) life.encounters[0] = { ...encounter, orders };
+      const problem = problemOf(() => life.fulfil(0, to));
+      const isAllowed = fulfilmentTransitions[from].includes(to);
+      expect([from, to, problem?.extra]).toEqual([from, to, isAllowed ? undefined : { current_status: from }]);
+    }
+  });
+
+  it('is one of the named treatments, or else each free line of the pharmacy, all or none', () => {
+    const life = approved();
+    life.pay(0);
+    const steps = () => life.order(0).lines.map(({ status }) => status);
+    life.fulfil(0, 'exception', ['filler'], { reason: 'Out of stock.' });
+    expect(steps()).toEqual(['pending', 'exception', 'pending']);
+    life.fulfil(0, 'accepted');
+    life.fulfil(0, 'shipped', ['botox']);
+    expect(refusalOf(() => life.fulfil(0, 'shipped'))).toEqual(['invalid_state', '#/lines/0']);
+    expect(steps()).toEqual(['shipped', 'accepted', 'accepted']);
+    expect(refusalOf(() => life.fulfil(0, 'delivered', ['botox', 'peptide']))).toEqual([
+      ...['treatment_not_found', '#/treatmentIds/1'],
+    ]);
+    expect(codeOf(() => life.fulfil(0, 'delivered', undefined, { pharmacyId: 'another' }))).toBe('order_not_found');
+  });
+
+  it('is shipped no more after the refund of the order, but delivered', () => {
+    const life = approved();
+    life.pay(0);
+    life.fulfil(0, 'accepted');
+    life.fulfil(0, 'shipped', ['botox']);
+    life.refund(0, '1219.00');
+    life.fulfil(0, 'delivered', ['botox']);
+    expect(problemOf(() => life.fulfil(0, 'shipped', ['filler']))?.extra).toEqual({ current_status: 'refunded' });
+  });
+
+  it('leaves only to a complete address, which stays from the acceptance of the first line on', () => {
+    const life = new Life(catalog);
+    life.review(life.request(['botox', 'filler'], { shipTo: { name: 'Jane', address1: ' ' } as never }));
+    const parts = ['address1', 'city', 'state', 'postal', 'country'].map((part) => `#/shipTo/${part}`);
+    expect(refusalOf(() => life.fulfil(0, 'accepted'))).toEqual(['ship_to_required', ...parts]);
+    life.fulfil(0, 'exception');
+    life.sendTo(0, shipTo);
+    life.fulfil(0, 'accepted', ['botox']);
+    for (const status of ['shipped', 'delivered'] as const) {
+      expect(codeOf(() => life.sendTo(0, shipTo))).toBe('invalid_state');
+      life.fulfil(0, status, ['botox']);
+    }
+    expect(codeOf(() => life.sendTo(0, shipTo))).toBe('invalid_state');
+  });
+});
+
+it('an order is cancelled until it is paid in part, or a pharmacy has accepted or sent a line', () => {
+  const life = approved();
+  life.fulfil(0, 'exception', ['botox']);
+  life.cancelOrder(0);
+  expect(life.order(0).lines.map(({ status }) => status)).toEqual(['cancelled', 'cancelled', 'cancelled']);
+  expect(types(life).at(-1)).toBe('order.cancelled');
+  const obstacles: ((other: Life) => void)[] = [
+    (other) => other.cancelOrder(0),
+    (other) => other.pay(0, '1.00'),
+    (other) => {
+      other.pay(0, '1.00');
+      other.refund(0, '1.00');
+    },
+    (other) => other.fulfil(0, 'accepted', ['botox']),
+    (other) => {
+      for (const status of ['accepted', 'shipped', 'exception'] as const) other.fulfil(0, status, ['botox']);
+    },
+  ];
+  for (const obstacle of obstacles) {
+    const other = approved();
+    obstacle(other);
+    expect(codeOf(() => other.cancelOrder(0))).toBe('invalid_state');
+  }
+});
+
+describe('a reorder', () => {
+  it("has today's prices, and its own address or that of the first order", () => {
+    const life = approved();
+    life.catalog.set('botox', { ...catalog[0], price: '300.00' });
+    life.reorder(0, ['botox']);
+    life.reorder(0, ['filler'], { ...shipTo, city: 'Dallas' });
+    const orders = life.encounters[0]?.orders.map(({ grandTotal, lines, shipTo: address, position }) => {
+      return [String(grandTotal), lines.map(({ productId }) => productId), (address as typeof shipTo).city, position];
+    });
+    expect(orders?.slice(1)).toEqual([
+      ['315', ['botox'], 'Austin', 1],
+      ['665', ['filler'], 'Dallas', 2],
+    ]);
+    expect(types(life).at(-1)).toBe('order.created');
+  });
+
+  it('of a prescription is possible as often as it has refills, not counting cancelled lines', () => {
+    const life = approved();
+    life.fulfil(0, 'cancelled', ['semaglutide']);
+    life.reorder(0, ['semaglutide']);
+    life.reorder(0, ['semaglutide']);
+    expect(refusalOf(() => life.reorder(0, ['semaglutide']))).toEqual(['no_refills_left', '#/treatmentIds/0']);
+  });
+
+  it('names only treatments of the encounter, and of 100 orders at most', () => {
+    const life = approved();
+    life.catalog.set('peptide', { id: 'peptide', category: 'toxins', price: '1.00' });
+    expect(refusalOf(() => life.reorder(0, ['botox', 'peptide']))).toEqual(['treatment_not_found', '#/treatmentIds/1']);
+    for (let count = 1; count < 100; count += 1) life.reorder(0, ['botox']);
+    expect(codeOf(() => life.reorder(0, ['botox']))).toBe('too_many_records');
+  });
+
+  it.each<[string, string, (life: Life) => void]>([
+    ['approval_ended', 'is not covered: revoked', (life) => life.revoke(0)],
+    ['approval_ended', 'is not covered: denied', (life) => life.review(life.request(['botox']), () => denial)],
+    [
+      'approval_ended',
+      'is approved in another encounter: reorder that one',
+      (life) => life.review(life.request(['botox'])),
+    ],
+    [
+      'approval_ended',
+      'is not covered: not_permitted',
+      (life) => void life.catalog.set('botox', { ...catalog[0], isActive: false }),
+    ],
+    ['approval_ended', 'is not covered: expired', (life) => life.pass(400)],
+    ['facts_changed', '', (life) => life.addendum(0)],
+  ])('answers %s if the treatment %s', (code, detail, change) => {
+    const life = approved();
+    change(life);
+    const problem = problemOf(() => life.reorder(0, ['botox']));
+    expect([problem?.code, problem?.errors[0]?.detail ?? '']).toEqual([code, detail]);
+  });
+  const denial = { decision: 'denied' as const };
 });
 
 describe('lines whose approval ends', () => {
@@ -80,7 +237,11 @@ describe('lines whose approval ends', () => {
 
   it.each([
     ['a denial', { decision: 'denied' as const }, ['superseded', 'superseded', null]],
-    ['an exception', { decision: 'approved' as const, except: ['botox'] }, ['superseded', 'superseded', null]],
+    [
+      'an exception',
+      { decision: 'approved' as const, exceptTreatmentIds: ['botox'] },
+      ['superseded', 'superseded', null],
+    ],
     ['a new approval', { decision: 'approved' as const }, ['superseded', 'superseded', null]],
   ])('are held by %s of the same treatments, and only of those', (_what, decision, expected) => {
     const life = approved();

@@ -1,0 +1,289 @@
+import type { Bodies } from '../../../src/contract.js';
+import { Life } from './life.js';
+import { codeOf, problemOf, provider, refusalOf } from './world.js';
+
+type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
+
+const catalog = [
+  { id: 'botox', category: 'toxins', price: '240.00', shipping: '15.00' },
+  { id: 'filler', category: 'toxins', price: '650.00' },
+  { id: 'semaglutide', category: 'weight', price: '299.00' },
+] as const;
+const ids = catalog.map(({ id }) => id);
+const deny = () => ({ decision: 'denied' as const });
+
+/** A life with one claimed encounter. */
+function claimed(body: object = {}, treatmentIds: readonly string[] = ids, birthDate?: string): Life {
+  const life = new Life(catalog, birthDate);
+  life.request(treatmentIds, body);
+  life.claim(0);
+  return life;
+}
+const of = (category: string, more: object = {}): Decision => ({
+  ...{ categoryId: category, subcategoryId: `${category}-sub`, decision: 'approved' },
+  ...more,
+});
+const [toxins, weight] = [of('toxins'), of('weight')];
+const denied = { decision: 'denied' };
+
+describe('the decisions of a review', () => {
+  it.each<[string, Decision[], string[]]>([
+    ['leave an item out', [toxins], ['']],
+    ['decide an item twice', [toxins, weight, of('toxins', denied)], ['/2']],
+    ['name an unknown item', [of('toxins', { subcategoryId: 'weight-sub' }), weight], ['/0', '']],
+    ['deny without a reason', [toxins, of('weight', denied)], ['/1/reason']],
+    [
+      'except a treatment of another item',
+      [of('toxins', { exceptTreatmentIds: ['semaglutide'] }), weight],
+      [...['/0/exceptTreatmentIds/0']],
+    ],
+    [
+      'except a treatment twice',
+      [of('toxins', { exceptTreatmentIds: ['botox', 'BOTOX'] }), weight],
+      [...['/0/exceptTreatmentIds/1']],
+    ],
+    [
+      'except every treatment',
+      [of('toxins', { exceptTreatmentIds: ['botox', 'filler'] }), weight],
+      [...['/0/exceptTreatmentIds']],
+    ],
+    [
+      'except treatments of a denial',
+      [of('toxins', { ...denied, reason: 'No.', exceptTreatmentIds: ['botox'] }), weight],
+      ['/0/exceptTreatmentIds'],
+    ],
+    ['do all of it at once', [of('toxins', denied), toxins, of('peptides')], ['/0/reason', '/1', '/2', '']],
+  ])('are incomplete if they %s', (_fault, decisions, places) => {
+    const life = claimed();
+    const [before] = life.encounters;
+    expect(refusalOf(() => life.decide(0, undefined, { decisions }))).toEqual([
+      'decisions_incomplete',
+      ...places.map((place) => `#/decisions${place}`),
+    ]);
+    expect(life.encounters).toEqual([before]);
+  });
+
+  it('complete the encounter with an order of what is approved', () => {
+    const life = claimed();
+    const toxin = of('toxins', { exceptTreatmentIds: ['FILLER'], rationale: 'The lower dose first.', reason: 'Fit.' });
+    life.decide(0, undefined, { decisions: [of('weight', { ...denied, reason: 'Allergy.' }), toxin] });
+    expect(life.encounters[0]).toMatchObject({
+      ...{ status: 'completed', leaseExpiresAt: null, completedAt: life.now, version: 3 },
+      gfeItems: [
+        { status: 'approved', denialReason: null, rationale: 'The lower dose first.', decidedAt: life.now },
+        { status: 'denied', denialReason: 'Allergy.', validUntil: null, decidedAt: life.now },
+      ],
+      treatments: [{ decision: 'approved' }, { decision: 'declined' }, { decision: 'denied' }],
+      orders: [{ lines: [{ productId: 'botox' }] }],
+    });
+    expect(String(life.order(0).grandTotal)).toBe('255');
+    expect(life.events.slice(-2)).toMatchObject([
+      { type: 'encounter.completed', data: { approved: 1, denied: 1 } },
+      { type: 'order.created' },
+    ]);
+  });
+
+  it('that deny every item deny the encounter, without an order', () => {
+    const life = claimed();
+    life.decide(0, deny);
+    expect(life.encounters[0]).toMatchObject({
+      status: 'denied',
+      leaseExpiresAt: null,
+      orders: [],
+      completedAt: life.now,
+    });
+    expect(life.events.at(-1)).toMatchObject({ type: 'encounter.denied', data: { denied: 2 } });
+  });
+});
+
+describe('a live review', () => {
+  const live = () => claimed({ reviewType: 'synchronous' }, ['botox']);
+  const visit = (startedAt: string, endedAt: string) => ({ visit: { startedAt, endedAt } });
+
+  it('needs a visit before its decisions are checked', () => {
+    expect(refusalOf(() => live().decide(0, deny, { decisions: [] }))).toEqual(['visit_required', '#/visit']);
+  });
+
+  it('has a visit between 15 minutes before the claim and a minute from now, which does not end before it starts', () => {
+    const [first, last] = ['2026-11-20T15:45:00.000Z', '2026-11-20T16:01:00.000Z'];
+    const early = visit('2026-11-20T15:44:59.999Z', '2026-11-20T16:01:00.001Z');
+    expect(refusalOf(() => live().decide(0, deny, early))).toEqual([
+      ...['validation_failed', '#/visit/startedAt', '#/visit/endedAt'],
+    ]);
+    expect(refusalOf(() => live().decide(0, deny, visit(last, first)))).toEqual([
+      'validation_failed',
+      '#/visit/endedAt',
+    ]);
+    const life = live();
+    life.decide(0, deny, { ...visit(first, last), notes: 'Pale.' });
+    const stored = { visitStartedAt: new Date(first), visitEndedAt: new Date(last), reviewNotes: 'Pale.' };
+    expect(life.encounters[0]).toMatchObject(stored);
+  });
+});
+
+describe('a chart that changed since it was read', () => {
+  const facts = { patient: 1, documents: 2, decisions: 3 };
+  it.each<[string, object, object, string[]]>([
+    ['facts', { factsVersion: 3n, factsChanges: facts }, {}, ['patient', 'documents', 'decisions']],
+    ['decisions elsewhere', {}, { decisions: '1-0' }, ['decisions']],
+    ['documents', {}, { documents: '1-0' }, ['documents']],
+    ['supplies', {}, { supplies: '1-0' }, ['treatments']],
+    ['prescriptions', {}, { treatments: 'b' }, ['treatments']],
+    ['possible duplicates', {}, { duplicates: 'c' }, ['patient']],
+  ])('refuses the review, names the changed parts, and keeps the claim: %s', (_what, patient, marks, changed) => {
+    const life = claimed();
+    const [before] = life.encounters;
+    const chartVersion = '0.....';
+    life.patient = { ...life.patient, ...patient };
+    Object.assign(life.marks, marks);
+    const problem = problemOf(() => life.decide(0, deny, { chartVersion }));
+    expect([problem?.code, problem?.extra]).toEqual(['chart_changed', { changed }]);
+    expect(life.encounters).toEqual([before]);
+  });
+
+  it.each(['yesterday', '7.....', ''])(
+    'includes one with the version "%s", which the service did not make',
+    (version) => {
+      expect(codeOf(() => claimed().decide(0, deny, { chartVersion: version }))).toBe('chart_changed');
+    },
+  );
+});
+
+describe('an approval, but no denial, is refused', () => {
+  it.each<[string, string, (life: Life) => void]>([
+    ['treatment_not_permitted', 'if the patient is too young today', (life) => set(life, { minAge: 99 })],
+    ['treatment_not_permitted', 'if it needs a visit today', (life) => set(life, { synchronousOnly: true })],
+    ['guardian_required', 'for a minor who has no guardian any longer', (life) => patient(life, { guardian: null })],
+    ['patient_inactive', 'for an inactive patient', (life) => patient(life, { accountIsActive: false })],
+    [
+      'provider_not_licensed',
+      'without a licence',
+      (life) => void (life.provider = { ...life.provider, provider: null }),
+    ],
+  ])('%s %s', (code, _when, change) => {
+    const life = new Life(catalog, '2015-06-30');
+    patient(life, { guardian: { name: 'Ann Miller' } });
+    life.request(['botox']);
+    life.claim(0);
+    change(life);
+    expect(codeOf(() => life.decide(0))).toBe(code);
+    life.decide(0, deny);
+    expect(life.encounters[0]?.status).toBe('denied');
+  });
+
+  const set = (life: Life, changes: object) => void life.catalog.set('botox', { ...catalog[0], ...changes });
+  const patient = (life: Life, changes: object) => void (life.patient = { ...life.patient, ...changes });
+
+  it('if another treatment of the request alone is approved, its limits do not matter', () => {
+    const life = claimed();
+    set(life, { minAge: 99 });
+    life.decide(0, () => ({ decision: 'approved' }), {
+      decisions: [of('toxins', { exceptTreatmentIds: ['botox'] }), weight],
+    });
+    expect(life.encounters[0]?.status).toBe('completed');
+  });
+});
+
+describe('where licences are required', () => {
+  const asked = { state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2026-11-20' };
+  const registered = (licence: object = {}, changes: object = {}) => {
+    return { isLicenceRequired: true, provider: { ...provider, licences: [{ ...asked, ...licence }], ...changes } };
+  };
+  const unknown = { isLicenceRequired: true, provider: null };
+  const everything = ['claim', 'review', 'addendum', 'revoke'];
+  /** They correct the record, so they need no licence but an active provider (R-107). */
+  const afterReview = ['addendum', 'revoke'];
+  const live = { reviewType: 'synchronous' };
+
+  it.each<[string, Life['provider'], object, string[]]>([
+    ['licensed in the state, on the last day of the licence', registered(), {}, everything],
+    ['whose licence expired yesterday', registered({ expiresOn: '2026-11-19' }), {}, afterReview],
+    ['licensed in another state', registered({ state: 'AZ' }), {}, afterReview],
+    ['licensed in the state of the patient', registered({ state: 'AZ' }), { patientState: 'AZ' }, everything],
+    ['licensed in the state of the clinic, not of the patient', registered(), { patientState: 'AZ' }, afterReview],
+    ['licensed for live visits only', registered({ asynchronousAllowed: false }), {}, afterReview],
+    ['licensed for live visits only, in a live visit', registered({ asynchronousAllowed: false }), live, everything],
+    ['who is deactivated', registered({}, { isActive: false }), {}, []],
+    ['who is unknown', unknown, {}, []],
+    ['who is unknown, of a tenant without that requirement', { ...unknown, isLicenceRequired: false }, {}, everything],
+  ])('a provider %s may do exactly what the rules say', (_who, registry, body, expected) => {
+    const visit =
+      body === live ? { visit: { startedAt: '2026-11-20T16:00:00Z', endedAt: '2026-11-20T16:00:00Z' } } : {};
+    const actions: Record<string, (life: Life) => void> = {
+      claim: (life) => life.claim(0),
+      review: (life) => life.decide(0, undefined, visit),
+      addendum: (life) => life.addendum(0),
+      revoke: (life) => life.revoke(0),
+    };
+    const answers = Object.entries(actions).map(([action, act]) => {
+      const life = new Life(catalog);
+      life.provider = { ...unknown, isLicenceRequired: false };
+      life.request(['botox'], body);
+      if (action !== 'claim') life.claim(0);
+      if (afterReview.includes(action)) life.decide(0, undefined, visit);
+      life.provider = registry;
+      return [action, codeOf(() => act(life))] as const;
+    });
+    expect(answers.flatMap(([action, code]) => (code === undefined ? [action] : []))).toEqual(expected);
+    for (const [, code] of answers) expect([undefined, 'provider_not_licensed']).toContain(code);
+  });
+
+  it('a refusal says that the state of the patient is unknown', () => {
+    const life = new Life(catalog);
+    const { patient, ...others } = life.parts(['botox']);
+    life.request(['botox'], {}, { ...others, patient: { ...patient, reviewState: null } });
+    expect(problemOf(() => life.claim(0))?.message).toContain('No US state is known');
+  });
+
+  it.each([
+    [undefined, 'an MD with a DEA number', {}],
+    ['provider_not_licensed', 'a provider without a DEA number', { deaNumber: null }],
+    ['provider_not_licensed', 'an RN', { credential: 'RN' }],
+    ['provider_not_licensed', 'a provider without a credential', { credential: null }],
+  ])('answers %s to the approval of a controlled substance by %s, and at most 180 days', (code, _who, changes) => {
+    const rx = { refills: 0, deaScheduleId: '01a05c32-5e80-7000-8000-00000000dea2' };
+    const life = new Life([{ id: 'ketamine', category: 'pain', price: '1.00', rx }]);
+    life.provider = registered({}, changes);
+    life.request(['ketamine']);
+    life.claim(0);
+    expect(codeOf(() => life.decide(0))).toBe(code);
+    const end = life.encounters[0]?.treatments[0]?.validUntil;
+    if (code === undefined) expect(Number(end) - Number(life.now)).toBe(180 * 24 * 3_600_000);
+    else life.decide(0, deny);
+  });
+
+  it('the decision keeps name, credential and licences of its provider', () => {
+    const life = claimed();
+    life.provider = registered({ expiresOn: '2999-12-31' });
+    life.decide(0);
+    const frozen = { name: 'Ana Ruiz', npi: '1234567893', credential: 'MD', licence: 'TX 4711' };
+    expect(life.encounters[0]?.reviewedProvider).toEqual(frozen);
+  });
+});
+
+describe('a revocation', () => {
+  it.each([
+    ['validation_failed', 'an unknown item', [of('peptides')]],
+    ['validation_failed', 'an item twice', [toxins, toxins]],
+    ['invalid_state', 'a denied item', [weight]],
+  ])('answers %s to %s', (code, _what, items) => {
+    const life = claimed();
+    life.decide(0, (category) => (category === 'weight' ? deny() : { decision: 'approved' }));
+    expect(codeOf(() => life.revoke(0, items))).toBe(code);
+  });
+
+  it('is refused from the end of the approval on', () => {
+    const life = claimed();
+    life.decide(0);
+    life.pass(400);
+    expect(codeOf(() => life.revoke(0, [toxins]))).toBe('invalid_state');
+  });
+});
+
+it('an encounter takes at most 100 addenda, and each is news about the decisions', () => {
+  const life = claimed();
+  life.decide(0);
+  for (let count = 0; count < 100; count += 1) life.addendum(0);
+  expect(codeOf(() => life.addendum(0))).toBe('too_many_records');
+  expect(life.newsOf(0)).toEqual(['decisions']);
+});
