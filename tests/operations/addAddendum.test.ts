@@ -2,11 +2,8 @@ import { newEncounter, newPartner } from '../support/factories.js';
 import { addAddenda } from '../support/fullRecords.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
 import {
-  askedEncounter,
-  cancelled,
   claimedEncounter,
   completedEncounter,
   deny,
@@ -49,25 +46,7 @@ describe('addAddendum 200', () => {
   });
 });
 
-describe('addAddendum 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
-    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
-  });
-});
-
 describe('addAddendum 409', () => {
-  it('refuses an encounter without a finished review', async () => {
-    for (const encounter of [
-      await newEncounter(harness, partner),
-      await claimedEncounter(harness, partner),
-      await askedEncounter(harness, partner),
-      await cancelled(harness, partner, await newEncounter(harness, partner)),
-    ]) {
-      expectInvalidState(await send(encounter.encounter_id), encounter.status);
-    }
-  });
-
   it('limits an encounter to 100 addenda, also when requests race', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
     await addAddenda(harness, partner, encounter_id, 98);

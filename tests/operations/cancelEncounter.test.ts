@@ -1,19 +1,15 @@
-import { newClient, newEncounter, newPartner, newToken } from '../support/factories.js';
+import { newClient, newEncounter, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem } from '../support/refusals.js';
 import {
   cancelled,
   claimedEncounter,
   completedEncounter,
   deny,
   eventsOf,
-  eventTypesOf,
   reviewed,
   recordOf,
-  askedEncounter,
-  reviewBody,
 } from '../support/reviews.js';
 
 const harness = await openHarness();
@@ -54,32 +50,6 @@ describe('cancelEncounter 200', () => {
     expect(body).toMatchObject({ status: 'cancelled', reviewerRef, claimedAt, leaseExpiresAt: null, order_no: null });
     expect(body.gfe_data).toMatchObject([{ status: 'cancelled' }]);
   });
-
-  it('lets a partner cancel an encounter that is in review or awaits information, after which its review is refused', async () => {
-    const claimed = await claimedEncounter(harness, provider);
-    for (const encounter of [claimed, await askedEncounter(harness, provider)]) {
-      const { status, body } = await send(encounter.encounter_id);
-      expect([status, body.status, body.leaseExpiresAt]).toEqual([200, 'cancelled', null]);
-    }
-    const review = { token: provider.token, json: await reviewBody(harness, provider, claimed) };
-    expectInvalidState(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, review), 'cancelled');
-  });
-
-  it('lets a partner cancel an encounter whose claim has expired', async () => {
-    const claimed = await claimedEncounter(harness, provider);
-    harness.clock.advance(3600);
-    const { body } = await send(claimed.encounter_id);
-    expect(body).toMatchObject({ status: 'cancelled', reviewerRef: null, claimedAt: null, version: 4 });
-    const expected = ['encounter.review_started', 'encounter.released', 'encounter.cancelled'];
-    expect(await eventTypesOf(harness, claimed)).toEqual(expected);
-  });
-});
-
-describe('cancelEncounter 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const { encounter_id } = await newEncounter(harness, await newPartner(harness));
-    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
-  });
 });
 
 describe('cancelEncounter 409', () => {
@@ -92,14 +62,5 @@ describe('cancelEncounter 409', () => {
       for (const client of [partner, provider]) expectInvalidState(await send(over.encounter_id, client), over.status);
       expect(await stored(over)).toEqual(over);
     }
-  });
-
-  it('refuses an encounter from its expiresAt on, even if no sweep has run', async () => {
-    const { encounter_id, expiresAt } = await newEncounter(harness, provider);
-    const start = harness.clock.now;
-    harness.clock.now = new Date(expiresAt);
-    const token = await newToken(harness, partner);
-    expectInvalidState(await send(encounter_id, { ...partner, token }), 'expired');
-    harness.clock.now = start;
   });
 });

@@ -12,7 +12,6 @@ import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { isThere, packages } from '../support/optional.js';
-import { expectProblem } from '../support/refusals.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
@@ -155,13 +154,6 @@ describe('getCertificate 200', () => {
     expect(text.replace(/\s+/g, '')).toContain(`Patient:Jane${'x'.repeat(90)}ApprovedBorn:`);
     expect(text.match(/^Approved/gm)).toHaveLength(20);
     expect((await get(encounter_id)).text.match(/\/Type \/Page\b/g)).toHaveLength(pages.length);
-  });
-});
-
-describe('getCertificate 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
-    for (const id of [encounter_id, 999_999_999]) expectProblem(await get(id), 404, 'encounter_not_found');
   });
 });
 

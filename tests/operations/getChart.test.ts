@@ -31,6 +31,12 @@ const open = (encounterNo: unknown, reviewerRef = reviewer, { token } = partner)
   const query = new URLSearchParams({ reviewerRef }).toString();
   return call(harness, `GET /encounters/${String(encounterNo)}/chart?${query}`, { token });
 };
+/** The category and subcategory of a product. */
+const ofProduct = (id = '') =>
+  harness.domain.db.prisma.product.findFirstOrThrow({
+    where: { tenantId: partner.tenantId, id },
+    select: { categoryId: true, subcategoryId: true },
+  });
 /** The audit's latest row of a chart. */
 async function latestRow(): Promise<object> {
   const where = { tenantId: partner.tenantId, operationId: 'getChart' };
@@ -75,6 +81,24 @@ describe('getChart 200', () => {
       status: 200,
       outcome: 'success',
     });
+  });
+
+  it('shows prescriptions as of the creation, and what earlier approvals except', async () => {
+    const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
+    treatmentIds.push(await newProduct(harness, partner, await ofProduct(treatmentIds[0])));
+    const decision = { exceptTreatmentIds: treatmentIds.slice(1), rationale: 'The lower dose comes first.' };
+    const first = await newEncounter(harness, partner, { treatmentIds });
+    await reviewed(harness, partner, first, () => ({ decision: 'approved', ...decision }));
+    const { patientId, clinicId } = first;
+    const second = await newEncounter(harness, partner, { patientId, clinicId, treatmentIds });
+    const where = { tenantId: partner.tenantId, productId: { in: treatmentIds } };
+    const { rxQty } = await harness.domain.db.prisma.productRx.findFirstOrThrow({ where });
+    await harness.domain.db.prisma.productRx.updateMany({ where, data: { rxQty: rxQty + 1 } });
+    await claim(harness, partner, second);
+    const { body: chart } = await open(second.encounter_id);
+    expect(chart.treatments[0].rx).toMatchObject({ rxQty });
+    const { exceptTreatmentIds: declinedTreatmentIds, rationale } = decision;
+    expect(chart.earlierReviews).toMatchObject([{ decisions: [{ declinedTreatmentIds, rationale }] }]);
   });
 
   it('shows what was ordered and sent for the patient, at every clinic, latest first', async () => {

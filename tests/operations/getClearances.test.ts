@@ -1,16 +1,8 @@
-import {
-  newCategory,
-  newClient,
-  newClinic,
-  newEncounter,
-  newPartner,
-  newPatient,
-  newProduct,
-} from '../support/factories.js';
+import { newClient, newClinic, newEncounter, newPartner, newPatient, newProduct } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
 import { openHarness } from '../support/harness.js';
 import { expectProblem } from '../support/refusals.js';
-import { approve, cancelled, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { approve, completedEncounter, deny, reviewed } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';
 
 const harness = await openHarness();
@@ -32,13 +24,6 @@ async function clearanceOf(encounter: Body, changes: Record<string, string> = {}
 
 const again = ({ patientId, clinicId, treatmentIds }: Body, changes = {}): Promise<Body> =>
   newEncounter(harness, partner, { patientId, clinicId, treatmentIds, ...changes });
-
-async function revoke({ encounter_id, gfe_data }: Body): Promise<void> {
-  const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
-  const json = { reviewerRef: reviewer, items, reason: 'Overlooked.' };
-  const { status } = await call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json });
-  expect(status).toBe(200);
-}
 
 /** Runs with the clock moved by days, and moves it back. */
 async function later<T>(days: number, work: () => Promise<T>): Promise<T> {
@@ -73,22 +58,6 @@ describe('getClearances 200', () => {
     expect(statements.filter(({ text }) => text.includes('decided_at <='))).toHaveLength(1);
   });
 
-  it('answers never_requested for a treatment without an encounter, or only in a cancelled one', async () => {
-    const encounter = await newEncounter(harness, partner);
-    await cancelled(harness, partner, encounter);
-    const none = { cleared: false, reason: 'never_requested', encounter_id: null, gfe_no: null };
-    expect(await clearanceOf(encounter)).toMatchObject({ ...none, validUntil: null, decidedAt: null });
-  });
-
-  it('names a pending encounter, which does not end an approval in force', async () => {
-    const encounter = await newEncounter(harness, partner);
-    const { encounter_id } = encounter;
-    expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'pending', encounter_id });
-    await reviewed(harness, partner, encounter);
-    await again(encounter);
-    expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, reason: 'approved', encounter_id });
-  });
-
   it('does not name an encounter after its deadline, even if no sweep has run', async () => {
     const encounter = await newEncounter(harness, partner);
     const where = { tenantId: partner.tenantId, id: encounter.id };
@@ -107,36 +76,6 @@ describe('getClearances 200', () => {
     const third = await reviewed(harness, partner, await again(encounter), deny);
     const denied = { cleared: false, reason: 'denied', encounter_id: third.encounter_id, validUntil: null };
     expect(await clearanceOf(encounter)).toMatchObject(denied);
-  });
-
-  it('answers revoked after a revocation, and expired from the end of an approval on', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const { validUntil } = encounter.gfe_data[0];
-    await later(365, async () => {
-      harness.clock.now = new Date(validUntil);
-      expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'expired', validUntil });
-      harness.clock.now = new Date(Date.parse(validUntil) - 1);
-      expect(await clearanceOf(encounter)).toMatchObject({ cleared: true, validUntil });
-    });
-    await revoke(encounter);
-    expect(await clearanceOf(encounter)).toMatchObject({ cleared: false, reason: 'revoked' });
-  });
-
-  it('answers declined for a treatment that the latest approval excepts', async () => {
-    const group = await newCategory(harness, partner);
-    const treatmentIds = [await newProduct(harness, partner, group), await newProduct(harness, partner, group)];
-    const encounter = await completedEncounter(harness, partner, { treatmentIds });
-    const except = () => ({ decision: 'approved', exceptTreatmentIds: [treatmentIds[1]] });
-    await reviewed(harness, partner, await again(encounter), except);
-    const { patientId, clinicId } = encounter;
-    const { body } = await ask(patientId, { clinicId, treatmentIds: treatmentIds.join(',') });
-    expect(body.data.map(({ reason }: Body) => reason)).toEqual(['approved', 'declined']);
-  });
-
-  it('does not clear a patient at a clinic other than that of the approval', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const clinicId = await newClinic(harness, partner);
-    expect(await clearanceOf(encounter, { clinicId })).toMatchObject({ cleared: false, reason: 'never_requested' });
   });
 
   it('sets factsChanged when facts about the patient have changed since the approval', async () => {
@@ -168,16 +107,6 @@ describe('getClearances 200', () => {
       const { body } = await ask(encounter.patientId, { clinicId, treatmentIds: encounter.treatmentIds[0] });
       expect(body.at).toBe(today());
     });
-  });
-
-  it('answers for a day in the future with the facts that are known now, without approvals that end before it', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const { validUntil } = encounter.gfe_data[0];
-    const lastDay = new Date(validUntil);
-    const dayBefore = dayOf(new Date(lastDay.getTime() - day));
-    expect(await clearanceOf(encounter, { at: dayBefore })).toMatchObject({ cleared: true });
-    const onIt = await clearanceOf(encounter, { at: dayOf(lastDay) });
-    expect(onIt).toMatchObject({ cleared: false, reason: 'expired', validUntil });
   });
 
   it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(

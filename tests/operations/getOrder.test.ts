@@ -1,4 +1,4 @@
-import { newClient, newClinic, newPartner, newProduct } from '../support/factories.js';
+import { newClient, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
@@ -63,12 +63,6 @@ describe('getOrder 200', () => {
 });
 
 describe('getOrder 404', () => {
-  it("answers order_not_found for another tenant's order, also to a limited client", async () => {
-    const { order_no } = await completedEncounter(harness, await newPartner(harness));
-    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    for (const { token } of [partner, limited]) expectProblem(await get(order_no, token), 404, 'order_not_found');
-  });
-
   it("answers order_not_found for an encounter's number", async () => {
     expectProblem(await get(encounter.gfe_no), 404, 'order_not_found');
   });

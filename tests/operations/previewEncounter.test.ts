@@ -11,8 +11,6 @@ import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 
-const absent = '01a10caf-a4c0-7000-8000-00000000dead';
-
 const harness = await openHarness();
 const partner = await newPartner(harness);
 /** A valid body; the time zone of its clinic is America/Chicago. */
@@ -105,38 +103,9 @@ describe('previewEncounter 200', () => {
     const { body: after } = await create(valid);
     expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
-
-  it('serves a client that is limited to the clinic of the encounter', async () => {
-    const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
-    expect((await preview(valid, limited)).body.problems).toEqual([]);
-  });
-});
-
-describe('previewEncounter 400', () => {
-  it.each([
-    ['validation_failed', { reviewType: 'no' }, '#/reviewType'],
-    ['validation_failed', { documentIds: [absent, absent.toUpperCase()] }, '#/documentIds/1'],
-    ['schedule_incomplete', { scheduledTime: '12:00:00' }, '#/scheduledTime'],
-    ['schedule_time_zone_unknown', { scheduledDay: '2027-03-14', scheduledTimeZone: '+05:30' }, '#/scheduledTimeZone'],
-    // The zone is that of the clinic.
-    ['schedule_time_nonexistent', { scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }, '#/scheduledTime'],
-  ] as const)('answers %s as createEncounter does to %j', async (code, change, pointer) => {
-    for (const ask of [preview, create]) expectProblem(await ask({ ...valid, ...change }), 400, code, [{ pointer }]);
-  });
 });
 
 describe('previewEncounter 404', () => {
-  it('names every unknown id as createEncounter does', async () => {
-    const json = { ...valid, patientId: absent, treatmentIds: [...valid.treatmentIds, absent], documentIds: [absent] };
-    for (const ask of [preview, create]) {
-      expectProblem(await ask(json), 404, 'patient_not_found', [
-        { pointer: '#/patientId', code: 'patient_not_found' },
-        { pointer: '#/treatmentIds/1', code: 'treatment_not_found' },
-        { pointer: '#/documentIds/0', code: 'document_not_found' },
-      ]);
-    }
-  });
-
   it('answers clinic_not_found to a client that is limited to other clinics', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, ...limited });

@@ -1,20 +1,8 @@
-import { newDocument, newEncounter, newPatient, newToken, newPartner } from '../support/factories.js';
+import { newDocument, newEncounter, newPatient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
-import {
-  askedEncounter,
-  cancelled,
-  claimedEncounter,
-  completedEncounter,
-  deny,
-  eventsOf,
-  recordOf,
-  reviewBody,
-  reviewed,
-  reviewer,
-} from '../support/reviews.js';
+import { askedEncounter, claimedEncounter, eventsOf, recordOf, reviewBody } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -52,38 +40,6 @@ describe('provideInformation 200', () => {
     const { encounter_id, gfe_no } = asked;
     const last = (await eventsOf(harness, asked)).at(-1);
     expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
-  });
-
-  it('keeps a deadline that is later than the new one, and answers a second request for information', async () => {
-    const scheduledDay = '2027-06-01';
-    const { expiresAt } = await newEncounter(harness, partner, { scheduledDay });
-    const { encounter_id } = await askedEncounter(harness, partner, { scheduledDay });
-    expect((await send(encounter_id, notes)).body).toMatchObject({ expiresAt });
-    for (const [action, json] of [
-      ['claim', { reviewerRef: reviewer }],
-      ['request-information', { reviewerRef: reviewer, message: 'Sure?' }],
-    ] as const) {
-      await call(harness, `POST /encounters/${encounter_id}/${action}`, { token: partner.token, json });
-    }
-    expect((await send(encounter_id, { additionalNotes: 'Yes.' })).status).toBe(200);
-    const { information } = await details({ encounter_id });
-    expect(information).toMatchObject([notes, { message: 'Sure?', additionalNotes: 'Yes.' }]);
-  });
-
-  it('adds an entry without a question while the encounter waits or is in review, and keeps status and claim', async () => {
-    for (const make of [newEncounter, claimedEncounter]) {
-      const before = await make(harness, partner);
-      harness.clock.advance(60);
-      const now = harness.clock.now.toISOString();
-      const expiresAt = new Date(harness.clock.now.getTime() + 30 * DAY * 1000).toISOString();
-      const { body } = await send(before.encounter_id, notes);
-      expect(body).toEqual({ ...before, expiresAt, updatedAt: now, version: Number(before.version) + 1 });
-      const entry = { requestedAt: now, reviewerRef: '', message: '', providedAt: now, ...notes };
-      expect((await details(before)).information).toEqual([entry]);
-      const { encounter_id, gfe_no } = before;
-      const last = (await eventsOf(harness, before)).at(-1);
-      expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
-    }
   });
 
   it('makes the chart that a provider has read outdated for submitReview, and sets factsChanged', async () => {
@@ -131,36 +87,5 @@ describe('provideInformation 404', () => {
       expectProblem(answer, 404, 'document_not_found', [{ pointer: '#/documentIds/0' }]);
     }
     expect(recordOf(await details(asked))).toEqual(asked);
-  });
-});
-
-describe('provideInformation 409', () => {
-  it('refuses a document of another patient', async () => {
-    const asked = await askedEncounter(harness, partner);
-    const id = await newDocument(harness, partner, await newPatient(harness, partner));
-    const answer = await send(asked.encounter_id, { documentIds: [id] });
-    expectProblem(answer, 409, 'document_patient_mismatch', [{ pointer: '#/documentIds/0' }]);
-    expect(recordOf(await details(asked))).toEqual(asked);
-  });
-
-  it('refuses the 21st entry of an encounter', async () => {
-    const { encounter_id } = await newEncounter(harness, partner);
-    for (let count = 0; count < 20; count += 1) expect((await send(encounter_id, notes)).status).toBe(200);
-    expectProblem(await send(encounter_id, notes), 409, 'too_many_records');
-  });
-
-  it('refuses information about a final encounter, or 14 days after the request', async () => {
-    const refused = async (encounterNo: number, status: string, token = partner.token): Promise<void> => {
-      expectInvalidState(await send(encounterNo, notes, { ...partner, token }), status);
-    };
-    for (const { encounter_id, status } of [
-      await completedEncounter(harness, partner),
-      await reviewed(harness, partner, await newEncounter(harness, partner), deny),
-      await cancelled(harness, partner, await askedEncounter(harness, partner)),
-    ])
-      await refused(encounter_id, status);
-    const late = await askedEncounter(harness, partner);
-    harness.clock.now = new Date(late.expiresAt);
-    await refused(late.encounter_id, 'expired', await newToken(harness, partner));
   });
 });

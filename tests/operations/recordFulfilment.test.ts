@@ -1,12 +1,11 @@
 import { changeApiClient, createApiClient } from '../../src/domain/access/apiClients.js';
-import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
 import { newCategory, newPartner, newProduct, newToken, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, reviewer } from '../support/reviews.js';
+import { completedEncounter } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -61,21 +60,6 @@ describe('recordFulfilment 200', () => {
     expect(events.map(({ data }) => data)).toEqual(steps);
   });
 
-  it('allows exactly the transitions of the table', async () => {
-    const statuses = Object.keys(fulfilmentTransitions) as (keyof typeof fulfilmentTransitions)[];
-    const { tenantId } = partner;
-    const { id: orderId } = await orderOf();
-    for (const from of statuses) {
-      for (const to of statuses.filter((status) => status !== 'pending')) {
-        await harness.domain.db.prisma.orderLine.updateMany({ where: { tenantId, orderId }, data: { status: from } });
-        const answer = await record(to);
-        const isAllowed = fulfilmentTransitions[from].includes(to);
-        expect([from, to, answer.status]).toEqual([from, to, isAllowed ? 200 : 409]);
-        if (!isAllowed) expect(answer.body.current_status).toBe(from);
-      }
-    }
-  });
-
   it('updates only the lines in treatmentIds, or without treatmentIds all lines of the pharmacy or none', async () => {
     await orderOfTwo({ pharmacyId: harness.domain.newId() });
     const { balance_amt: amount, lines } = await orderOf();
@@ -111,29 +95,6 @@ describe('recordFulfilment 200', () => {
     harness.clock.advance(31);
     expect((await orderOf(client)).lines).toHaveLength(2);
   });
-
-  describe('after a revocation', () => {
-    it('recalls a shipped line with order.recalled, and still records its delivery', async () => {
-      for (const status of ['accepted', 'shipped']) await record(status);
-      const { encounter_id, lines } = await orderOf();
-      const treatmentIds = lines.map(({ treatmentId }: Body) => treatmentId);
-      const { gfe_data } = (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
-      const items = gfe_data.map(({ categoryId, subcategoryId }: Body) => ({ categoryId, subcategoryId }));
-      const json = { reviewerRef: reviewer, items, reason: 'Contaminated lot.' };
-      expect(
-        (await call(harness, `POST /encounters/${encounter_id}/revoke`, { token: partner.token, json })).status,
-      ).toBe(200);
-      const recalledAt = harness.clock.now.toISOString();
-      expect((await orderOf()).lines).toMatchObject([{ hold: null, recalledAt, fulfilment: { status: 'shipped' } }]);
-      const events = await eventsAbout(harness, partner, { order_no }, 'order.held', 'order.recalled');
-      expect(events.map(({ type, data }) => [type, data])).toEqual([
-        ['order.recalled', { order_no, encounter_id, reason: 'revoked', treatmentIds }],
-      ]);
-      expect((await record('delivered')).body.lines).toMatchObject([
-        { recalledAt, fulfilment: { status: 'delivered' } },
-      ]);
-    });
-  });
 });
 
 describe('recordFulfilment 404', () => {
@@ -144,27 +105,9 @@ describe('recordFulfilment 404', () => {
     expectProblem(await record('accepted', { pharmacyId: stranger }), 404, 'order_not_found');
     expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
   });
-
-  it('answers treatment_not_found for treatments that are not lines of the pharmacy', async () => {
-    const [, other] = await orderOfTwo();
-    const [first, second] = (await orderOf()).lines.map(({ treatmentId }: Body) => treatmentId);
-    const faults = [{ pointer: '#/treatmentIds/1', code: 'treatment_not_found' }];
-    expectProblem(await record('accepted', { treatmentIds: [first, second] }), 404, 'treatment_not_found', faults);
-    const stranger = await record('accepted', { pharmacyId: other, treatmentIds: [first] });
-    expectProblem(stranger, 404, 'treatment_not_found', [{ pointer: '#/treatmentIds/0' }]);
-    expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
-  });
 });
 
 describe('recordFulfilment 409', () => {
-  it('accepts a prescription only when the order is paid', async () => {
-    const [, prescription] = await orderOfTwo();
-    const more = { pharmacyId: prescription };
-    expectInvalidState(await record('accepted', more), 'pending');
-    await pay(harness, partner, order_no, { amount: (await orderOf()).balance_amt });
-    expect((await record('accepted', more)).status).toBe(200);
-  });
-
   it('answers facts_changed with what changed since the approval, until the pharmacist acknowledges it', async () => {
     const { patientId } = await orderOf();
     const json = { medicalHistory: 'Penicillin allergy.' };

@@ -1,4 +1,4 @@
-import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
@@ -22,15 +22,6 @@ async function paidOrder(...amounts: string[]): Promise<{ orderNo: string; payme
   return { orderNo, payments: (await orderOf(orderNo)).payments.map(({ id }: Body) => id) };
 }
 const reason = 'A discount that was forgotten.';
-const fulfil = async (orderNo: string, ...statuses: string[]): Promise<Answer[]> => {
-  const { lines } = await orderOf(orderNo);
-  const answers: Answer[] = [];
-  for (const status of statuses) {
-    const json = { pharmacyId: lines[0].pharmacyId, status };
-    answers.push(await call(harness, `POST /orders/${orderNo}/fulfilments`, { token: partner.token, json }));
-  }
-  return answers;
-};
 
 describe('refundPayment 201', () => {
   it('returns the order with the refund: still paid after a part, refunded after the whole, with nothing left to pay', async () => {
@@ -58,30 +49,6 @@ describe('refundPayment 201', () => {
     expect((await pay(harness, partner, orderNo, { amount: '1.00' })).status).toBe(409);
     expect((await refund(orderNo, { payment_id: first, amount: '0.01', reason })).status).toBe(409);
   });
-
-  it('makes an order refunded when all that was received is returned; what is due beyond that can still be paid', async () => {
-    const { orderNo, payments } = await paidOrder('100.00');
-    const { body } = await refund(orderNo, { payment_id: payments[0], amount: '100.00', reason });
-    expect(body).toMatchObject({
-      order_status: 'refunded',
-      paid_amt: '0.00',
-      refunded_amt: '100.00',
-      balance_amt: '155.00',
-    });
-    expect((await pay(harness, partner, orderNo, { amount: '155.00' })).body.order_status).toBe('paid');
-  });
-});
-
-it('refundPayment refunds a shipped order in full, after which its delivery can be recorded but no other shipment', async () => {
-  const { orderNo, payments } = await paidOrder('255.00');
-  await fulfil(orderNo, 'accepted', 'shipped');
-  const { body } = await refund(orderNo, { payment_id: payments[0], amount: '255.00', reason });
-  expect(body.order_status).toBe('refunded');
-  const answers = await fulfil(orderNo, 'delivered', 'shipped');
-  expect(answers.map(({ status, body: { current_status } }) => [status, current_status])).toEqual([
-    [200, undefined],
-    [409, 'delivered'],
-  ]);
 });
 
 describe('refundPayment 404', () => {
@@ -107,13 +74,5 @@ describe('refundPayment 409', () => {
     const statuses = [...Array<number>(3).fill(201), ...Array<number>(17).fill(409)];
     expect(answers.map(({ status }) => status).sort()).toEqual(statuses);
     expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '165.00', refunded_amt: '90.00', balance_amt: '0.00' });
-  });
-
-  it('answers payment_not_found for a free order, which stays paid', async () => {
-    const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
-    const { order_no } = await completedEncounter(harness, partner, { treatmentIds: [free] });
-    const json = { payment_id: '01a10caf-a4c0-7000-8000-00000000dead', amount: '1.00', reason };
-    expectProblem(await refund(order_no, json), 404, 'payment_not_found');
-    expect((await orderOf(order_no)).order_status).toBe('paid');
   });
 });

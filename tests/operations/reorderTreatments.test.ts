@@ -1,7 +1,6 @@
-import { newCategory, newEncounter, newPartner, newProduct, shipTo } from '../support/factories.js';
+import { newEncounter, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, orderEvents } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
@@ -49,28 +48,6 @@ describe('reorderTreatments 201', () => {
     const { body: shown } = await call(harness, `GET /encounters/${encounter_id}`, { token });
     expect(shown.order_no).toBe(encounter.order_no);
   });
-
-  it('ships to the given address, else to that of the first order', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const other = { ...shipTo, address1: '1 Main Street' };
-    for (const [changes, address] of [
-      [{}, shipTo],
-      [{ shipTo: other }, other],
-    ] as const) {
-      const { order_no } = (await reorder(encounter, changes)).body;
-      const { body } = await call(harness, `GET /orders/${order_no}/dispensing`, { token });
-      expect(body.shipTo).toEqual(address);
-    }
-  });
-
-  it('orders only the named treatments, ids in any letter case', async () => {
-    const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-    const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
-    const encounter = await completedEncounter(harness, partner, { treatmentIds });
-    const { body } = await reorder(encounter, { treatmentIds: [treatmentIds[1]?.toUpperCase()] });
-    expect(body.lines).toMatchObject([{ treatmentId: treatmentIds[1] }]);
-    expect(body.lines).toHaveLength(1);
-  });
 });
 
 describe('reorderTreatments 400', () => {
@@ -83,44 +60,12 @@ describe('reorderTreatments 400', () => {
   });
 });
 
-describe('reorderTreatments 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const encounter = await completedEncounter(harness, partner);
-    expectProblem(await reorder(encounter, {}, await newPartner(harness)), 404, 'encounter_not_found');
-    expectProblem(await reorder({ ...encounter, encounter_id: 999_999_999 }), 404, 'encounter_not_found');
-    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
-  });
-
-  it('answers treatment_not_found for a treatment that the encounter does not have', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const treatmentIds = [...encounter.treatmentIds, await newProduct(harness, partner)];
-    const faults = [{ pointer: '#/treatmentIds/1', code: 'treatment_not_found' }];
-    expectProblem(await reorder(encounter, { treatmentIds }), 404, 'treatment_not_found', faults);
-  });
-});
-
 describe('reorderTreatments 409', () => {
-  it('answers no_refills_left once a prescription was ordered once and refilled as often as it says', async () => {
-    const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
-    const encounter = await completedEncounter(harness, partner, { treatmentIds });
-    // The prescription has two refills.
-    for (const status of [201, 201, 409]) expect((await reorder(encounter)).status).toBe(status);
-    expectProblem(await reorder(encounter), 409, 'no_refills_left', [{ ...fault, code: 'no_refills_left' }]);
-    expect(await ordersOf(encounter)).toHaveLength(3);
-  });
-
   it('lets only the remaining refills succeed when requests race', async () => {
     const treatmentIds = [await newProduct(harness, partner, { isRx: true })];
     const encounter = await completedEncounter(harness, partner, { treatmentIds });
     const answers = await Promise.all(Array.from({ length: 8 }, () => reorder(encounter)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, ...Array<number>(6).fill(409)]);
-  });
-
-  it('answers invalid_state for an encounter that is not completed', async () => {
-    const pending = await newEncounter(harness, partner);
-    expectInvalidState(await reorder(pending), 'pending_review');
-    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
-    expectInvalidState(await reorder(denied), 'denied');
   });
 
   it.each<[string, (encounter: Body) => Promise<unknown>, string]>([
@@ -156,16 +101,6 @@ describe('reorderTreatments 409', () => {
     await end(encounter);
     expectProblem(await reorder(encounter), 409, 'approval_ended', [{ ...fault, code: 'approval_ended' }]);
     expect((await reorder(encounter)).body.errors[0].detail).toBe(detail);
-    expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
-  });
-
-  it('answers facts_changed with the kinds of facts that changed since the review', async () => {
-    const encounter = await completedEncounter(harness, partner);
-    const json = { medicalHistory: 'Penicillin allergy.' };
-    await call(harness, `PATCH /clients/${encounter.patientId}`, { token, json });
-    const refused = await reorder(encounter);
-    expectProblem(refused, 409, 'facts_changed');
-    expect(refused.body.changed).toEqual(['medicalHistory']);
     expect(await ordersOf(encounter)).toEqual([encounter.order_no]);
   });
 });

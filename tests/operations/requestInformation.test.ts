@@ -1,5 +1,4 @@
 import { newClient, newEncounter, newPartner } from '../support/factories.js';
-import { addRounds } from '../support/fullRecords.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
@@ -45,13 +44,6 @@ describe('requestInformation 200', () => {
   });
 });
 
-describe('requestInformation 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
-    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
-  });
-});
-
 describe('requestInformation 409', () => {
   it('refuses every provider except the holder of the claim, and an encounter without a claim', async () => {
     const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
@@ -70,16 +62,5 @@ describe('requestInformation 409', () => {
     ]) {
       expectInvalidState(await send(encounter.encounter_id), encounter.status);
     }
-  });
-
-  it('refuses a 21st request for information about an encounter, and keeps the claim', async () => {
-    const claimed = await claimedEncounter(harness, partner);
-    await addRounds(harness, partner, claimed.encounter_id, 20);
-    const answer = await send(claimed.encounter_id);
-    expectProblem(answer, 409, 'too_many_records');
-    expect(answer.body.detail).toContain('20 requests for information');
-    const stored = await details(claimed);
-    expect(recordOf(stored)).toEqual(claimed);
-    expect(stored.information).toHaveLength(20);
   });
 });

@@ -58,13 +58,6 @@ describe('rescheduleEncounter 400', () => {
   });
 });
 
-describe('rescheduleEncounter 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const { encounter_id } = await newEncounter(harness, await newPartner(harness));
-    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id, visit), 404, 'encounter_not_found');
-  });
-});
-
 describe('rescheduleEncounter 409', () => {
   it('refuses an encounter that is not in the queue', async () => {
     for (const encounter of [

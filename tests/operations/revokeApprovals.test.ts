@@ -1,10 +1,9 @@
 import { newClient, newEncounter, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
-import { cancelled, claimedEncounter, completedEncounter, deny, reviewed, recordOf } from '../support/reviews.js';
+import { completedEncounter, deny, reviewed, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -57,50 +56,7 @@ describe('revokeApprovals 200', () => {
   });
 });
 
-describe('revokeApprovals 400', () => {
-  it('refuses missing, unknown or repeated items, and leaves the encounter unchanged', async () => {
-    const completed = await completedEncounter(harness, partner);
-    const [key] = completed.gfe_data.map(keyOf);
-    const upper = { categoryId: key.categoryId.toUpperCase(), subcategoryId: key.subcategoryId };
-    const unknown = { ...key, subcategoryId: key.categoryId };
-    for (const [changes, pointer, code] of [
-      [{ items: [] }, '#/items', 'minItems'],
-      [{ items: [key, unknown] }, '#/items/1', 'unknown'],
-      [{ items: [key, upper] }, '#/items/1', 'uniqueItems'],
-      [{ reason: ' ' }, '#/reason', 'pattern'],
-      [{ reason: undefined }, '#/reason', 'required'],
-      [{ reviewerRef: '' }, '#/reviewerRef', 'minLength'],
-    ] as const) {
-      const answer = await revoke(completed, changes);
-      expectProblem(answer, 400, 'validation_failed');
-      expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
-    }
-    expect(await stored(completed)).toEqual(completed);
-  });
-});
-
-describe('revokeApprovals 404', () => {
-  it("answers encounter_not_found for an unknown encounter and for another tenant's", async () => {
-    const foreign = await completedEncounter(harness, await newPartner(harness));
-    for (const id of [foreign.encounter_id, 999_999_999]) {
-      expectProblem(await send(id, bodyFor(foreign)), 404, 'encounter_not_found');
-    }
-  });
-});
-
 describe('revokeApprovals 409', () => {
-  it('refuses an encounter that is not completed with its current_status', async () => {
-    for (const encounter of [
-      await newEncounter(harness, partner),
-      await claimedEncounter(harness, partner),
-      await reviewed(harness, partner, await newEncounter(harness, partner), deny),
-      await cancelled(harness, partner, await newEncounter(harness, partner)),
-    ]) {
-      expectInvalidState(await revoke(encounter), encounter.status);
-      expect(await stored(encounter)).toEqual(encounter);
-    }
-  });
-
   it('refuses the whole request when an item is denied or expired, with its status', async () => {
     const encounter = await newEncounter(harness, partner, await twoItems());
     const partly = await reviewed(harness, partner, encounter, (item, index) =>

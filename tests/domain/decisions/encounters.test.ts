@@ -128,7 +128,7 @@ describe('an update', () => {
     return [
       Number(life.encounters[0]?.version) - before,
       event?.type,
-      (event?.data as { changed?: string[] })?.changed,
+      (event?.data as { changed?: string[] } | undefined)?.changed,
     ];
   };
 
@@ -183,6 +183,19 @@ describe('an update', () => {
     expect(codeOf(() => life.claim(0))).toBe('not_due');
     life.update(0, { reviewType: 'asynchronous' });
     expect(codeOf(() => life.claim(0))).toBeUndefined();
+  });
+
+  it("takes the clinic's and the patient's state of today, and keeps the scheduled time", () => {
+    const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', reviewType: 'synchronous' };
+    const life = requested(visit);
+    const [before] = life.encounters;
+    const { clinic, patient } = life.parts(['botox']);
+    const moved = { patient: { ...patient, reviewState: 'AZ' }, clinic: { ...clinic, locations: [] } };
+    life.update(0, { reference: 'C' }, moved);
+    expect(life.encounters[0]?.reviewState).toBe('TX');
+    life.update(0, { treatmentIds: ['filler'] }, moved);
+    const { scheduledAt, claimableFrom } = before ?? {};
+    expect(life.encounters[0]).toMatchObject({ reviewState: 'AZ', scheduledAt, claimableFrom });
   });
 
   it('of treatments is possible after a claim has lapsed, and records the lapse', () => {

@@ -1,8 +1,7 @@
-import { encounterBody, newEncounter, newPartner } from '../../support/factories.js';
+import { newEncounter, newPartner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
-import { expectProblem } from '../../support/refusals.js';
 import { cancelled, completedEncounter, eventsOf, reviewer } from '../../support/reviews.js';
 
 // The partner's own id and data of an encounter (R-230).
@@ -45,13 +44,6 @@ it('events of an encounter without a reference have no member "reference"', asyn
   for (const [, data] of events) expect(data).not.toHaveProperty('reference');
 });
 
-it('createEncounter stores reference and metadata as sent, and getEncounter returns them', async () => {
-  const created = await newEncounter(harness, partner, own);
-  expect(created).toMatchObject(own);
-  const { body } = await call(harness, `GET /encounters/${created.encounter_id}`, { token });
-  expect([body.reference, body.metadata]).toEqual([own.reference, own.metadata]);
-});
-
 it('getOrder and listOrders show the reference, and getEncounterStatus does not', async () => {
   const reference = 'APPT-7';
   const { encounter_id, order_no } = await completedEncounter(harness, partner, { ...own, reference });
@@ -60,19 +52,4 @@ it('getOrder and listOrders show the reference, and getEncounterStatus does not'
   const { body, text } = await call(harness, 'POST /encounters/status', { token, json: { encounter_id } });
   expect(body.encounter_id).toBe(encounter_id);
   expect(text).not.toContain(reference);
-});
-
-it.each([
-  ['a reference of 101 characters', { reference: 'x'.repeat(101) }, '#/reference'],
-  ['an empty reference', { reference: '' }, '#/reference'],
-  ['a reference with U+0000', { reference: 'a\u0000' }, '#/reference'],
-  ['metadata of more than 16 KiB', { metadata: { a: 'x'.repeat(16_384) } }, '#/metadata'],
-  ['metadata of six levels', { metadata: { a: { b: { c: { d: { e: {} } } } } } }, '#/metadata'],
-])('createEncounter and previewEncounter refuse %s', async (_what, changes, pointer) => {
-  const json = { ...(await encounterBody(harness, partner)), ...changes };
-  for (const target of ['POST /encounters', 'POST /encounters/preview']) {
-    const answer = await call(harness, target, { token, json });
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toMatchObject([{ pointer }]);
-  }
 });

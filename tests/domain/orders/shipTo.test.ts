@@ -19,40 +19,12 @@ const other = { ...shipTo, name: 'Sam Miller', address1: '1 Main Street' };
 const dispensing = (orderNo: string): Promise<Answer> =>
   call(harness, `GET /orders/${orderNo}/dispensing`, { token: partner.token });
 const addressOf = async (orderNo: string): Promise<unknown> => (await dispensing(orderNo)).body.shipTo;
-const statusesOf = async (orderNo: string): Promise<string[]> =>
-  (await getOrder(harness, partner, orderNo)).body.lines.map(
-    ({ fulfilment }: { fulfilment: { status: string } }) => fulfilment.status,
-  );
-
 /** The address of a patient, complete but for the city. */
 async function texanAddress(): Promise<object> {
   const where = { code: 'TX', countryCode: 'US' };
   const { id: stateId, countryId } = await prisma.refState.findFirstOrThrow({ where });
   return { address: '1100 Barton Springs Road', postalCode: '78704', stateId, countryId };
 }
-
-describe('an order without shipTo', () => {
-  it('is neither dispensed nor accepted until it has a complete address', async () => {
-    const { order_no } = await completedEncounter(harness, partner, { shipTo: null });
-    const errors = ['name', 'address1', 'city', 'state', 'postal', 'country'].map((part) => {
-      return { pointer: `#/shipTo/${part}`, code: 'ship_to_required', detail: 'is missing' };
-    });
-    expectProblem(await dispensing(order_no), 409, 'ship_to_required', errors);
-    const [accepted] = await fulfil(harness, partner, order_no, 'accepted');
-    expectProblem(accepted as Answer, 409, 'ship_to_required', errors);
-    expect(await statusesOf(order_no)).toEqual(['pending']);
-    await putShipTo(harness, partner, order_no, other);
-    expect(await addressOf(order_no)).toEqual(other);
-    const answers = await fulfil(harness, partner, order_no, 'accepted', 'shipped');
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  });
-
-  it('can still be reported as exception or be cancelled', async () => {
-    const { order_no } = await completedEncounter(harness, partner, { shipTo: null });
-    const answers = await fulfil(harness, partner, order_no, 'exception', 'cancelled');
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-  });
-});
 
 it('the first shipment freezes the address of the whole order, even if the patient moves', async () => {
   const pharmacyId = harness.domain.newId();
