@@ -1,6 +1,7 @@
 import { newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
