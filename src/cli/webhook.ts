@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { disableEndpointOf, listEndpointsOf } from '../domain/webhooks/operator.js';
+import { findEndpoints } from '../domain/webhooks/endpoints.js';
+import { disableEndpointOf } from '../domain/webhooks/operator.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { inTenant, withTenant } from './operator.js';
 import { print, table, uuidOr } from './output.js';
@@ -14,7 +15,7 @@ export function addWebhookCommands(program: Command, terminal: CliIo): void {
 
   addTenantCommand(webhook, 'list', 'list the webhook endpoints of a tenant', [TENANT]).action(
     async ({ tenant, json }) => {
-      const endpoints = await withTenant(terminal, tenant, listEndpointsOf);
+      const endpoints = await withTenant(terminal, tenant, ({ db }, tenantId) => findEndpoints(db, { tenantId }));
       const header = ['ID', 'CLIENT', 'STATUS', 'LAST SUCCESS', 'LAST FAILURE', 'URL'];
       const rows = endpoints.map(({ id, clientId, status, disabledReason, lastSuccessAt, lastFailureAt, url }) => {
         const state = disabledReason === null ? status : `${status} (${disabledReason})`;

@@ -5,16 +5,23 @@ import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
 import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
-import { assertTenantNamed } from './tenantGuard.js';
+import { assertTenantNamed, relationsOf } from './tenantGuard.js';
+
+type PrismaModels = ReturnType<typeof guardedPrisma>;
+
+/** Reads by Prisma's models or by statements: in a snapshot, or each on its own. */
+export interface Reads extends Queries {
+  readonly prisma: Omit<PrismaModels, '$connect' | '$disconnect' | '$extends' | '$on' | '$transaction' | '$use'>;
+}
 
 /** The database for requests, jobs and commands. Statements, transactions and Prisma share one pool. */
-export interface Database extends Queries {
+export interface Database extends Reads {
   /** Commits after the work and its last statement have succeeded; rolls back if either fails. */
   transaction<T>(work: (transaction: Transaction) => Promise<Finished<T>>): Promise<T>;
-  /** Runs reads that all see the same state of the database; statements sent together take one round trip. */
-  snapshot<T>(work: (snapshot: Queries) => Promise<T>): Promise<T>;
+  /** Runs reads that all see the same state of the database. */
+  snapshot<T>(work: (snapshot: Reads) => Promise<T>): Promise<T>;
   /** Prisma's model queries, each committed separately. Such a query costs as much as several plain statements. */
-  readonly prisma: ReturnType<typeof guardedPrisma>;
+  readonly prisma: PrismaModels;
   close(): Promise<void>;
 }
 
@@ -43,8 +50,6 @@ const limitsFor = (timeoutMs: number) => ({
 });
 const TIMEOUT_MS = 5_000;
 
-const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
-
 /** Connects at the first query. Without an answer, a query fails after `timeoutMs` with an `isUnavailable` error. */
 export function openDatabase(
   url: string,
@@ -67,10 +72,13 @@ export function openDatabase(
   metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }));
+  // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
+  const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
   return {
     ...queriesOn(pool, nameOf),
     transaction: (work) => runTransaction(pool, nameOf, work),
-    snapshot: (work) => runTransaction(pool, nameOf, async (db) => ({ result: await work(db), last: null }), SNAPSHOT),
+    snapshot: (work) =>
+      prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, nameOf) }), snapshot),
     prisma,
     async close() {
       // Prisma ends a pool only if it has used it, and an open pool keeps the process alive.
@@ -79,6 +87,14 @@ export function openDatabase(
     },
   };
 }
+
+/** Runs statements in a transaction of Prisma's, which has the connection. */
+const rawQueryOn =
+  (tx: Reads['prisma']) =>
+  async <Row>({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) => {
+    const rows = await tx.$queryRawUnsafe<Row[]>(text, ...values);
+    return { rows, rowCount: rows.length };
+  };
 
 const needed = Object.entries({ ...SETTINGS, ...limitsFor(TIMEOUT_MS) });
 
@@ -113,10 +129,12 @@ function statementNames() {
 /** Prisma's client. Its queries must name their tenant ({@link assertTenantNamed}), and its errors quote no row. */
 function guardedPrisma(adapter: PrismaPg) {
   // With the default format, every error message would read the source file of the caller.
-  return new PrismaClient({ adapter, errorFormat: 'minimal' }).$extends({
+  const client = new PrismaClient({ adapter, errorFormat: 'minimal' });
+  const relations = relationsOf(client);
+  return client.$extends({
     query: {
       async $allOperations({ model, operation, args, query }) {
-        assertTenantNamed(model, operation, args);
+        assertTenantNamed(model, operation, args, relations);
         const result: unknown = await query(args).catch(throwWithoutValues);
         return result;
       },

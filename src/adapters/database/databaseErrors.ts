@@ -22,6 +22,8 @@ export function sqlState(error: unknown): string | undefined {
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UnknownOutcome) return true;
   if (!isRecord(error)) return false;
+  // Prisma's transaction exceeded its time limit.
+  if (error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2028') return true;
   const cause = driverError(error);
   if (unavailableKinds.has(String(cause?.['kind']))) return true;
   // Some connection errors come directly from pg or the operating system, without the form of Prisma's adapter.

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { types, type CustomTypesConfig, type Pool, type QueryResultRow } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
 
@@ -53,8 +53,15 @@ export const parsers: CustomTypesConfig = {
 /** Gives a statement the name under which PostgreSQL prepares it; empty = not prepared. */
 export type NameOf = (statement: { readonly sql: string }) => string;
 
-/** Runs statements on a pool or a connection, and calls `before` ahead of each. */
-export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ignore): Queries {
+/** A pool, a connection, or a transaction of Prisma's. */
+interface Client {
+  query<Row extends QueryResultRow>(
+    statement: Readonly<Record<'name' | 'text', string>> & { readonly values: unknown[] },
+  ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
+}
+
+/** Runs statements on a client, and calls `before` ahead of each. */
+export function queriesOn(client: Client, nameOf: NameOf, before = ignore): Queries {
   const statementsOf = (tenantId: string | null): Statements => {
     const send = async <Row extends QueryResultRow>(sql: Statement, own: readonly unknown[]) => {
       // Read the text only once: `Prisma.Sql` rebuilds it at each access.
@@ -79,7 +86,6 @@ export async function runTransaction<T>(
   pool: Pool,
   nameOf: NameOf,
   work: (transaction: Transaction) => Promise<Finished<T>>,
-  begin = 'BEGIN',
 ): Promise<T> {
   const connection = await pool.connect();
   const { stream } = connection.connection;
@@ -87,7 +93,7 @@ export async function runTransaction<T>(
   const queries = queriesOn(connection, nameOf, () => {
     inOnePacket(stream);
     if (begun) return;
-    begun = connection.query(begin);
+    begun = connection.query('BEGIN');
     // BEGIN fails only if the connection does; then the next statement fails as well and reports the error.
     begun.catch(ignore);
   });

@@ -5,18 +5,57 @@ const tenantOwned: ReadonlySet<string> = new Set(
   Object.values(Prisma.ModelName).filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`]),
 );
 
+/** The models behind the relations of each model. */
+export type Relations = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** The relations of a client's models, which Prisma's types have, but no public value. */
+export function relationsOf(client: object): Relations {
+  const { models } = (client as { _runtimeDataModel: DataModel })._runtimeDataModel;
+  const relationsIn = ({ fields }: DataModel['models'][string]) =>
+    new Map(fields.filter(({ kind }) => kind === 'object').map(({ name, type }) => [name, type]));
+  return new Map(Object.entries(models).map(([name, model]) => [name, relationsIn(model)]));
+}
+
+interface DataModel {
+  readonly models: Readonly<
+    Record<string, { readonly fields: readonly Readonly<Record<'name' | 'kind' | 'type', string>>[] }>
+  >;
+}
+
 /**
  * Rejects queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. A tenant of
  * `undefined` is rejected, too: for Prisma it means "any". @throws Error naming model and operation
  */
-export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {
-  if (model === undefined || !tenantOwned.has(model)) return;
+export function assertTenantNamed(
+  model: string | undefined,
+  operation: string,
+  args: unknown,
+  relations: Relations = new Map(),
+): void {
+  if (model === undefined) return;
+  assertNestedTenants(model, args, relations);
+  if (!tenantOwned.has(model)) return;
   const { where, data, create } = isRecord(args) ? args : {};
   const creates = operation === 'upsert' ? [create] : operation.startsWith('create') ? [data].flat() : [];
   const named =
     creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
     (operation.startsWith('create') || whereNamesTenant(where) || learnsTenant(model, operation, where));
   if (!named) throw new Error(`${model}.${operation} names no tenantId`);
+}
+
+/**
+ * Rejects a nested read of a tenant-owned model that names no tenant, unless the outer model has one, too: their
+ * relation is composite, so that Prisma compares the tenants.
+ */
+function assertNestedTenants(model: string, args: unknown, relations: Relations): void {
+  const { include, select } = isRecord(args) ? args : {};
+  for (const [name, nested] of Object.entries({ ...Object(include), ...Object(select) })) {
+    const type = relations.get(model)?.get(name);
+    if (type === undefined || nested === false || nested === undefined) continue;
+    const isComposite = tenantOwned.has(model) || !tenantOwned.has(type);
+    if (!isComposite && !whereNamesTenant(Object(nested).where)) throw new Error(`${model}.${name} names no tenantId`);
+    assertNestedTenants(type, nested, relations);
+  }
 }
 
 function whereNamesTenant(where: unknown): boolean {
@@ -30,11 +69,18 @@ function whereNamesTenant(where: unknown): boolean {
 
 /** Whether the query finds an API client by its globally unique `client_id`: only then it need not name a tenant. */
 function learnsTenant(model: string, operation: string, where: unknown): boolean {
-  return model === 'ApiClient' && operation.startsWith('findUnique') && isRecord(where) && isTenant(where['clientId']);
+  return (
+    model === 'ApiClient' &&
+    operation.startsWith('findUnique') &&
+    isRecord(where) &&
+    typeof where['clientId'] === 'string'
+  );
 }
 
+/** Whether a condition names a tenant, or a list of them. */
 function isTenant(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
+  const named = isRecord(value) ? [value['in']].flat() : [value];
+  return named.every((one) => typeof one === 'string' && one !== '');
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
+import type { Reads } from '../../adapters/database/database.js';
 import type { Queries, Transaction } from '../../adapters/database/statements.js';
 import type { Context, DomainContext, Services } from '../../context.js';
 import { Problem } from '../../problem.js';
@@ -24,6 +25,9 @@ export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
 /** The context of reads for a caller that open a snapshot. */
 export type SnapshotContext = DomainContext & Pick<Context, 'caller'>;
+
+/** The context of reads by Prisma's models for a caller, in a snapshot or each on its own. */
+export type ModelContext = Omit<ReadContext, 'db'> & { readonly db: Reads };
 
 /** The part of a context that a statement for a caller needs. */
 export type LookupContext = Pick<ReadContext, 'caller' | 'db'>;

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies, EventType, Input, Schemas } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
-import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
+import type { CallerContext, ModelContext, TransactionContext } from '../transactions/transaction.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { keyOf, listCursor, listPage, type ListPage } from '../transactions/listCursor.js';
 import { onlyUuid } from '../transactions/uuid.js';
@@ -37,7 +37,7 @@ const ofStatus = {
 
 /** The deliveries of an endpoint, the newest first. @throws Problem webhook_endpoint_not_found, cursor_invalid */
 export async function listDeliveries(
-  context: LookupContext,
+  context: ModelContext,
   endpointId: string,
   { status, cursor, limit }: Input<'listWebhookDeliveries'>['query'],
 ): Promise<ListPage<Delivery>> {

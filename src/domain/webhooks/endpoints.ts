@@ -3,14 +3,25 @@ import type { Context } from '../../context.js';
 import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
 import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
-import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
+import type { Reads } from '../../adapters/database/database.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
+import type { CallerContext, LookupContext, ModelContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 
+const shownFields = {
+  id: true,
+  url: true,
+  description: true,
+  status: true,
+  disabledReason: true,
+  lastSuccessAt: true,
+  lastFailureAt: true,
+  createdAt: true,
+  updatedAt: true,
+} as const satisfies Prisma.WebhookEndpointSelect;
+
 /** An endpoint without its secrets. */
-export interface Endpoint extends Pick<
-  WebhookEndpoint,
-  'id' | 'url' | 'description' | 'status' | 'lastSuccessAt' | 'lastFailureAt' | 'createdAt' | 'updatedAt'
-> {
+export interface Endpoint extends Omit<Pick<WebhookEndpoint, keyof typeof shownFields>, 'disabledReason'> {
   readonly types: EventType[];
   readonly disabledReason: Schemas['WebhookEndpoint']['disabledReason'];
 }
@@ -31,18 +42,20 @@ const DELETED_AT_ONCE = 5_000;
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** The columns of an {@link Endpoint}. */
-export const shown = Prisma.sql`webhook_endpoint.id, url, types::text[] AS types, description, status::text AS status,
-  disabled_reason AS "disabledReason", last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
-  webhook_endpoint.created_at AS "createdAt", webhook_endpoint.updated_at AS "updatedAt"`;
+export const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
+  types::text[] AS types`;
 
-/** The condition for endpoints that a caller manages: all of the tenant or, if limited to clinics, its own (R-126). */
-const ownOf = ({ caller: { tenantId, apiClientId, allowedClinicIds } }: LookupContext): Prisma.Sql =>
-  allowedClinicIds === null
-    ? Prisma.sql`webhook_endpoint.tenant_id = ${tenantId}`
-    : Prisma.sql`webhook_endpoint.tenant_id = ${tenantId} AND api_client_id = ${apiClientId}::uuid`;
+/** The endpoints that a caller manages: all of the tenant or, if limited to clinics, its own (R-126). */
+const ownOf = ({ caller: { tenantId, apiClientId, allowedClinicIds } }: Pick<LookupContext, 'caller'>) => ({
+  tenantId,
+  ...(allowedClinicIds && { apiClientId }),
+});
 
-const one = (context: LookupContext, id: string): Prisma.Sql =>
-  Prisma.sql`${ownOf(context)} AND webhook_endpoint.id = ${id}::uuid`;
+function one(context: LookupContext, id: string): Prisma.Sql {
+  const { tenantId, apiClientId = null } = ownOf(context);
+  return Prisma.sql`webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid
+    AND (${apiClientId}::uuid IS NULL OR api_client_id = ${apiClientId}::uuid)`;
+}
 
 const latestPosition = (tenantId: string): Prisma.Sql =>
   Prisma.sql`coalesce((SELECT position FROM event_counter WHERE tenant_id = ${tenantId}), 0)`;
@@ -89,16 +102,33 @@ export async function createEndpoint(
 }
 
 /** Lists the endpoints, oldest first. Their number is limited, so there are no pages. */
-export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
-  return context.db.of(context.caller.tenantId).rows<Endpoint>`
-    SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
-}
+export const listEndpoints = (context: ModelContext): Promise<OwnedEndpoint[]> =>
+  findEndpoints(context.db, ownOf(context));
 
 /** Reads an endpoint. @throws Problem webhook_endpoint_not_found */
-export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
-  return found(
-    context.db.of(context.caller.tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`,
-  );
+export const getEndpoint = (context: ModelContext, id: string): Promise<Endpoint> =>
+  found(findEndpoints(context.db, { ...ownOf(context), id }));
+
+/** An endpoint with the id of the API client that owns it. */
+interface OwnedEndpoint extends Endpoint {
+  /** OAuth `client_id`. */
+  readonly clientId: string;
+}
+
+/** Finds endpoints, oldest first. */
+export async function findEndpoints(
+  { prisma }: Reads,
+  where: Prisma.WebhookEndpointWhereInput,
+): Promise<OwnedEndpoint[]> {
+  const select = { ...shownFields, types: true, apiClient: { select: { clientId: true } } } as const;
+  const endpoints = await prisma.webhookEndpoint.findMany({ where, select, orderBy: { id: 'asc' } });
+  return endpoints.map(({ types, apiClient, ...endpoint }) => ({
+    ...endpoint,
+    disabledReason: endpoint.disabledReason as Endpoint['disabledReason'],
+    // Names in Prisma cannot have the full stop that the values have.
+    types: types.map((name) => name.replace('_', '.') as EventType),
+    clientId: apiClient.clientId,
+  }));
 }
 
 /**

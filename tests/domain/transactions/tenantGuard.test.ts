@@ -64,6 +64,11 @@ const withoutTenant: Queries = {
   deleteMany: (tx) => tx.category.deleteMany(),
   'findUnique of apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
   'findMany of apiClient by client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
+  'findMany by no tenants': (tx) => tx.category.findMany({ where: { tenantId: { in: [missing.tenantId] } } }),
+  'findMany of cells with their tenants': (tx) => tx.cell.findMany({ include: { tenants: true } }),
+  'findMany of tenants with their patients': (tx) => tx.tenant.findMany({ select: { id: true, patients: {} } }),
+  'findFirst with the tenants of the own cell': (tx) =>
+    tx.tenantCell.findFirst({ where: { tenantId: 'a' }, include: { of: { include: { tenants: { take: 1 } } } } }),
 };
 
 const withTenant: Queries = {
@@ -85,6 +90,11 @@ const withTenant: Queries = {
   deleteMany: (tx) => tx.category.deleteMany({ where: { tenantId: 'a', categoryName: 'none' } }),
   'findMany of a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
   'findUnique of apiClient by client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
+  'findMany of several tenants': (tx) => tx.category.findMany({ where: { tenantId: { in: ['a', 'b'] } } }),
+  'findMany by a composite relation': (tx) =>
+    tx.category.findMany({ where: { tenantId: 'a' }, include: { tenant: true, subcategories: true } }),
+  'findMany of tenants with rows of a named one': (tx) =>
+    tx.tenant.findMany({ include: { patients: { where: { tenantId: 'a' } } } }),
 };
 
 describe('a query on a tenant-owned model that names no tenant', () => {
