@@ -39,6 +39,19 @@ export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   );
 }
 
+/** {@link visiblePatient} for queries of Prisma's models, which name the tenant. */
+export function visiblePatients({ tenantId, apiClientId, allowedClinicIds }: PatientViewer): Prisma.PatientWhereInput {
+  if (allowedClinicIds === null) return { tenantId };
+  const visit = { tenantId, clinicId: { in: [...allowedClinicIds] } };
+  const file = { tenantId, uploadedById: apiClientId };
+  const isVisible = [
+    { createdByApiClientId: apiClientId },
+    { encounters: { some: visit } },
+    { documents: { some: file } },
+  ];
+  return { tenantId, OR: isVisible };
+}
+
 /** An SQL condition for rows of `document`: whether the caller may see the document's patient. */
 export const ofVisiblePatient = (caller: PatientViewer): Prisma.Sql => Prisma.sql`
   EXISTS (SELECT FROM client WHERE client.tenant_id = ${caller.tenantId} AND client.id = document.patient_id

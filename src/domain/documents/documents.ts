@@ -2,47 +2,52 @@ import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Bodies, Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { ofVisiblePatient } from '../access/visibility.js';
+import { ofVisiblePatient, visiblePatients } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
 import { countDocument } from '../patients/facts.js';
-import { getPatient, lockPatient } from '../patients/patients.js';
-import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import { lockPatient } from '../patients/patients.js';
+import { listCursor, listPage, olderThan, type ListPage } from '../transactions/listCursor.js';
 import { findRows, updatedRows } from '../transactions/rows.js';
-import type { CallerContext, ReadContext } from '../transactions/transaction.js';
-import { onlyUuid } from '../transactions/uuid.js';
+import type { CallerContext, ModelContext } from '../transactions/transaction.js';
 import { typeOf } from './fileRules.js';
 import { linkDocument } from './links.js';
 
 /** The documents of a patient, the newest first (R-234). @throws Problem patient_not_found, cursor_invalid */
 export async function listPatientDocuments(
-  context: ReadContext,
+  { db: { prisma }, caller }: ModelContext,
   patientId: string,
   { cursor, limit }: Input<'listPatientDocuments'>['query'],
 ): Promise<ListPage<Document>> {
-  const place = cursor === undefined ? undefined : placeOf(cursor, onlyUuid);
-  const isOlder = place ? Prisma.sql`(created_at, id) < (${place.createdAt}, ${place.key}::uuid)` : Prisma.sql`true`;
-  await getPatient(context, patientId);
-  const found = await findRows(
-    context.db,
-    context.caller.tenantId,
-    'Document',
-    Prisma.sql`patient_id = ${patientId}::uuid AND ${isOlder} ORDER BY created_at DESC, id DESC LIMIT ${limit + 1}`,
-  );
+  const { tenantId } = caller;
+  const where = { tenantId, patientId, ...olderThan(cursor) };
+  const patient = await prisma.patient.findFirst({ where: { id: patientId, ...visiblePatients(caller) } });
+  if (!patient) throw new Problem('patient_not_found');
+  const found = await prisma.document.findMany({
+    where,
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit + 1,
+  });
   return listPage(found, limit, ({ id, createdAt }) => listCursor(id, createdAt));
-}
-
-/** A document of a patient whom the caller may see. @throws Problem document_not_found */
-async function getDocument({ db, caller }: ReadContext, id: string): Promise<Document> {
-  const isVisible = Prisma.sql`id = ${id}::uuid AND ${ofVisiblePatient(caller)}`;
-  const [document] = await findRows(db, caller.tenantId, 'Document', isVisible);
-  if (!document) throw new Problem('document_not_found');
-  return document;
 }
 
 /** A document with a new link; null if it is withdrawn (R-233). @throws Problem document_not_found */
 export async function openDocument(context: Context, id: string) {
-  const document = await getDocument(context, id);
+  const { tenantId } = context.caller;
+  const where = { id, tenantId, patient: visiblePatients(context.caller) };
+  const document = found(await context.db.prisma.document.findFirst({ where }));
   return { document, fileUrl: document.withdrawnAt ? null : await linkDocument(context, document) };
+}
+
+/** A document of a patient whom the caller may see. @throws Problem document_not_found */
+async function getDocument({ db, caller }: CallerContext, id: string): Promise<Document> {
+  const isVisible = Prisma.sql`id = ${id}::uuid AND ${ofVisiblePatient(caller)}`;
+  const [document] = await findRows(db, caller.tenantId, 'Document', isVisible);
+  return found(document);
+}
+
+function found(document: Document | null | undefined): Document {
+  if (!document) throw new Problem('document_not_found');
+  return document;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { onlyUuid } from './uuid.js';
 import { cursorInvalid } from './positionCursor.js';
 
 /** A page of a list whose first row is the newest. */
@@ -32,6 +33,17 @@ export function placeOf(cursor: string, form: RegExp): { readonly createdAt: Dat
   // Refuse times before 1970: no row is so old, and PostgreSQL cannot read year 0.
   if (form.test(key) && createdAt.getTime() >= 0 && createdAt.toISOString() === time) return { createdAt, key };
   throw cursorInvalid('is not a cursor of this list', 'cursor');
+}
+
+/**
+ * The rows after a cursor of a list by time, for queries of Prisma's models. The bound of the time comes first, so that
+ * an index scan can start there.
+ * @throws Problem cursor_invalid
+ */
+export function olderThan(cursor: string | undefined) {
+  if (cursor === undefined) return {};
+  const { createdAt, key } = placeOf(cursor, onlyUuid);
+  return { createdAt: { lte: createdAt }, OR: [{ createdAt: { lt: createdAt } }, { id: { lt: key } }] };
 }
 
 /** The size in bytes at which a page ends even before its limit. */
