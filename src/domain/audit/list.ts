@@ -1,9 +1,16 @@
-import { Prisma, type AuditEvent, type Patient } from '../../../generated/prisma/client.js';
+import type { AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { visiblePatient } from '../access/visibility.js';
-import { fieldsOf } from '../transactions/bulkSql.js';
-import { positionOf, readScan, type ScannedPage } from '../transactions/positionCursor.js';
+import { visiblePatients } from '../access/visibility.js';
+import {
+  extentOf,
+  filterOf,
+  MAX_SCANNED,
+  positionOf,
+  scannedPage,
+  type ScannedPage,
+} from '../transactions/positionCursor.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 
 type Filter = Input<'listAuditEvents'>['query'];
 
@@ -12,32 +19,40 @@ type Filter = Input<'listAuditEvents'>['query'];
  * client sees its own requests, and those of others about its patients, without the other patients of these.
  * @throws Problem cursor_invalid
  */
-export async function listAudit({ db, caller }: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
-  const { tenantId, clientId: own, allowedClinicIds } = caller;
-  const { patientId, clientId = null, operationId = null, limit } = filter;
+export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
+  const { db, caller } = context;
+  const { tenantId, allowedClinicIds } = caller;
+  const { after, limit, patientId: asked, ...wanted } = filter;
+  const patientId = asked && canonicalUuid(asked);
   const owner = `${tenantId}/audit`;
-  const start = filter.after === undefined ? 0n : positionOf(filter.after, owner);
-  const ofPatient = patientId === undefined ? Prisma.empty : Prisma.sql`AND patient_ids @> ARRAY[${patientId}::uuid]`;
-  const subjects = patientId === undefined ? Prisma.sql`"patientIds"` : Prisma.sql`ARRAY[${patientId}::uuid]`;
-  const visible = (ids: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT client.id FROM client
-    WHERE client.tenant_id = ${tenantId} AND client.id = ANY (${ids}) AND ${visiblePatient(caller, 'client')}`;
-  const isVisible =
-    allowedClinicIds === null ? Prisma.empty : Prisma.sql`AND ("clientId" = ${own} OR EXISTS (${visible(subjects)}))`;
-  const page = await readScan<AuditEvent>(db.of(tenantId), {
-    ...{ owner, start, limit, direction: 'ASC' },
-    rows: Prisma.sql`SELECT ${fieldsOf('AuditEvent', 'audit_event')} FROM audit_event
-      WHERE tenant_id = ${tenantId} AND position > ${start} ${ofPatient}
-        AND position <= (SELECT through FROM audit_seal ORDER BY number DESC LIMIT 1)`,
-    isSelective: clientId !== null || operationId !== null || allowedClinicIds !== null,
-    isShown: Prisma.sql`(${clientId}::text IS NULL OR "clientId" = ${clientId})
-      AND (${operationId}::text IS NULL OR "operationId" = ${operationId}) ${isVisible}`,
+  const start = after === undefined ? 0n : positionOf(after, owner);
+  const ofPatient = patientId === undefined ? {} : { patientIds: { has: patientId } };
+  const { isSelective, matches } = filterOf<AuditEvent>(wanted);
+  const latest = await db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' }, select: { through: true } });
+  const scanned = await db.prisma.auditEvent.findMany({
+    where: { tenantId, position: { gt: start, lte: latest?.through ?? 0n }, ...ofPatient },
+    orderBy: { position: 'asc' },
+    take: isSelective || allowedClinicIds ? MAX_SCANNED : limit + 1,
   });
-  if (allowedClinicIds === null) return page;
-  const ids = page.rows.flatMap(({ patientIds }) => patientIds);
-  const seen = new Set(
-    (await db.of(tenantId).rows<Pick<Patient, 'id'>>(visible(Prisma.sql`${ids}::uuid[]`))).map(({ id }) => id),
+  const found = scanned.filter(matches);
+  return scannedPage(
+    owner,
+    extentOf(scanned),
+    allowedClinicIds ? await cut(context, found, patientId) : found,
+    limit,
+    start,
   );
-  const cut = (row: AuditEvent): AuditEvent =>
-    row.clientId === own ? row : { ...row, patientIds: row.patientIds.filter((id) => seen.has(id)) };
-  return { ...page, rows: page.rows.map(cut) };
+}
+
+/** The rows that a limited client may see, without other patients. @param subject whom all rows must name */
+async function cut({ db, caller }: Context, rows: readonly AuditEvent[], subject?: string): Promise<AuditEvent[]> {
+  const isOwn = ({ clientId }: AuditEvent): boolean => clientId === caller.clientId;
+  const named = new Set(rows.filter((row) => !isOwn(row)).flatMap(({ patientIds }) => patientIds));
+  const where = { ...visiblePatients(caller), id: { in: [...named] } };
+  const seen = new Set((await db.prisma.patient.findMany({ where, select: { id: true } })).map(({ id }) => id));
+  return rows
+    .map((row) => (isOwn(row) ? row : { ...row, patientIds: row.patientIds.filter((id) => seen.has(id)) }))
+    .filter(
+      (row) => isOwn(row) || (subject === undefined ? row.patientIds.length > 0 : row.patientIds.includes(subject)),
+    );
 }

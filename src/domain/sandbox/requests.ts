@@ -1,18 +1,23 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import type { AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { positionOf, readScan, type ScannedPage } from '../transactions/positionCursor.js';
+import {
+  extentOf,
+  filterOf,
+  MAX_SCANNED,
+  positionOf,
+  scannedPage,
+  type ScannedPage,
+} from '../transactions/positionCursor.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
-export interface RequestRow {
-  readonly position: bigint;
-  readonly at: Date;
-  readonly clientId: string;
-  readonly operationId: string;
+/** An audit row of a request by an API client. */
+export type RequestRow = AuditEvent & { readonly [Field in 'clientId' | 'requestId']: string } & {
   readonly status: number;
-  readonly code: string | null;
-  readonly requestId: string;
-}
+};
+
+const isRequest = (row: AuditEvent): row is RequestRow =>
+  row.clientId !== null && row.requestId !== null && row.status !== null;
 
 type Filter = Input<'listRequests'>['query'];
 
@@ -29,21 +34,17 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   requireSandbox(context);
   const { db, caller, routes, realNow } = context;
   const { tenantId, clientId: own, allowedClinicIds } = caller;
-  const { operationId = null, status = null, code = null, limit, cursor } = filter;
+  const { limit, cursor, ...wanted } = filter;
   const owner = `${tenantId}/requests`;
   const start = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
-  const onlyClient = allowedClinicIds === null ? null : own;
-  return readScan<RequestRow>(db.of(tenantId), {
-    ...{ owner, start, limit, direction: 'DESC' },
-    rows: Prisma.sql`
-      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", status, code, request_id AS "requestId"
-      FROM audit_event
-      WHERE tenant_id = ${tenantId} AND position < ${start} AND operation_id = ANY(${[...routes.keys()]})`,
-    isSelective: [operationId, status, code, onlyClient].some((wanted) => wanted !== null),
-    // Do not count older rows, so that a page never announces further ones that are not shown.
-    isCounted: Prisma.sql`at >= ${new Date(realNow().getTime() - KEPT_MS)}`,
-    isShown: Prisma.sql`(${operationId}::text IS NULL OR "operationId" = ${operationId})
-      AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})
-      AND (${onlyClient}::text IS NULL OR "clientId" = ${onlyClient})`,
+  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(allowedClinicIds && { clientId: own }) });
+  const scanned = await db.prisma.auditEvent.findMany({
+    where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },
+    orderBy: { position: 'desc' },
+    take: isSelective ? MAX_SCANNED : limit + 1,
   });
+  // Do not count older rows, so that a page never announces further ones that are not shown.
+  const since = new Date(realNow().getTime() - KEPT_MS);
+  const counted = scanned.filter(isRequest).filter(({ at }) => at >= since);
+  return scannedPage(owner, extentOf(counted), counted.filter(matches), limit, start);
 }

@@ -1,5 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
-import type { Statements } from '../../adapters/database/statements.js';
 import { Problem } from '../../problem.js';
 
 /** The cursor of a position in a feed; it is valid only for the owner of the feed. */
@@ -25,6 +23,19 @@ export interface Scanned {
   readonly end: bigint | null;
 }
 
+export const extentOf = (rows: readonly { readonly position: bigint }[]): Scanned => {
+  return { scanned: rows.length, end: rows.at(-1)?.position ?? null };
+};
+
+/** A filter of scanned rows by equal values; undefined = any. A selective one may exclude rows. */
+export function filterOf<Row>(wanted: { readonly [Field in keyof Row]?: Row[Field] | undefined }) {
+  const fields = (Object.keys(wanted) as (keyof Row)[]).filter((field) => wanted[field] !== undefined);
+  return {
+    isSelective: fields.length > 0,
+    matches: (row: Row): boolean => fields.every((field) => row[field] === wanted[field]),
+  };
+}
+
 export interface ScannedPage<Row> {
   readonly rows: readonly Row[];
   readonly nextCursor: string;
@@ -44,39 +55,6 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   const goesOn = found.length > limit;
   const last = goesOn ? rows.at(-1)?.position : end;
   return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
-}
-
-/** A page in SQL: of `rows`, those that match `isCounted` announce further pages, and those in `isShown` are listed. */
-interface Scan {
-  readonly owner: string;
-  readonly start: bigint;
-  readonly limit: number;
-  readonly direction: 'ASC' | 'DESC';
-  /** Selects the rows to scan, without order and limit. */
-  readonly rows: Prisma.Sql;
-  /** Whether `isShown` may exclude rows. */
-  readonly isSelective: boolean;
-  readonly isCounted?: Prisma.Sql;
-  readonly isShown: Prisma.Sql;
-}
-
-/** Reads a page of rows with a `position`, by one statement. */
-export async function readScan<Row extends { readonly position: bigint }>(
-  db: Statements,
-  { owner, start, limit, direction, rows, isSelective, isCounted = Prisma.sql`true`, isShown }: Scan,
-): Promise<ScannedPage<Row>> {
-  const order = Prisma.raw(`position ${direction}`);
-  const end = Prisma.raw(direction === 'ASC' ? 'max' : 'min');
-  const read = await db.rows<Scanned & (Row | { readonly position: null })>`
-    WITH scanned AS (${rows} ORDER BY ${order} LIMIT ${isSelective ? MAX_SCANNED : limit + 1}),
-    counted AS (SELECT * FROM scanned WHERE ${isCounted}),
-    found AS (SELECT * FROM counted WHERE ${isShown} ORDER BY ${order} LIMIT ${limit + 1})
-    SELECT frame.*, found.* FROM (SELECT count(*)::int AS scanned, ${end}(position) AS "end" FROM counted) AS frame
-    LEFT JOIN found ON true ORDER BY found.${order}`;
-  const [frame] = read;
-  if (!frame) throw new Error('an aggregate returned no row');
-  const found = read.filter((row) => row.position !== null);
-  return scannedPage(owner, frame, found, limit, start);
 }
 
 /** The problem of an invalid cursor. @param detail says what is wrong with it */
