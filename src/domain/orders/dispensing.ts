@@ -1,9 +1,7 @@
-import { Prisma, type EncounterTreatment, type OrderLine } from '../../../generated/prisma/client.js';
+import type { EncounterTreatment, OrderLine, Patient } from '../../../generated/prisma/client.js';
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
-import { getPatient, type PatientRecord } from '../patients/patients.js';
 import type { FrozenProvider } from '../providers/licences.js';
-import { findRows } from '../transactions/rows.js';
-import type { LookupContext } from '../transactions/transaction.js';
+import type { ModelContext } from '../transactions/transaction.js';
 import { approvalEnded } from './holds.js';
 import type { OrderRecord } from './orders.js';
 import { shipToOf, type ShipTo } from './shipTo.js';
@@ -11,7 +9,7 @@ import { shipToOf, type ShipTo } from './shipTo.js';
 /** The lines of an order that a pharmacy may dispense now, and what it needs for that (R-202). */
 export interface Dispensing {
   readonly order: OrderRecord;
-  readonly patient: PatientRecord;
+  readonly patient: Patient;
   /** Whether the patient's name or birth date differ from those at the review. */
   readonly isIdentityChanged: boolean;
   readonly shipTo: ShipTo;
@@ -30,21 +28,19 @@ export interface Dispensing {
  * @param order with the lines of the caller's pharmacies
  * @throws Problem approval_ended if all these lines are held; ship_to_required (R-203)
  */
-export async function dispense(context: LookupContext, order: OrderRecord): Promise<Dispensing> {
-  const { db } = context;
+export async function dispense({ db }: ModelContext, order: OrderRecord): Promise<Dispensing> {
   const { tenantId, encounter } = order;
   const free = order.lines.filter(({ holdAt, status }) => holdAt === null && status !== 'cancelled');
   if (free.length === 0) throw approvalEnded(order.lines, order.lines);
   const shipTo = shipToOf(order);
-  const ofEncounter = Prisma.sql`encounter_id = ${encounter.id}::uuid`;
-  const patient = await getPatient(context, encounter.patientId);
-  const [treatments, items] = await Promise.all([
-    findRows(db, tenantId, 'EncounterTreatment', ofEncounter),
-    findRows(db, tenantId, 'GfeItem', ofEncounter),
-  ]);
+  const ofTenant = { where: { tenantId } };
+  const { patient, treatments, gfeItems } = await db.prisma.encounter.findUniqueOrThrow({
+    where: { tenantId_id: { tenantId, id: encounter.id } },
+    include: { patient: true, treatments: ofTenant, gfeItems: ofTenant },
+  });
   const lines = free.map((line) => {
     const treatment = treatments.find(({ productId }) => productId === line.productId);
-    const item = items.find(({ id }) => id === line.gfeItemId);
+    const item = gfeItems.find(({ id }) => id === line.gfeItemId);
     if (!treatment || !item?.decidedAt) throw new Error('the treatment or the decision of an order line is missing');
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });

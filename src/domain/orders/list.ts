@@ -1,25 +1,44 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
-import type { Queries } from '../../adapters/database/statements.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
-import type { ReadContext, SnapshotContext } from '../transactions/transaction.js';
+import type { ModelContext, SnapshotContext } from '../transactions/transaction.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { applyElapsedHolds } from './holds.js';
-import { ofPharmacies, ordersWhere, permittedOrder, type OrderRecord } from './orders.js';
+import { ofPharmacies, permittedOrder, type OrderRecord } from './orders.js';
 
 type Filter = Input<'listOrders'>['query'];
 
 /**
  * An order by its number, in any case, with the lines that the caller may see; approvals expire by the tenant's clock.
+ * Call it in a snapshot.
  * @throws Problem as {@link permittedOrder}
  */
-export async function showOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
-  const byNumber = Prisma.sql`order_no = ${orderNo.toUpperCase()}`;
-  const [found] = await ordersWhere(context.db, context.caller.tenantId, byNumber);
-  return ofPharmacies(context, applyElapsedHolds(permittedOrder(context, found), context.now()));
+export async function showOrder(context: ModelContext, orderNo: string): Promise<OrderRecord> {
+  const [found] = await findOrders(context, { orderNo: orderNo.toUpperCase() });
+  return shownTo(context, permittedOrder(context, found));
+}
+
+const shownTo = (context: ModelContext, order: OrderRecord): OrderRecord =>
+  ofPharmacies(context, applyElapsedHolds(order, context.now()));
+
+const inTime = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
+
+/** Finds orders of the tenant with their parts, each in their order. */
+async function findOrders({ db, caller }: ModelContext, where: Prisma.OrderWhereInput): Promise<OrderRecord[]> {
+  const { tenantId } = caller;
+  const found = await db.prisma.order.findMany({
+    where: { tenantId, ...where },
+    include: {
+      lines: { where: { tenantId }, orderBy: { position: 'asc' } },
+      payments: { where: { tenantId }, orderBy: [...inTime] },
+      refunds: { where: { tenantId }, orderBy: [...inTime] },
+      encounter: { include: { patient: { select: { factsChanges: true } } } },
+    },
+  });
+  return found.map((order) => ({ ...order, factsChanges: order.encounter.patient.factsChanges }));
 }
 
 /**
@@ -58,16 +77,14 @@ export async function listOrders(context: SnapshotContext, filter: Filter): Prom
   return context.db.snapshot(async (db) => {
     const found = await db.of(tenantId).rows<Pick<Order, 'id'>>(page);
     const ids = found.slice(0, filter.limit).map(({ id }) => id);
-    const rows = await readUntilFull(ids, (batch) => ordersOf(context, db, batch));
+    const rows = await readUntilFull(ids, async (batch) => {
+      const read = await findOrders({ ...context, db }, { id: { in: [...batch] } });
+      const byId = new Map(read.map((order) => [order.id, shownTo(context, order)]));
+      return batch.flatMap((id) => byId.get(id) ?? []);
+    });
     const cursorOf = ({ id, createdAt }: OrderRecord): string => listCursor(id, createdAt);
     return { rows, hasMore: found.length > rows.length, cursorOf };
   });
-}
-
-async function ordersOf(context: SnapshotContext, db: Queries, ids: readonly string[]): Promise<OrderRecord[]> {
-  const rows = await ordersWhere(db, context.caller.tenantId, Prisma.sql`id = ANY(${ids}::uuid[])`);
-  const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, applyElapsedHolds(order, context.now()))]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The pharmacies that both the filter and the client's limit allow; null = all. */

@@ -1,12 +1,10 @@
-import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import type { ClinicLocation, GfeItem } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import { itemKey } from '../catalog/itemKey.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
-import { getPatient } from '../patients/patients.js';
 import type { FrozenProvider } from '../providers/licences.js';
-import { findRows } from '../transactions/rows.js';
-import type { LookupContext } from '../transactions/transaction.js';
+import type { ModelContext } from '../transactions/transaction.js';
 
 /** A treatment with the decision about it and the end of that. */
 export type CertifiedItem = Pick<
@@ -38,40 +36,42 @@ export interface Certificate {
   readonly items: readonly CertifiedItem[];
 }
 
-type Place = Pick<Certificate, 'tenantName' | 'isSandbox' | 'clinicName' | 'clinicAddress' | 'timeZone'>;
-
 /** The certificate of a completed encounter. @throws Problem invalid_state */
-export async function certify(context: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
-  const { db, caller } = context;
+export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter): Promise<Certificate> {
   const { tenantId } = caller;
-  const { id, status, gfeNo, clinicId, patientId, reviewerRef } = encounter;
+  const { id, status, gfeNo, patientId, reviewerRef } = encounter;
   if (status !== 'completed') throw invalidState(status);
-  const inOrder = Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`;
-  const [[place], items, treatments] = await Promise.all([
-    db.of(tenantId).rows<Place>`
-      SELECT tenant.name AS "tenantName", tenant.mode = 'sandbox' AS "isSandbox", clinic.legal_name AS "clinicName",
-        concat_ws(', ', place.address1, place.address2, place.city, place.state || ' ' || place.postal) AS "clinicAddress",
-        place.timezone AS "timeZone"
-      FROM clinic JOIN tenant ON tenant.id = clinic.tenant_id
-      LEFT JOIN clinic_location AS place
-        ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
-      WHERE clinic.tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid`,
-    findRows(db, tenantId, 'GfeItem', inOrder),
-    findRows(db, tenantId, 'EncounterTreatment', inOrder),
-  ]);
-  if (!place) throw new Error('the clinic of an encounter is missing');
+  const inOrder = { where: { tenantId }, orderBy: { position: 'asc' } } as const;
+  const { clinic, patient, gfeItems, treatments } = await db.prisma.encounter.findUniqueOrThrow({
+    where: { tenantId_id: { tenantId, id } },
+    include: {
+      clinic: { include: { tenant: true, locations: { where: { tenantId, isPrimary: true } } } },
+      patient: true,
+      gfeItems: inOrder,
+      treatments: inOrder,
+    },
+  });
+  const [place] = clinic.locations;
   const namesOf = (item: GfeItem, decision: 'approved' | 'declined'): string[] =>
     treatments.filter((one) => itemKey(one) === itemKey(item) && one.decision === decision).map(({ name }) => name);
-  const present = identityIn(await getPatient(context, patientId));
+  const present = identityIn(patient);
   // Null after an erasure.
   const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
   return {
-    ...{ gfeNo, ...place, patientId, identity, isIdentityChanged: isOtherIdentity(identity, present), reviewerRef },
+    ...{ gfeNo, patientId, identity, isIdentityChanged: isOtherIdentity(identity, present), reviewerRef },
+    tenantName: clinic.tenant.name,
+    isSandbox: clinic.tenant.mode === 'sandbox',
+    clinicName: clinic.legalName,
+    clinicAddress: place ? addressOf(place) : null,
+    timeZone: place?.timezone ?? null,
     provider: encounter.reviewedProvider as FrozenProvider | null,
-    items: items.map((item) => ({
+    items: gfeItems.map((item) => ({
       ...item,
       approvedTreatments: namesOf(item, 'approved'),
       declinedTreatments: namesOf(item, 'declined'),
     })),
   };
 }
+
+const addressOf = ({ address1, address2, city, state, postal }: ClinicLocation): string =>
+  [address1, address2, city, `${state} ${postal}`].filter((part) => part !== null).join(', ');
