@@ -105,15 +105,15 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
   };
 }
 
-function supplyView({ productId, orderNo, orderedAt, shippedAt, ...supply }: Supply): Schemas['ChartSupply'] {
+function supplyView({ order, ...supply }: Supply): Schemas['ChartSupply'] {
   return {
-    treatmentId: productId,
+    treatmentId: supply.productId,
     name: supply.name,
-    order_no: orderNo,
-    clinicId: supply.clinicId,
-    orderedAt: orderedAt.toISOString(),
+    order_no: order.orderNo,
+    clinicId: order.clinicId,
+    orderedAt: supply.orderedAt.toISOString(),
     status: supply.status,
-    shippedAt: timestamp(shippedAt),
+    shippedAt: timestamp(supply.shippedAt),
     holdReason: supply.holdReason,
   };
 }

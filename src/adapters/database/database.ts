@@ -7,11 +7,14 @@ import { openPool } from './openPool.js';
 import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
 import { assertTenantNamed, relationsOf } from './tenantGuard.js';
 
-type PrismaModels = ReturnType<typeof guardedPrisma>;
+type GuardedPrisma = ReturnType<typeof guardedPrisma>;
+
+/** Queries of Prisma's models, in one of its transactions or not. */
+export type Models = Omit<GuardedPrisma, '$connect' | '$disconnect' | '$extends' | '$on' | '$transaction' | '$use'>;
 
 /** Reads by Prisma's models or by statements: in a snapshot, or each on its own. */
 export interface Reads extends Queries {
-  readonly prisma: Omit<PrismaModels, '$connect' | '$disconnect' | '$extends' | '$on' | '$transaction' | '$use'>;
+  readonly prisma: Models;
 }
 
 /** The database for requests, jobs and commands. Statements, transactions and Prisma share one pool. */
@@ -21,7 +24,7 @@ export interface Database extends Reads {
   /** Runs reads that all see the same state of the database. */
   snapshot<T>(work: (snapshot: Reads) => Promise<T>): Promise<T>;
   /** Prisma's model queries, each committed separately. Such a query costs as much as several plain statements. */
-  readonly prisma: PrismaModels;
+  readonly prisma: GuardedPrisma;
   close(): Promise<void>;
 }
 
@@ -90,7 +93,7 @@ export function openDatabase(
 
 /** Runs statements in a transaction of Prisma's, which has the connection. */
 const rawQueryOn =
-  (tx: Reads['prisma']) =>
+  (tx: Models) =>
   async <Row>({ text, values }: { readonly text: string; readonly values: readonly unknown[] }) => {
     const rows = await tx.$queryRawUnsafe<Row[]>(text, ...values);
     return { rows, rowCount: rows.length };

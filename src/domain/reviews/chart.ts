@@ -8,15 +8,14 @@ import {
   type Order,
   type OrderLine,
 } from '../../../generated/prisma/client.js';
-import type { Queries } from '../../adapters/database/statements.js';
+import type { Models } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/possibleDuplicates.js';
 import { showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
 import { readUntilFull } from '../transactions/listCursor.js';
-import type { ReadContext } from '../transactions/transaction.js';
-import { findRows, groupedBy } from '../transactions/rows.js';
+import type { ModelContext } from '../transactions/transaction.js';
 import { chartVersion, readMarks } from './chartVersion.js';
 
 /** An earlier review of the patient with the items that it decided. */
@@ -27,8 +26,7 @@ export type EarlierReview = Encounter & {
 };
 
 /** A line of an order of the patient: two supplies of one treatment at once must be visible. */
-export type Supply = Pick<OrderLine, 'productId' | 'name' | 'orderedAt' | 'status' | 'shippedAt' | 'holdReason'> &
-  Pick<Order, 'orderNo' | 'clinicId'>;
+export type Supply = OrderLine & { readonly order: Order };
 
 /** Everything that a provider needs to know for a decision (R-103). */
 export interface Chart {
@@ -71,31 +69,35 @@ export async function openChart(
 }
 
 /** Reads the chart of an encounter in a snapshot. */
-async function readChart(context: ReadContext, encounter: DetailedEncounter): Promise<Chart> {
-  const { db } = context;
-  const { patientId } = encounter;
-  const files = await patientDocuments(db, encounter);
-  const reviews = await latestReviews(db, encounter);
+async function readChart(context: ModelContext, encounter: DetailedEncounter): Promise<Chart> {
+  const { prisma } = context.db;
+  const { tenantId, id, patientId } = encounter;
+  const files = await patientDocuments(prisma, encounter);
+  const reviews = await latestReviews(prisma, { tenantId, patientId });
   const open = await showUndecidedEncounters(context, patientId, 'open', MAX_ENTRIES);
   const ended = await showUndecidedEncounters(context, patientId, 'ended', MAX_ENTRIES);
-  const supplies = await latestSupplies(db, encounter);
+  // At any clinic.
+  const supplies = await prisma.orderLine.findMany({
+    where: { tenantId, order: { tenantId, encounter: { tenantId, patientId } } },
+    include: { order: true },
+    orderBy: [{ orderedAt: 'desc' }, { orderId: 'desc' }, { position: 'asc' }],
+    take: MAX_ENTRIES + 1,
+  });
   const patient = await getPatient(context, patientId);
   const possible = await findPossibleDuplicates(context, patient);
-  const marks = await readMarks(context, Prisma.sql`encounter.id = ${encounter.id}::uuid`, possible);
+  const marks = await readMarks(context, Prisma.sql`encounter.id = ${id}::uuid`, possible);
   return {
     version: chartVersion(marks),
     encounter,
     patient,
-    treatments: await findRows(
-      db,
-      encounter.tenantId,
-      'EncounterTreatment',
-      Prisma.sql`encounter_id = ${encounter.id}::uuid ORDER BY position`,
-    ),
+    treatments: await prisma.encounterTreatment.findMany({
+      where: { tenantId, encounterId: id },
+      orderBy: { position: 'asc' },
+    }),
     documents: files.documents,
     withdrawnDocuments: files.withdrawnDocuments,
     earlierReviews: reviews.earlierReviews,
-    openEncounters: open.encounters.filter(({ id }) => id !== encounter.id),
+    openEncounters: open.encounters.filter((other) => other.id !== id),
     endedEncounters: ended.encounters,
     supplies: supplies.slice(0, MAX_ENTRIES),
     hasMore: [files, reviews, open, ended, possible].some(({ hasMore }) => hasMore) || supplies.length > MAX_ENTRIES,
@@ -103,59 +105,36 @@ async function readChart(context: ReadContext, encounter: DetailedEncounter): Pr
   };
 }
 
-async function patientDocuments(db: Queries, { tenantId, patientId, documents }: DetailedEncounter) {
+/** The documents that the encounter names, then the patient's others, which are not withdrawn. */
+async function patientDocuments(prisma: Models, { tenantId, patientId, documents }: DetailedEncounter) {
   const ids = documents.map(({ documentId }) => documentId);
-  const most = ids.length + MAX_ENTRIES;
-  const found = await findRows(
-    db,
-    tenantId,
-    'Document',
-    Prisma.sql`patient_id = ${patientId}::uuid AND (withdrawn_at IS NULL OR id = ANY(${ids}::uuid[]))
-      ORDER BY array_position(${ids}::uuid[], id), created_at DESC, id DESC LIMIT ${most + 1}`,
-  );
-  const shown = found.slice(0, most);
+  const where = { tenantId, patientId };
+  const named = await prisma.document.findMany({ where: { ...where, id: { in: ids } } });
+  const others = await prisma.document.findMany({
+    where: { ...where, id: { notIn: ids }, withdrawnAt: null },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: MAX_ENTRIES + 1,
+  });
+  const shown = [...ids.flatMap((id) => named.filter((file) => file.id === id)), ...others.slice(0, MAX_ENTRIES)];
   return {
     documents: shown.filter(({ withdrawnAt }) => withdrawnAt === null),
     withdrawnDocuments: shown.filter(({ withdrawnAt }) => withdrawnAt !== null),
-    hasMore: found.length > most,
+    hasMore: others.length > MAX_ENTRIES,
   };
 }
 
-/** The latest lines of the patient's orders, at any clinic; one more than is shown means that there are more. */
-function latestSupplies(db: Queries, { tenantId, patientId }: DetailedEncounter): Promise<Supply[]> {
-  return db.of(tenantId).rows<Supply>`
-    SELECT line.product_id AS "productId", line.name, line.ordered_at AS "orderedAt", line.status,
-      line.shipped_at AS "shippedAt", line.hold_reason AS "holdReason", "order".order_no AS "orderNo",
-      "order".clinic_id AS "clinicId"
-    FROM encounter
-      JOIN "order" ON "order".tenant_id = encounter.tenant_id AND "order".encounter_id = encounter.id
-      JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
-    WHERE encounter.tenant_id = ${tenantId} AND encounter.patient_id = ${patientId}::uuid
-    ORDER BY line.ordered_at DESC, line.order_id DESC, line.position LIMIT ${MAX_ENTRIES + 1}`;
-}
-
-async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {
-  const latest = await db.of(tenantId).rows<Pick<Encounter, 'id'>>`
-    SELECT id FROM encounter
-    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
-    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MAX_ENTRIES + 1}`;
+async function latestReviews(prisma: Models, { tenantId, patientId }: Pick<Encounter, 'tenantId' | 'patientId'>) {
+  const where = { tenantId, patientId, completedAt: { not: null }, reviewerRef: { not: null } };
+  const orderBy = [{ completedAt: 'desc' as const }, { encounterNo: 'desc' as const }];
+  const latest = await prisma.encounter.findMany({ where, orderBy, take: MAX_ENTRIES + 1, select: { id: true } });
+  const include = {
+    gfeItems: { where: { tenantId, decidedAt: { not: null } }, orderBy: { position: 'asc' } },
+    addenda: { where: { tenantId }, orderBy: [{ addedAt: 'asc' }, { id: 'asc' }] },
+    treatments: { where: { tenantId }, orderBy: { position: 'asc' } },
+  } satisfies Prisma.EncounterInclude;
   const ids = latest.slice(0, MAX_ENTRIES).map(({ id }) => id);
-  const earlierReviews = await readUntilFull(ids, (batch) => reviewsOf(db, tenantId, batch));
+  const earlierReviews = await readUntilFull(ids, (batch) =>
+    prisma.encounter.findMany({ where: { tenantId, id: { in: [...batch] } }, include, orderBy }),
+  );
   return { earlierReviews, hasMore: latest.length > earlierReviews.length };
-}
-
-async function reviewsOf(db: Queries, tenantId: string, ids: readonly string[]): Promise<EarlierReview[]> {
-  const latestFirst = Prisma.sql`id = ANY(${[...ids]}::uuid[]) ORDER BY completed_at DESC, encounter_no DESC`;
-  const reviews = await findRows(db, tenantId, 'Encounter', latestFirst);
-  const ofReviews = Prisma.sql`encounter_id = ANY(${[...ids]}::uuid[])`;
-  const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL ORDER BY position`;
-  const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
-  const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
-  const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
-  const treatments = await findRows(db, tenantId, 'EncounterTreatment', Prisma.sql`${ofReviews} ORDER BY position`);
-  const treatmentsOf = groupedBy(treatments, ({ encounterId }) => encounterId);
-  return reviews.map((review) => {
-    const { id } = review;
-    return { ...review, gfeItems: itemsOf(id), addenda: addendaOf(id), treatments: treatmentsOf(id) };
-  });
 }
