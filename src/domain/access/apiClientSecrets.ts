@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Prisma, type ApiClient, type ApiClientSecret, type Tenant } from '../../../generated/prisma/client.js';
-import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
-import { fieldsOf } from '../transactions/bulkSql.js';
-import { insertRows, updateRows } from '../transactions/rows.js';
+import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
 
 type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expiresAt' | 'lastUsedAt'>;
 
-/** An API client with its secrets, oldest first, without their hashes. */
+/** An API client with its {@link secrets}. */
 export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
 /** Two secrets can be valid during a changeover (R-05). More are refused: operators would forget to end them. */
@@ -41,7 +39,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
     const now = transaction.now();
-    const [old, second] = activeSecrets(client.secrets, now);
+    const [old, second] = activeSecrets(await secretsOf(transaction, client), now);
     if (old && second) {
       throw new Error(
         `${clientId} already has ${ACTIVE_LIMIT} active secrets, the maximum. Retire the older one ` +
@@ -49,7 +47,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
       );
     }
     const { tenantId, id: apiClientId } = client;
-    const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
+    const { clientSecret, row } = issueSecret(transaction, client.mode === 'live' ? 'live' : 'sandbox');
     await insertRows(transaction.db, tenantId, 'ApiClientSecret', [{ ...row, apiClientId }]);
     const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
     const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
@@ -68,9 +66,9 @@ export async function retireSecret(
   { hint, force }: { hint?: string | undefined; force: boolean },
 ): Promise<SecretSummary> {
   return inTransaction(context, async (transaction) => {
-    const { tenantId, secrets } = await lockClient(transaction, clientId);
+    const client = await lockClient(transaction, clientId);
     const now = transaction.now();
-    const active = activeSecrets(secrets, now);
+    const active = activeSecrets(await secretsOf(transaction, client), now);
     const ended = hint === undefined ? active[0] : active.find((secret) => secret.hint === hint);
     if (!ended) throw new Error(`${clientId} has no active secret that ends in ${JSON.stringify(hint ?? '')}.`);
     const remaining = active.find(({ id }) => id !== ended.id);
@@ -86,42 +84,39 @@ export async function retireSecret(
           `…${ended.hint} (${lastUse(ended)}). Use --force to end it anyway.`,
       );
     }
-    await expire(transaction, tenantId, ended.id, now);
+    await expire(transaction, client.tenantId, ended.id, now);
     return { ...ended, expiresAt: now };
   });
 }
 
-/** Locks a client, so that changes of its secrets run one after the other: no constraint limits their number. */
-async function lockClient(context: TransactionContext, clientId: string) {
-  await context.db.everyTenant.rows`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
-  return findApiClient(context, clientId);
+/**
+ * Finds and locks a client, so that changes of its secrets run one after the other: no constraint limits their number.
+ * @throws Error for an unknown client
+ */
+export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
+  const [client] = await db.everyTenant.rows<Pick<ApiClient, 'id' | 'tenantId'> & Pick<Tenant, 'mode'>>`
+    SELECT api_client.id, tenant_id AS "tenantId", mode FROM api_client JOIN tenant ON tenant.id = tenant_id
+    WHERE client_id = ${clientId} FOR NO KEY UPDATE OF api_client`;
+  return client ?? unknownClient(clientId);
 }
 
-/** An API client, with tenant and secrets, by its globally unique id. @throws Error for an unknown client */
-export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
-  const [client] = await withSecrets(db, Prisma.sql`api_client.client_id = ${clientId}`);
-  const [tenant] = client
-    ? await db.everyTenant
-        .rows<Tenant>`SELECT ${fieldsOf('Tenant', 'tenant')} FROM tenant WHERE id = ${client.tenantId}`
-    : [];
-  if (!client || !tenant) throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
-  return { ...client, tenant };
+const secretsOf = ({ db }: TransactionContext, { tenantId, id }: Pick<ApiClient, 'id' | 'tenantId'>) =>
+  findRows(db, tenantId, 'ApiClientSecret', Prisma.sql`api_client_id = ${id}::uuid ORDER BY created_at, id`);
+
+function unknownClient(clientId: string): never {
+  throw new Error(`There is no API client ${JSON.stringify(clientId)}. See "client list".`);
 }
 
-/** API clients by tenant and name. @param where a condition on `api_client`, of any tenant */
-export async function withSecrets(db: Queries, where: Prisma.Sql): Promise<ApiClientWithSecrets[]> {
-  const clients = await db.everyTenant.rows<ApiClient>`
-    SELECT ${fieldsOf('ApiClient', 'api_client')} FROM api_client WHERE ${where} ORDER BY tenant_id, name`;
-  const secrets = await db.everyTenant.rows<SecretSummary & Pick<ApiClientSecret, 'apiClientId'>>`
-    SELECT id, hint, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt",
-      api_client_id AS "apiClientId"
-    FROM api_client_secret WHERE api_client_id = ANY(${clients.map(({ id }) => id)}::uuid[]) ORDER BY created_at, id`;
-  return clients.map((client) => ({
-    ...client,
-    secrets: secrets
-      .filter(({ apiClientId }) => apiClientId === client.id)
-      .map(({ apiClientId: _apiClientId, ...secret }) => secret),
-  }));
+/** The secrets of an API client, oldest first, without their hashes. */
+export const secrets = {
+  select: { id: true, hint: true, createdAt: true, expiresAt: true, lastUsedAt: true },
+  orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+} satisfies Prisma.ApiClient$secretsArgs;
+
+/** An API client with its secrets, by its globally unique id. @throws Error for an unknown client */
+export async function findApiClient({ db }: DomainContext, clientId: string): Promise<ApiClientWithSecrets> {
+  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets } });
+  return client ?? unknownClient(clientId);
 }
 
 async function expire({ db }: TransactionContext, tenantId: string, id: string, expiresAt: Date): Promise<void> {

@@ -1,10 +1,11 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
-import { findApiClient, issueSecret, withSecrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
+import { findApiClient, issueSecret, lockClient, secrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
+import type { DomainContext } from '../../context.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
-import { assertName, findTenant } from './tenants.js';
+import { assertName, findTenant, listTenants } from './tenants.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { QueryContext } from '../transactions/transaction.js';
@@ -63,10 +64,14 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
 }
 
 /** The API clients of one tenant, or of all, by tenant and name. */
-export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
-  if (tenant === undefined) return withSecrets(context.db, Prisma.sql`true`);
-  const { id } = await findTenant(context, tenant);
-  return withSecrets(context.db, Prisma.sql`tenant_id = ${id}`);
+export async function listApiClients(context: DomainContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
+  const tenants = tenant === undefined ? await listTenants(context) : [await findTenant(context, tenant)];
+  const tenantIds = tenants.map(({ id }) => id);
+  return context.db.prisma.apiClient.findMany({
+    where: { tenantId: { in: tenantIds } },
+    include: { secrets },
+    orderBy: [{ tenantId: 'asc' }, { name: 'asc' }],
+  });
 }
 
 /** Makes the service reject the client and all its tokens. @throws Error for an unknown client */
@@ -81,7 +86,7 @@ export async function activateApiClient(context: QueryContext, clientId: string)
 }
 
 async function setActive(context: QueryContext, clientId: string, isActive: boolean): Promise<void> {
-  const { tenantId, id } = await findApiClient(context, clientId);
+  const { tenantId, id } = await lockClient(context, clientId);
   await updateRows(
     context.db,
     tenantId,
@@ -104,8 +109,8 @@ export interface ClientChange {
 }
 
 /** Changes a client's permissions and limits (R-04, R-84, R-125). @throws Error for unknown references, a malformed id */
-export async function changeApiClient(context: QueryContext, clientId: string, change: ClientChange) {
-  const { tenantId, id } = await findApiClient(context, clientId);
+export async function changeApiClient(context: DomainContext, clientId: string, change: ClientChange) {
+  const { tenantId, id } = await lockClient(context, clientId);
   const { permissions: wanted, requestsPerMinute, clinics, pharmacies } = change;
   const data = {
     ...(wanted && { permissions: grantedPermissions({ permissions: wanted }, 'live') }),
@@ -120,7 +125,7 @@ export async function changeApiClient(context: QueryContext, clientId: string, c
 
 /** Revokes a client's tokens (D-91). @returns the time, later than earlier ones. @throws Error for an unknown client */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
-  const { tenantId, id } = await findApiClient(context, clientId);
+  const { tenantId, id } = await lockClient(context, clientId);
   const now = context.now();
   const [revoked] = await context.db.of(tenantId).rows<{ at: Date }>`
     UPDATE api_client SET updated_at = ${now},

@@ -4,8 +4,8 @@ import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
 import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
-import { findRows, groupedBy, insertRows, updateRows } from '../transactions/rows.js';
-import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
+import { findRows, insertRows, updateRows } from '../transactions/rows.js';
+import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
 type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
@@ -39,14 +39,14 @@ export async function importProviders(
 }
 
 /** The providers of a tenant in the form of a file of providers. */
-export async function listProviders({ db }: QueryContext, tenantId: string): Promise<ProviderEntry[]> {
-  const [providers, licences] = await Promise.all([
-    findRows(db, tenantId, 'Provider', Prisma.sql`true ORDER BY reviewer_ref`),
-    findRows(db, tenantId, 'ProviderLicence', Prisma.sql`true ORDER BY state, number`),
-  ]);
-  const licencesOf = groupedBy(licences, ({ providerId }) => providerId);
-  return providers.map(({ id, reviewerRef, name, npi, credential, deaNumber, isActive }) => {
-    const own = licencesOf(id).map(({ state, number, expiresOn, asynchronousAllowed }) => {
+export async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
+  const providers = await db.prisma.provider.findMany({
+    where: { tenantId },
+    include: { licences: { where: { tenantId }, orderBy: [{ state: 'asc' }, { number: 'asc' }] } },
+    orderBy: { reviewerRef: 'asc' },
+  });
+  return providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licences }) => {
+    const own = licences.map(({ state, number, expiresOn, asynchronousAllowed }) => {
       return { state, number, expiresOn: expiresOn.toISOString().slice(0, 10), asynchronousAllowed };
     });
     return { reviewerRef, name, npi, credential, deaNumber, isActive, licences: own };
