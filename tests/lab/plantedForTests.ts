@@ -59,7 +59,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: 'failed request that leaves something behind',
     where: 'adapters/database/statements.ts',
-    break: ['begun = connection.query(begin);', 'begun = Promise.resolve();'],
+    break: ["begun = connection.query('BEGIN');", 'begun = Promise.resolve();'],
     noticedBy: '/hotStatements.test',
   },
   {

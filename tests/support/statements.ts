@@ -5,6 +5,8 @@ import { Client } from 'pg';
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
+  /** The name under which it is prepared; empty = it is not. */
+  readonly name: string;
   /** Identifies the connection that sent it. */
   readonly connection: unknown;
 }
@@ -16,8 +18,8 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
     await work();
     return sent.mock.calls.map((call) => {
       const [config, values] = call.arguments as unknown[];
-      const { text = String(config), values: own = values } = Object(config) as Partial<Statement>;
-      return { text, values: Array.isArray(own) ? own : [], connection: call.this };
+      const { text = String(config), values: own = values, name = '' } = Object(config) as Partial<Statement>;
+      return { text, values: Array.isArray(own) ? own : [], name, connection: call.this };
     });
   } finally {
     sent.mock.restore();

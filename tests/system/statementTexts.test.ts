@@ -20,7 +20,6 @@ import {
 } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';
 
-/** Prisma pads lists of both lengths to the same power of two. */
 const [SHORT, LONG] = [5, 8];
 
 const harness = await openHarness();
@@ -115,11 +114,11 @@ const orderOf = ({ encounter_id: encounterNo }: any) =>
   });
 
 it.each(Object.entries(operations))(
-  '%s sends SQL statements whose texts do not depend on the length of its lists',
+  '%s prepares only SQL statements whose texts do not depend on the length of its lists',
   async (_, prepare) => {
     const textsOf = async (length: number): Promise<string[]> => {
       const work = await prepare(length);
-      return (await statementsOf(work)).map(({ text }) => text);
+      return (await statementsOf(work)).filter(({ name }) => name !== '').map(({ text }) => text);
     };
     const known = new Set(await textsOf(SHORT));
     expect(known.size).toBeGreaterThan(1);

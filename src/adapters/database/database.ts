@@ -74,7 +74,9 @@ export function openDatabase(
   });
   metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
-  const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }));
+  const prisma = guardedPrisma(
+    new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
+  );
   // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
   return {
@@ -116,6 +118,9 @@ export async function checkPooler({ everyTenant }: Queries): Promise<void> {
     `Sessions of the pooler at DATABASE_URL lack ${missing.join(', ')}. In PgBouncer, give the database connect_query='${POOLER_SETTINGS}'.`,
   );
 }
+
+/** Whether a statement of Prisma's has a list of parameters. Its text depends on the length, so it is not prepared. */
+const hasList = ({ sql }: { readonly sql: string }): boolean => /\bIN \(\$\d+,/.test(sql);
 
 function statementNames() {
   const names = new Map<string, string>();
