@@ -1,4 +1,4 @@
-import type { PrismaQueries } from './prismaQueries.js';
+import type { Models } from '../../src/adapters/database/database.js';
 import type { ContractOperation } from './contract.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -12,7 +12,7 @@ export interface TakenKey {
 }
 
 /** Stores a key as another request would. */
-export async function takeKey(db: PrismaQueries, taken: TakenKey): Promise<void> {
+export async function takeKey(db: Models, taken: TakenKey): Promise<void> {
   const left = { fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } };
   await db.idempotencyKey.create({ data: { ...taken, ...left } });
 }

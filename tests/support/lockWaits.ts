@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { Harness } from './harness.js';
-import type { PrismaQueries } from './prismaQueries.js';
+import type { Models } from '../../src/adapters/database/database.js';
 
 type Owner = Pick<Harness, 'domain'>;
 
@@ -27,7 +27,7 @@ export async function whileBlocked<T>(
   owner: Owner,
   lock: Prisma.Sql,
   work: () => Promise<T>,
-  meanwhile: (holder: PrismaQueries) => Promise<unknown>,
+  meanwhile: (holder: Models) => Promise<unknown>,
 ): Promise<T> {
   let isDone = false;
   const working = await owner.domain.db.prisma.$transaction(

@@ -5,22 +5,20 @@ const tenantOwned: ReadonlySet<string> = new Set(
   Object.values(Prisma.ModelName).filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`]),
 );
 
-/** The models behind the relations of each model. */
-export type Relations = ReadonlyMap<string, ReadonlyMap<string, string>>;
+/** The model behind each relation, by names such as `Patient.documents`. */
+export type Relations = ReadonlyMap<string, string>;
 
-/** The relations of a client's models, which Prisma's types have, but no public value. */
+/** The relations of a client's models. Prisma's types have them, but no public value. */
 export function relationsOf(client: object): Relations {
   const { models } = (client as { _runtimeDataModel: DataModel })._runtimeDataModel;
-  const relationsIn = ({ fields }: DataModel['models'][string]) =>
-    new Map(fields.filter(({ kind }) => kind === 'object').map(({ name, type }) => [name, type]));
-  return new Map(Object.entries(models).map(([name, model]) => [name, relationsIn(model)]));
+  const relations = Object.entries(models).flatMap(([model, { fields }]) =>
+    fields.filter(({ kind }) => kind === 'object').map(({ name, type }) => [`${model}.${name}`, type] as const),
+  );
+  return new Map(relations);
 }
 
-interface DataModel {
-  readonly models: Readonly<
-    Record<string, { readonly fields: readonly Readonly<Record<'name' | 'kind' | 'type', string>>[] }>
-  >;
-}
+type Field = Readonly<Record<'name' | 'kind' | 'type', string>>;
+type DataModel = { readonly models: Readonly<Record<string, { readonly fields: readonly Field[] }>> };
 
 /**
  * Rejects queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. A tenant of
@@ -35,7 +33,7 @@ export function assertTenantNamed(
   if (model === undefined) return;
   assertNestedTenants(model, args, relations);
   if (!tenantOwned.has(model)) return;
-  const { where, data, create } = isRecord(args) ? args : {};
+  const { where, data, create } = membersOf(args);
   const creates = operation === 'upsert' ? [create] : operation.startsWith('create') ? [data].flat() : [];
   const named =
     creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
@@ -48,15 +46,19 @@ export function assertTenantNamed(
  * relation is composite, so that Prisma compares the tenants.
  */
 function assertNestedTenants(model: string, args: unknown, relations: Relations): void {
-  const { include, select } = isRecord(args) ? args : {};
-  for (const [name, nested] of Object.entries({ ...Object(include), ...Object(select) })) {
-    const type = relations.get(model)?.get(name);
-    if (type === undefined || nested === false || nested === undefined) continue;
-    const isComposite = tenantOwned.has(model) || !tenantOwned.has(type);
-    if (!isComposite && !whereNamesTenant(Object(nested).where)) throw new Error(`${model}.${name} names no tenantId`);
+  const { include, select } = membersOf(args);
+  for (const [name, nested] of Object.entries({ ...membersOf(include), ...membersOf(select) })) {
+    const type = relations.get(`${model}.${name}`);
+    if (type === undefined || !nested) continue;
+    const isForeign = !tenantOwned.has(model) && tenantOwned.has(type);
+    if (isForeign && !whereNamesTenant(membersOf(nested)['where'])) {
+      throw new Error(`${model}.${name} names no tenantId`);
+    }
     assertNestedTenants(type, nested, relations);
   }
 }
+
+const membersOf = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 function whereNamesTenant(where: unknown): boolean {
   if (!isRecord(where)) return false;

@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Product } from '../../../generated/prisma/client.js';
 import { findRows } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import type { Kind, Row } from './import/matchRows.js';
@@ -24,7 +24,7 @@ export async function loadCatalog({ db }: TransactionContext, tenantId: string) 
   };
 }
 
-export function pharmaciesOf(products: StoredCatalog['product']): { id: string; name: string }[] {
+export function pharmaciesOf(products: readonly Product[]): { id: string; name: string }[] {
   const names = new Map(products.map(({ pharmacyId, pharmacyName }) => [pharmacyId, pharmacyName]));
   return [...names].map(([id, name]) => ({ id, name }));
 }

@@ -1,9 +1,10 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
-import type { ModelContext, SnapshotContext } from '../transactions/transaction.js';
+import type { ModelContext } from '../transactions/transaction.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { applyElapsedHolds } from './holds.js';
@@ -47,7 +48,7 @@ async function findOrders({ db, caller }: ModelContext, where: Prisma.OrderWhere
  * one.
  * @throws Problem cursor_invalid
  */
-export async function listOrders(context: SnapshotContext, filter: Filter): Promise<ListPage<OrderRecord>> {
+export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
   const { tenantId } = context.caller;
   const pharmacies = pharmaciesOf(context, filter);
   const ofPharmacies = pharmacies === null ? [] : [ofAny(pharmacies)];
@@ -88,13 +89,13 @@ export async function listOrders(context: SnapshotContext, filter: Filter): Prom
 }
 
 /** The pharmacies that both the filter and the client's limit allow; null = all. */
-function pharmaciesOf({ caller }: SnapshotContext, { pharmacyId }: Filter): readonly string[] | null {
+function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly string[] | null {
   const { allowedPharmacyIds: allowed } = caller;
   if (pharmacyId === undefined) return allowed;
   return [canonicalUuid(pharmacyId)].filter((id) => allowed?.includes(id) ?? true);
 }
 
-function matching(context: SnapshotContext, filter: Filter): Prisma.Sql[] {
+function matching(context: Context, filter: Filter): Prisma.Sql[] {
   const { status, clinicId, created_after, created_before } = filter;
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));

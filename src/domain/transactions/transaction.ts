@@ -23,9 +23,6 @@ export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 /** The context of reads for a caller, inside or outside of a transaction. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
-/** The context of reads for a caller that open a snapshot. */
-export type SnapshotContext = DomainContext & Pick<Context, 'caller'>;
-
 /** The context of reads by Prisma's models for a caller, in a snapshot or each on its own. */
 export type ModelContext = Omit<ReadContext, 'db'> & { readonly db: Reads };
 

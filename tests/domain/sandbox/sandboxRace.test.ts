@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { PrismaQueries } from '../../support/prismaQueries.js';
+import type { Models } from '../../../src/adapters/database/database.js';
 import { cast } from '../../support/cast.js';
 import { operationOf } from '../../support/contract.js';
 import { newPatient, patientBody, type Partner } from '../../support/factories.js';
@@ -66,7 +66,7 @@ it('resetSandbox neither fails simultaneous requests nor leaves parts of their e
 const waitsForReset = (
   { tenantId }: Partner,
   send: () => Promise<Answer>,
-  change: (db: PrismaQueries) => Promise<unknown>,
+  change: (db: Models) => Promise<unknown>,
 ) => {
   const lock = Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
   return whileBlocked(harness, lock, send, change);

@@ -1,7 +1,6 @@
 import { v7 } from 'uuid';
 import { Prisma } from '../../../generated/prisma/client.js';
-import { openDatabase } from '../../../src/adapters/database/database.js';
-import type { PrismaQueries } from '../../support/prismaQueries.js';
+import { openDatabase, type Models } from '../../../src/adapters/database/database.js';
 import { assertTenantNamed } from '../../../src/adapters/database/tenantGuard.js';
 import { createTestDatabase } from '../../support/postgres.js';
 
@@ -29,7 +28,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-type Queries = Readonly<Record<string, (tx: PrismaQueries) => Promise<unknown>>>;
+type Queries = Readonly<Record<string, (tx: Models) => Promise<unknown>>>;
 const key = { tenantId_id: { tenantId: 'a', id: v7() } };
 
 const withoutTenant: Queries = {
