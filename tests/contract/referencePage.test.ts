@@ -21,6 +21,7 @@ const sections = {
   certificate: 'encounters/getcertificate',
   'create patient': 'patients/createpatient',
   events: 'section/events',
+  examine: 'section/webhooks/examine-your-receiver',
   hold: 'section/the-life-of-an-encounter/how-long-an-approval-holds',
   idempotency: 'section/errors/idempotency_key_required',
   'If-Match': 'section/retries/concurrent-changes:-if-match',

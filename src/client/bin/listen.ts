@@ -1,12 +1,9 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createClient } from '../client.js';
-
-/** A mistake by the user of this program. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+import { keyOf, post, signedHeaders } from './delivery.js';
+import { UsageError } from './usageError.js';
 
 export interface ListenOptions {
   readonly baseUrl: string;
@@ -47,8 +44,6 @@ const INTERVAL = 1_000;
 /** Milliseconds before an event is sent again. The wait doubles with each attempt, up to `LONGEST_WAIT`. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
-/** Milliseconds that a receiver has to respond, as for the webhooks of the service. */
-const TIMEOUT = 15_000;
 
 /**
  * Follows the event feed and sends each event to a receiver, in the order of the feed and in the form of the service's
@@ -81,33 +76,11 @@ export async function listen(options: ListenOptions): Promise<void> {
 async function forward({ id, ...event }: Event, secret: string, { forward: url, print }: ListenOptions): Promise<void> {
   const body = JSON.stringify(event);
   for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
-    const answer = await post(url, signedHeaders(secret, id, body), body);
+    const answer = await post(url, signedHeaders([keyOf(secret)], id, body), body);
     const isDone = typeof answer === 'number' && answer >= 200 && answer < 300;
     print(`${event.timestamp} ${event.type} ${id} → ${answer}${isDone ? '' : `, again in ${wait / 1000} s`}`);
     if (isDone) return;
     await pause(wait);
-  }
-}
-
-/** The headers of Standard Webhooks 1.0. */
-function signedHeaders(secret: string, id: string, body: string): Readonly<Record<string, string>> {
-  const timestamp = String(Math.floor(Date.now() / 1000));
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
-}
-
-/** Sends a body to a receiver. @returns the status of the response, or the reason why there is none */
-async function post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<number | string> {
-  const all = { 'Content-Type': 'application/json', ...headers };
-  const signal = AbortSignal.timeout(TIMEOUT);
-  try {
-    const response = await fetch(url, { method: 'POST', headers: all, body, redirect: 'manual', signal });
-    await response.body?.cancel();
-    return response.status;
-  } catch (error) {
-    const { message, cause } = error as Error;
-    return cause instanceof Error ? cause.message : message;
   }
 }
 

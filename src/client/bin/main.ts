@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { ApiError } from '../errors.js';
-import { listen, UsageError } from './listen.js';
+import { examine, textOf } from './examine.js';
+import { listen } from './listen.js';
+import { UsageError } from './usageError.js';
 
 const usage = `clinical-encounter-client listen --forward URL [options]
 
@@ -16,7 +18,15 @@ Follows the event feed, and sends each event to URL like a webhook. Stop it and 
 CES_URL (default http://127.0.0.1:3000), CLIENT_ID and CLIENT_SECRET name the service and the API client, which needs
 read:event. WEBHOOK_SECRET (whsec_…) signs the events; without it, a secret is made and printed.
 
-Exit codes: 0 after success, 1 after a failure, 2 after wrong usage.
+clinical-encounter-client examine URL [options]
+
+Sends valid, repeated, forged and unexpected events to your receiver at URL, and judges its responses by 17 checks. Needs
+no service.
+
+  --secret SECRET the secret with which your receiver verifies signatures (whsec_…); default WEBHOOK_SECRET
+  --json          prints the report as JSON
+
+Exit codes: 0 after success, 1 if a check did not pass or the program failed, 2 after wrong usage.
 `;
 
 try {
@@ -28,12 +38,32 @@ try {
 
 async function run(): Promise<void> {
   const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { forward: text, types: text, state: text, until: text, timeout: text, help: { type: 'boolean' } },
+    options: {
+      ...{ forward: text, types: text, state: text, until: text, timeout: text },
+      ...{ secret: text, json: flag, help: flag },
+    },
   });
-  if (values.help) return void process.stdout.write(usage);
-  if (positionals.join() !== 'listen') throw new UsageError(`The command is missing: listen.\n\n${usage}`);
+  const [command, ...others] = positionals;
+  if (values.help) process.stdout.write(usage);
+  else if (command === 'listen' && others.length === 0) await runListen(values);
+  else if (command === 'examine' && others.length <= 1) await runExamine(others[0], values);
+  else throw new UsageError(`The command is missing: listen or examine.\n\n${usage}`);
+}
+
+interface Values {
+  readonly forward?: string | undefined;
+  readonly types?: string | undefined;
+  readonly state?: string | undefined;
+  readonly until?: string | undefined;
+  readonly timeout?: string | undefined;
+  readonly secret?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
+async function runListen(values: Values): Promise<void> {
   const { CES_URL = 'http://127.0.0.1:3000', CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET } = process.env;
   const { forward, types, until, timeout, state = '.clinical-encounter-listen.json' } = values;
   if (!forward || !URL.canParse(forward))
@@ -52,6 +82,12 @@ async function run(): Promise<void> {
     ...{ types: types?.split(','), until },
     print: (line) => process.stdout.write(`${line}\n`),
   });
+}
+
+async function runExamine(url = '', { secret = process.env['WEBHOOK_SECRET'] ?? '', json }: Values): Promise<void> {
+  const report = await examine(url, secret);
+  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
+  process.exitCode = report.passed === report.checks.length ? 0 : 1;
 }
 
 /** Ends the program immediately, which loses nothing: the position is stored after each event. */
