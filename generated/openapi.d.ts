@@ -688,8 +688,9 @@ export interface paths {
         };
         /**
          * List events
-         * @description Returns the events of the tenant for 30 days, each once, in an order that never changes. Keep `next_cursor` and
-         *     send it with the next request: no event is skipped. An event appears together with the change that it reports.
+         * @description Returns the events of the tenant about what your API client may read, for 30 days, each once, in an order that never
+         *     changes. Keep `next_cursor` and send it with the next request: no event is skipped. An event appears together with
+         *     the change that it reports.
          */
         get: operations["listEvents"];
         put?: never;
@@ -709,8 +710,8 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Returns the endpoints that receive events. An API client that is limited to clinics sees its own endpoints, any
-         *     other those of the whole tenant. Secrets are not shown.
+         * @description Returns the endpoints of your API client, and those of deactivated clients of your tenant, which receive nothing.
+         *     Secrets are not shown.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
@@ -2755,7 +2756,7 @@ export interface webhooks {
         put?: never;
         /**
          * Order updated
-         * @description A part of an order was paid.
+         * @description A part of an order was paid, or its address of delivery has changed.
          */
         post: {
             parameters: {
@@ -6468,7 +6469,7 @@ export interface components {
             data: components["schemas"]["OrderEventData"];
         };
         /**
-         * @description A part of an order was paid.
+         * @description A part of an order was paid, or its address of delivery has changed.
          * @example {
          *       "type": "order.updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -8131,7 +8132,7 @@ export interface components {
          */
         CreatedAfter: components["schemas"]["DateTime"];
         /**
-         * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         UpdatedAfter: components["schemas"]["DateTime"];
@@ -9400,7 +9401,7 @@ export interface operations {
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
                 /**
-                 * @description Only encounters that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 updated_after?: components["parameters"]["UpdatedAfter"];
@@ -10234,6 +10235,11 @@ export interface operations {
                  */
                 created_before?: components["parameters"]["OrderCreatedBefore"];
                 /**
+                 * @description Only those that changed after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                updated_after?: components["parameters"]["UpdatedAfter"];
+                /**
                  * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
                  */
@@ -10928,7 +10934,7 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The tenant has five endpoints, or the same request is still in progress */
+            /** @description The API client has five endpoints, or the same request is still in progress */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

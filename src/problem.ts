@@ -216,7 +216,7 @@ export const problems = {
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
   webhook_limit_reached: conflict(
     'Too many webhook endpoints',
-    'A tenant can have five webhook endpoints. Delete one that you do not need.',
+    'An API client can have five webhook endpoints. Delete one that you do not need.',
   ),
   too_many_records: conflict(
     'Too many records',

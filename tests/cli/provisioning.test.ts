@@ -43,7 +43,7 @@ describe('tenant create', () => {
     const file = await readFile(join(harness.dataDir, 'documents', blobPath));
     expect(file.toString()).toMatch(/^%PDF-[^]*%%EOF$/);
     expect(await json('client', 'list', '--tenant', 'try-sandbox')).toMatchObject([
-      { name: 'Sandbox fixtures', isActive: false, permissions: [], secrets: [] },
+      { name: 'Sandbox fixtures', isActive: false, permissions: [...presets.partner], secrets: [] },
     ]);
     expect([
       await harness.domain.db.prisma.clinic.count({ where: empty }),
@@ -116,8 +116,8 @@ describe('client create', () => {
   });
 
   it('accepts permissions with or without a preset, and limits the client to clinics', async () => {
-    const billing = await createClient('--preset', 'billing', '--permissions', 'read:event, read:order');
-    expect(billing.permissions).toEqual(['read:order', 'write:order', 'read:event']);
+    const billing = await createClient('--preset', 'billing', '--permissions', 'read:client, read:order');
+    expect(billing.permissions).toEqual(['read:client', ...presets.billing]);
     const id = '01a05c32-5e80-7000-8000-00000000c101';
     const names = { legalName: 'A', displayName: 'A', email: 'a@x.example' };
     const times = { createdAt: new Date(), updatedAt: new Date() };
@@ -166,7 +166,7 @@ describe('client list and show', () => {
     const hint = clientSecret.slice(-4);
     expect(asText.stdout).toContain(`…${hint}`);
     const client = {
-      ...{ clientId, tenantId: 'lakeside-health', name: 'Books', permissions: ['read:order', 'write:order'] },
+      ...{ clientId, tenantId: 'lakeside-health', name: 'Books', permissions: [...presets.billing] },
       ...{ requestsPerMinute: null, allowedClinicIds: null, allowedPharmacyIds: null, isActive: true },
       ...{ tokensValidAfter: null, lastUsedAt: null, createdAt: expect.any(String) },
       secrets: [
@@ -184,7 +184,7 @@ describe('client list and show', () => {
     expect(clients.filter((listed) => listed.clientId === clientId)).toEqual([client]);
     expect(await json('client', 'show', clientId)).toEqual(client);
     expect((await run('client', 'show', clientId)).stdout).toMatch(
-      /^tenant +lakeside-health\nname +Books\nclient id +ces_.*\nactive +yes\npermissions +read:order write:order\nclinics +all/,
+      /^tenant +lakeside-health\nname +Books\nclient id +ces_.*\nactive +yes\npermissions +read:order write:order read:event admin:webhook\nclinics +all/,
     );
   });
 });

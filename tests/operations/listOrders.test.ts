@@ -81,7 +81,7 @@ describe('listOrders 200', () => {
     expect(numbersOf(await list('', await newPartner(harness)))).toEqual([]);
   });
 
-  it('filters by the fulfilment of a line, each order once, together with pharmacy and status', async () => {
+  it('filters by the last change and by the fulfilment of a line, each order once, together with pharmacy and status', async () => {
     const owner = await newPartner(harness);
     const treatmentIds = [await newProduct(harness, owner), await newProduct(harness, owner)];
     const orders: string[] = [];
@@ -90,8 +90,8 @@ describe('listOrders 200', () => {
       harness.clock.advance(60);
     }
     const [, accepted = ''] = orders;
-    const { lines } = (await getOrder(harness, owner, accepted)).body;
-    const { pharmacyId } = lines[0];
+    const { createdAt: createdLast } = (await getOrder(harness, owner, orders[0] ?? '')).body;
+    const { pharmacyId } = (await getOrder(harness, owner, accepted)).body.lines[0];
     const json = { pharmacyId, status: 'accepted' };
     await call(harness, `POST /orders/${accepted}/fulfilments`, { token: owner.token, json });
     const find = async (query: string): Promise<string[]> => numbersOf(await list(`?${query}`, owner));
@@ -99,6 +99,7 @@ describe('listOrders 200', () => {
     expect(await find('fulfilment=Accepted')).toEqual([accepted]);
     expect(await find(`fulfilment=accepted&pharmacyId=${pharmacyId}&status=pending&held=false`)).toEqual([accepted]);
     expect(await find(`fulfilment=pending&pharmacyId=${pharmacyId}`)).toEqual(orders.filter((one) => one !== accepted));
+    expect(await find(`updated_after=${createdLast}`)).toEqual([accepted]);
     expect(await find('fulfilment=accepted&held=true')).toEqual([]);
     expect(await find('fulfilment=shipped')).toEqual([]);
     const { body } = await list('?fulfilment=pending&limit=1', owner);

@@ -1,5 +1,5 @@
-import { permissions } from '../../src/domain/access/permissions.js';
-import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
+import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
+import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { newEndpoint } from '../support/webhooks.js';
@@ -12,13 +12,14 @@ const list = ({ token }: Partner, query = ''): Promise<Answer> =>
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: Answer['body']) => id);
 
 describe('listWebhookEndpoints 200', () => {
-  it('shows an unlimited client all endpoints of the tenant, and a client limited to clinics its own', async () => {
-    const clinics = [await newClinic(harness, partner)];
-    const limited = await newClient(harness, partner.tenantId, permissions, clinics);
+  it('shows a client its own endpoints, and those of deactivated clients of the tenant', async () => {
+    const colleague = await newClient(harness, partner.tenantId);
     const first = await newEndpoint(harness, partner);
-    const second = await newEndpoint(harness, limited);
+    const second = await newEndpoint(harness, colleague);
+    expect(idsOf(await list(partner))).toEqual([first.id]);
+    expect(idsOf(await list(colleague))).toEqual([second.id]);
+    await deactivateApiClient(harness.domain, colleague.clientId);
     expect(idsOf(await list(partner))).toEqual([first.id, second.id]);
-    expect(idsOf(await list(limited))).toEqual([second.id]);
     expect(idsOf(await list(await newPartner(harness)))).toEqual([]);
   });
 });

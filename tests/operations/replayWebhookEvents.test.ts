@@ -64,16 +64,14 @@ describe('replayWebhookEvents 202', () => {
     expect(await dataOf(paid.id)).toEqual([{ endpoint_id: paid.id }]);
   });
 
-  it('queues the events that the API client of the endpoint may see, for any caller', async () => {
+  it('queues the events that the API client of the endpoint may see', async () => {
     const clinics = [await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, clinics);
     const { id } = await newEndpoint(harness, limited);
     await newPatient(harness, partner);
     const own = await newPatient(harness, limited);
-    for (const asking of [limited, partner]) {
-      const { body } = await replay(id, { after: '2026-01-01T00:00:00Z' }, asking);
-      expect(body).toEqual({ deliveries: 1 });
-    }
+    const { body } = await replay(id, { after: '2026-01-01T00:00:00Z' }, limited);
+    expect(body).toEqual({ deliveries: 1 });
     expect(await dataOf(id)).toEqual([{ user_id: own }]);
   });
 });

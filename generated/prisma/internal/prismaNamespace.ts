@@ -4056,6 +4056,8 @@ export const EventScalarFieldEnum = {
   position: 'position',
   type: 'type',
   clinicId: 'clinicId',
+  pharmacyIds: 'pharmacyIds',
+  apiClientId: 'apiClientId',
   data: 'data',
   timestamp: 'timestamp',
   recordedAt: 'recordedAt'

@@ -601,6 +601,8 @@ CREATE TABLE event (
   position BIGINT NOT NULL,
   type event_type NOT NULL,
   clinic_id UUID,
+  pharmacy_ids UUID[],
+  api_client_id UUID,
   data JSONB NOT NULL,
   timestamp TIMESTAMPTZ(3) NOT NULL,
   recorded_at TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -972,6 +974,7 @@ CREATE UNIQUE INDEX order_tenant_id_order_no_key ON "order"(tenant_id, order_no)
 CREATE INDEX order_tenant_id_clinic_id_created_at_id_idx ON "order"(tenant_id, clinic_id, created_at, id);
 CREATE INDEX order_tenant_id_created_at_id_idx ON "order"(tenant_id, created_at, id);
 CREATE INDEX order_tenant_id_order_status_created_at_id_idx ON "order"(tenant_id, order_status, created_at, id);
+CREATE INDEX order_tenant_id_updated_at_idx ON "order"(tenant_id, updated_at);
 
 CREATE UNIQUE INDEX order_line_tenant_id_order_id_position_key ON order_line(tenant_id, order_id, position);
 CREATE UNIQUE INDEX order_line_tenant_id_order_id_product_id_key ON order_line(tenant_id, order_id, product_id);

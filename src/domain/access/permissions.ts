@@ -37,9 +37,9 @@ export const presets = {
     'admin:webhook',
     'read:audit',
   ],
-  provider: ['review:encounter', 'read:encounter'],
-  billing: ['read:order', 'write:order'],
-  pharmacy: ['read:order', 'write:fulfilment', 'read:dispensing'],
+  provider: ['review:encounter', 'read:encounter', 'read:event', 'admin:webhook'],
+  billing: ['read:order', 'write:order', 'read:event', 'admin:webhook'],
+  pharmacy: ['read:order', 'write:fulfilment', 'read:dispensing', 'read:event', 'admin:webhook'],
 } as const satisfies Record<string, readonly Permission[]>;
 
 export type Preset = keyof typeof presets;

@@ -12,14 +12,14 @@ export interface Viewer {
 
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
-/** Restricts a query to the clinics (an array of UUIDs) of a limited viewer; true for viewers of all clinics. */
-export function withinClinics(
-  { allowedClinicIds: clinics }: Viewer,
-  condition: (clinics: Prisma.Sql) => Prisma.Sql,
+/** Restricts a query to the clinics or pharmacies (an array of UUIDs) of a limited viewer; true without such a limit. */
+export function within(
+  allowed: readonly string[] | null | Prisma.Sql,
+  condition: (ids: Prisma.Sql) => Prisma.Sql,
 ): Prisma.Sql {
-  if (clinics === null) return Prisma.sql`true`;
-  if (!(clinics instanceof Prisma.Sql)) return condition(Prisma.sql`${[...clinics]}::uuid[]`);
-  return Prisma.sql`(cardinality(${clinics}) = 0 OR ${condition(clinics)})`;
+  if (allowed === null) return Prisma.sql`true`;
+  if (!(allowed instanceof Prisma.Sql)) return condition(Prisma.sql`${[...allowed]}::uuid[]`);
+  return Prisma.sql`(cardinality(${allowed}) = 0 OR ${condition(allowed)})`;
 }
 
 /**
@@ -29,8 +29,8 @@ export function withinClinics(
 export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;
   const patient = Prisma.raw(alias);
-  return withinClinics(
-    viewer,
+  return within(
+    viewer.allowedClinicIds,
     (clinics) => Prisma.sql`(${patient}.created_by_api_client_id = ${apiClientId}::uuid
       OR EXISTS (SELECT FROM encounter AS visit WHERE visit.tenant_id = ${tenantId}
         AND visit.patient_id = ${patient}.id AND visit.clinic_id = ANY (${clinics}))

@@ -1,6 +1,6 @@
 import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType, Input } from '../../contract.js';
-import type { PatientViewer } from '../access/visibility.js';
+import type { Caller } from '../../context.js';
 import {
   cursorInvalid,
   MAX_SCANNED,
@@ -9,7 +9,7 @@ import {
   type Scanned,
   type ScannedPage,
 } from '../transactions/positionCursor.js';
-import { visibleEvent } from './visible.js';
+import { eventViewer, seesMostEvents, visibleEvent } from './visible.js';
 import type { JsonOf } from '../transactions/bulkSql.js';
 
 type Request = Input<'listEvents'>['query'];
@@ -22,7 +22,7 @@ export interface FeedEvent {
 }
 
 interface FeedReader extends Pick<DomainContext, 'db'> {
-  readonly caller: PatientViewer;
+  readonly caller: Caller;
 }
 
 interface Frame extends Scanned {
@@ -36,8 +36,8 @@ interface Frame extends Scanned {
 }
 
 /**
- * Reads the tenant's events in the order of their commits, without gaps (R-71). A client that is limited to clinics gets
- * their events and those of the patients that it may see (R-89).
+ * Reads the tenant's events in the order of their commits, without gaps (R-71). A client gets those
+ * that it may see (R-88).
  * @throws Problem cursor_invalid if the cursor is another tenant's, or events after it have been purged
  */
 export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {
@@ -56,17 +56,17 @@ async function scan(
   { types, encounter_id, limit }: Request,
   after: bigint,
 ): Promise<Frame> {
-  const { tenantId, allowedClinicIds: clinics } = caller;
-  const most = types || encounter_id || clinics ? MAX_SCANNED : limit + 1;
+  const { tenantId } = caller;
+  const most = types || encounter_id || !seesMostEvents(caller) ? MAX_SCANNED : limit + 1;
   const [frame] = await db.of(tenantId).rows<Frame>`
     WITH scanned AS (
-      SELECT id, type, clinic_id, timestamp, data, position FROM event
+      SELECT id, type, clinic_id, pharmacy_ids, api_client_id, timestamp, data, position FROM event
       WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
     ), found AS (
       SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
         AND (${encounter_id ?? null}::bigint IS NULL OR data->>'encounter_id' = (${encounter_id ?? null}::bigint)::text)
-        AND ${visibleEvent(caller, 'scanned')}
+        AND ${visibleEvent(eventViewer(caller), 'scanned')}
       ORDER BY position LIMIT ${limit + 1}
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest,

@@ -3,19 +3,20 @@ import type { EventDraft } from '../transactions/changes.js';
 import type { NewEvent } from '../transactions/unitOfWork.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** The tenant and clinic to which an event belongs. */
-export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;
+/** Whom an event concerns: its tenant and clinic, and if they apply its pharmacies and its only client. */
+export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'> &
+  Partial<Pick<NewEvent, 'pharmacyIds' | 'apiClientId'>>;
 
 /** Rejects properties that the contract does not list, even if the data is in a variable. */
 type NoOther<Type extends EventType, Data> = Readonly<Record<Exclude<keyof Data, keyof EventDataOf<Type>>, never>>;
 
 /** An event of a decision; its data is exactly that of its type. */
 export function told<Type extends EventType, Data extends EventDataOf<Type>>(
-  { tenantId, clinicId }: EventPlace,
+  { tenantId, clinicId, pharmacyIds = [], apiClientId = null }: EventPlace,
   type: Type,
   data: Data & NoOther<Type, Data>,
 ): EventDraft {
-  return { tenantId, clinicId, type, data };
+  return { tenantId, clinicId, pharmacyIds, apiClientId, type, data };
 }
 
 /** Records an event to be written with the transaction (D-21). */

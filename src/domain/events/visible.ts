@@ -1,20 +1,61 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { visiblePatient, withinClinics, type Viewer } from '../access/visibility.js';
+import type { Caller } from '../../context.js';
+import type { Permission } from '../../contract.js';
+import { visiblePatient, within, type Viewer } from '../access/visibility.js';
+
+/** The permission to read what an event is about, by the first word of its type. */
+const permissionFor = {
+  patient: 'read:client',
+  document: 'read:document',
+  encounter: 'read:encounter',
+  gfe: 'read:encounter',
+  order: 'read:order',
+  webhook: 'admin:webhook',
+} as const satisfies Record<string, Permission>;
+
+/** A viewer with everything that decides which events it sees. */
+export interface EventViewer extends Viewer {
+  readonly permissions: Prisma.Sql;
+  /** Null or, in SQL, an empty array = every pharmacy. */
+  readonly allowedPharmacyIds: readonly string[] | null | Prisma.Sql;
+}
+
+/** The client of a request as a viewer of events. */
+export const eventViewer = (
+  caller: Pick<Caller, 'permissions' | keyof Viewer | 'allowedPharmacyIds'>,
+): EventViewer => ({
+  ...caller,
+  permissions: Prisma.sql`${[...caller.permissions]}::text[]`,
+});
+
+/** Whether a client sees all events but those of other clients' webhook endpoints. */
+export const seesMostEvents = ({ permissions, allowedClinicIds, allowedPharmacyIds }: Caller): boolean =>
+  allowedClinicIds === null &&
+  allowedPharmacyIds === null &&
+  Object.values(permissionFor).every((permission) => permissions.has(permission));
 
 /**
- * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook. A client that is limited
- * to clinics sees events of these clinics, of the patients that it may see, and of its own webhook endpoints (R-89).
+ * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook. It must be permitted to
+ * read what the event is about. A client that is limited to clinics sees events of these clinics and of the patients
+ * that it may see; one that is limited to pharmacies, those of orders with lines of these; and each client, those of
+ * its own webhook endpoints (R-88).
  * @param alias alias of the row
  */
-export function visibleEvent(viewer: Viewer, alias: string): Prisma.Sql {
-  const { tenantId, apiClientId } = viewer;
+export function visibleEvent(viewer: EventViewer, alias: string): Prisma.Sql {
+  const { tenantId, apiClientId, permissions } = viewer;
   const event = Prisma.raw(alias);
-  return withinClinics(
-    viewer,
-    (clinics) => Prisma.sql`(${event}.clinic_id = ANY (${clinics})
+  const cases = Object.entries(permissionFor).map(([subject, needed]) => Prisma.sql`WHEN ${subject} THEN ${needed}`);
+  const ofClinics = within(
+    viewer.allowedClinicIds,
+    (clinics) => Prisma.sql`(${event}.clinic_id = ANY (${clinics}) OR ${event}.api_client_id IS NOT NULL
       OR EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId}
-        AND client.id = (${event}.data->>'user_id')::uuid AND ${visiblePatient(viewer, 'client')})
-      OR EXISTS (SELECT FROM webhook_endpoint AS own WHERE own.tenant_id = ${tenantId}
-        AND own.id = (${event}.data->>'endpoint_id')::uuid AND own.api_client_id = ${apiClientId}::uuid))`,
+        AND client.id = (${event}.data->>'user_id')::uuid AND ${visiblePatient(viewer, 'client')}))`,
   );
+  const ofPharmacies = within(
+    viewer.allowedPharmacyIds,
+    (pharmacies) => Prisma.sql`(${event}.pharmacy_ids = '{}' OR ${event}.pharmacy_ids && ${pharmacies})`,
+  );
+  return Prisma.sql`(CASE split_part(${event}.type::text, '.', 1) ${Prisma.join(cases, ' ')} END = ANY (${permissions})
+    AND (${event}.api_client_id IS NULL OR ${event}.api_client_id = ${apiClientId}::uuid)
+    AND ${ofClinics} AND ${ofPharmacies})`;
 }

@@ -51,7 +51,7 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
       lines.some(({ id }) => id === line.id) ? { ...line, ...progress(line, body, at.now), updatedAt: at.now } : line,
     ),
   });
-  const event = told(whole, 'order.fulfilment_updated', {
+  const event = told({ ...whole, pharmacyIds: [pharmacyId] }, 'order.fulfilment_updated', {
     ...orderSubject(whole),
     pharmacyId,
     fulfilment_status: status,

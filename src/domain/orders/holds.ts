@@ -84,7 +84,8 @@ function lineEvent(
   reason: HoldReason,
   lines: readonly OrderLine[],
 ): EventDraft {
-  return told(order, type, { ...orderSubject(order), reason, treatmentIds: lines.map(({ productId }) => productId) });
+  const place = { ...order, pharmacyIds: lines.map(({ pharmacyId }) => pharmacyId) };
+  return told(place, type, { ...orderSubject(order), reason, treatmentIds: lines.map(({ productId }) => productId) });
 }
 
 /**

@@ -96,7 +96,7 @@ function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly str
 }
 
 function matching(context: Context, filter: Filter): Prisma.Sql[] {
-  const { status, clinicId, created_after, created_before } = filter;
+  const { status, clinicId, created_after, created_before, updated_after } = filter;
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
@@ -105,6 +105,10 @@ function matching(context: Context, filter: Filter): Prisma.Sql[] {
     ...(clinics === null ? [] : [ofClinics(Prisma.sql`"order".clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
     ...(created_before === undefined ? [] : [Prisma.sql`"order".created_at < ${comparableInstant(created_before)}`]),
+    // Two bounds: PostgreSQL takes such a range for narrow, and reads an index.
+    ...(updated_after === undefined
+      ? []
+      : [Prisma.sql`"order".updated_at > ${comparableInstant(updated_after)} AND "order".updated_at < 'infinity'`]),
     ...ofEncounters(tenantId, filter),
   ];
 }

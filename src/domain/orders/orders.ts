@@ -120,12 +120,14 @@ export const orderSubject = ({ orderNo, encounter }: OrderRecord) => ({
   ...referenceOf(encounter),
 });
 
+const pharmaciesOf = ({ lines }: OrderRecord): string[] => [...new Set(lines.map(({ pharmacyId }) => pharmacyId))];
+
 /** An event of an order; amounts are decimal text with two places. */
 export function orderEvent(
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
   order: OrderRecord,
 ): EventDraft {
-  return told(order, type, {
+  return told({ ...order, pharmacyIds: pharmaciesOf(order) }, type, {
     ...orderSubject(order),
     order_status: order.orderStatus,
     grand_total: order.grandTotal.toFixed(2),

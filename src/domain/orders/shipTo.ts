@@ -4,7 +4,7 @@ import { invalidState, Problem } from '../../problem.js';
 import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { orderCommand, type OrderState } from './command.js';
-import type { OrderRecord } from './orders.js';
+import { orderEvent, type OrderRecord } from './orders.js';
 
 /** A complete address of delivery. */
 export type ShipTo = Bodies['SetShipToRequest'];
@@ -44,5 +44,6 @@ export const setShipTo = (context: CallerContext, orderNo: string, shipTo: ShipT
 export function decideShipTo({ order }: OrderState, shipTo: ShipTo, { now }: Moment): Decision<OrderRecord> {
   const taken = order.lines.find(isTaken);
   if (taken) throw invalidState(taken.status, 'A pharmacy has accepted a line: the address can no longer change.');
-  return { state: { ...order, shipTo: { ...shipTo }, updatedAt: now }, events: [] };
+  const changed = { ...order, shipTo: { ...shipTo }, updatedAt: now };
+  return { state: changed, events: [orderEvent('order.updated', changed)] };
 }

@@ -5,6 +5,7 @@ import { packageRoot } from '../../packageRoot.js';
 import { writeCatalog } from '../catalog/import/importCatalog.js';
 import { readCatalog } from '../catalog/import/readCatalog.js';
 import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
+import { presets } from '../access/permissions.js';
 import { createEncounter, type EncounterRequest } from '../encounters/creation.js';
 import type { EncounterRecord } from '../encounters/record.js';
 import { requestInformation } from '../reviews/information.js';
@@ -87,7 +88,7 @@ const patientAt = new Date('2026-10-05T15:30:00.000Z');
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** Name of the API client that uploads the fixtures' document; it has no permissions. */
+/** Name of the API client that uploads the fixtures' document; it is inactive. */
 const CLIENT_NAME = 'Sandbox fixtures';
 
 /** Stores the file of the fixtures' document. @throws Problem dependency_unavailable if the store fails */
@@ -211,8 +212,8 @@ export async function importBundled(context: TransactionContext, tenantId: strin
 async function fixtureCaller(context: TransactionContext, tenantId: string): Promise<CallerContext['caller']> {
   const id = context.newId();
   const now = context.now();
-  const nothing = { permissions: [], allowedClinicIds: [], isActive: false };
-  const row = { id, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...nothing, createdAt: now, updatedAt: now };
+  const inactive = { permissions: [...presets.partner], allowedClinicIds: [], isActive: false };
+  const row = { id, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...inactive, createdAt: now, updatedAt: now };
   const { db } = context;
   await db.of(tenantId).run`${tenantInsertion(tenantId, 'api_client', [row])} ON CONFLICT (tenant_id, name) DO NOTHING`;
   const [stored] = await findRows(db, tenantId, 'ApiClient', Prisma.sql`name = ${CLIENT_NAME}`);

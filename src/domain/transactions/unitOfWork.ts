@@ -10,6 +10,10 @@ export interface NewEvent {
   readonly tenantId: string;
   /** Null if the event belongs to a patient, whose id is `user_id` in `data`. */
   readonly clinicId: string | null;
+  /** The pharmacies of an order's lines; empty if the event is about none. */
+  readonly pharmacyIds: readonly string[];
+  /** The only client that sees the event; null = every client that may read its subject. */
+  readonly apiClientId: string | null;
   readonly type: EventType;
   readonly data: EventDataOf<EventType>;
   readonly timestamp: Date;
@@ -51,8 +55,8 @@ function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql
       ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
       RETURNING tenant_id, position
     )
-    INSERT INTO event (id, tenant_id, position, type, clinic_id, data, timestamp)
+    INSERT INTO event (id, tenant_id, position, type, clinic_id, pharmacy_ids, api_client_id, data, timestamp)
     SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
-      type, clinic_id, data, timestamp
+      type, clinic_id, pharmacy_ids, api_client_id, data, timestamp
     FROM collected JOIN counter USING (tenant_id)`;
 }

@@ -34,7 +34,7 @@ export interface Target extends Pick<
   readonly tenantMode: 'live' | 'sandbox';
 }
 
-/** Maximum of endpoints per tenant (R-126). */
+/** Maximum of endpoints per API client (R-126). */
 const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
 const DELETED_AT_ONCE = 5_000;
@@ -45,17 +45,17 @@ const OVERLAP_MS = 24 * 60 * 60 * 1000;
 export const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
   types::text[] AS types`;
 
-/** The endpoints that a caller manages: all of the tenant or, if limited to clinics, its own (R-126). */
-const ownOf = ({ caller: { tenantId, apiClientId, allowedClinicIds } }: Pick<LookupContext, 'caller'>) => ({
+/** The endpoints that a caller manages: its own, and those of deactivated clients (R-126). */
+const ownOf = ({ caller: { tenantId, apiClientId } }: Pick<LookupContext, 'caller'>) => ({
   tenantId,
-  ...(allowedClinicIds && { apiClientId }),
+  OR: [{ apiClientId }, { apiClient: { isActive: false } }],
 });
 
-function one(context: LookupContext, id: string): Prisma.Sql {
-  const { tenantId, apiClientId = null } = ownOf(context);
-  return Prisma.sql`webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid
-    AND (${apiClientId}::uuid IS NULL OR api_client_id = ${apiClientId}::uuid)`;
-}
+/** {@link ownOf} for statements about one endpoint. */
+const one = ({ caller: { tenantId, apiClientId } }: LookupContext, id: string): Prisma.Sql => Prisma.sql`
+  webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.id = ${id}::uuid
+  AND (api_client_id = ${apiClientId}::uuid OR api_client_id IN (
+    SELECT id FROM api_client WHERE tenant_id = ${tenantId} AND NOT is_active))`;
 
 const latestPosition = (tenantId: string): Prisma.Sql =>
   Prisma.sql`coalesce((SELECT position FROM event_counter WHERE tenant_id = ${tenantId}), 0)`;
@@ -78,8 +78,9 @@ export async function createEndpoint(
 ) {
   const { db, caller, newId, randomBytes } = context;
   const { tenantId, apiClientId } = caller;
-  // Lock the tenant: otherwise two simultaneous requests could both create the last endpoint that is allowed.
-  await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  // Lock the client: otherwise two simultaneous requests could both create the last endpoint that is allowed.
+  await db.of(tenantId).run`
+    SELECT FROM api_client WHERE tenant_id = ${tenantId} AND id = ${apiClientId}::uuid FOR NO KEY UPDATE`;
   const secret = randomBytes(SECRET_BYTES);
   const now = context.now();
   const [endpoint] = await db.of(tenantId).rows<Endpoint>`
@@ -94,8 +95,7 @@ export async function createEndpoint(
       ${secret}::bytea, position, ${now}::timestamptz, ${now}::timestamptz
     FROM start
     WHERE ${MAX_ENDPOINTS} > (SELECT count(*) FROM webhook_endpoint AS other
-      JOIN api_client ON api_client.tenant_id = other.tenant_id AND api_client.id = other.api_client_id
-      WHERE other.tenant_id = ${tenantId} AND api_client.is_active)
+      WHERE other.tenant_id = ${tenantId} AND other.api_client_id = ${apiClientId}::uuid)
     RETURNING ${shown}`;
   if (!endpoint) throw new Problem('webhook_limit_reached');
   return { endpoint, secret: secretText(secret) };
@@ -160,10 +160,11 @@ export async function disable(
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
   reason: EventDataOf<'webhook.disabled'>['reason'],
 ): Promise<void> {
-  await context.db.of(tenantId).run`
+  const [owner] = await context.db.of(tenantId).rows<Pick<WebhookEndpoint, 'apiClientId'>>`
     UPDATE webhook_endpoint SET ${disabling(reason)}, updated_at = ${context.now()}
-    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
-  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason });
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING api_client_id AS "apiClientId"`;
+  const place = { tenantId, clinicId: null, apiClientId: owner?.apiClientId ?? null };
+  recordEvent(context, place, 'webhook.disabled', { endpoint_id: id, reason });
 }
 
 /** Column values that disable an endpoint. One that is already disabled keeps its reason. */
@@ -180,7 +181,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   const { caller, events, now } = context;
   const endpoint = await requireActive(context, id);
   const eventId = context.newId();
-  const place = { tenantId: caller.tenantId, clinicId: null };
+  const place = { tenantId: caller.tenantId, clinicId: null, apiClientId: caller.apiClientId };
   recordEvent({ events, now, newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
   return eventId;
 }

@@ -4,7 +4,9 @@ import { visibleEvent } from '../events/visible.js';
 const owner = {
   tenantId: Prisma.sql`webhook_endpoint.tenant_id`,
   apiClientId: Prisma.sql`api_client.id`,
+  permissions: Prisma.sql`api_client.permissions`,
   allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
+  allowedPharmacyIds: Prisma.sql`api_client.allowed_pharmacy_ids`,
 };
 
 /** An SQL condition: whether the endpoints of an `api_client` receive events (R-126). */

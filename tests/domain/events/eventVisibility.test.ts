@@ -1,0 +1,84 @@
+import { presetPermissions, presets, type Preset } from '../../../src/domain/access/permissions.js';
+import { recordEvent } from '../../../src/domain/events/record.js';
+import { inTransaction } from '../../../src/domain/transactions/transaction.js';
+import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
+import type { EventType } from '../../../src/contract.js';
+import { eventSchemas } from '../../support/contract.js';
+import { feedPage, recordPaid } from '../../support/events.js';
+import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
+import { newEndpoint } from '../../support/webhooks.js';
+import { createApiClient } from '../../../src/domain/access/apiClients.js';
+
+const harness = await openHarness();
+const { domain } = harness;
+const { prisma } = domain.db;
+
+const types = Object.keys(eventSchemas) as EventType[];
+const subjects: Readonly<Record<Preset, readonly string[]>> = {
+  partner: ['patient', 'document', 'encounter', 'gfe', 'order'],
+  provider: ['encounter', 'gfe'],
+  billing: ['order'],
+  pharmacy: ['order'],
+};
+
+/** Records an event of each type, with the data of its example. */
+const recordEach = ({ tenantId }: Partner): Promise<void> =>
+  inTransaction(domain, async (transaction) => {
+    for (const type of types) {
+      const place = { tenantId, clinicId: null, apiClientId: type.startsWith('webhook.') ? domain.newId() : null };
+      recordEvent(transaction, place, type, { ...Object(Object(eventSchemas[type]?.examples?.[0]).data) } as never);
+    }
+  });
+
+/** The types of the events that a client's webhook endpoint will get. */
+async function deliveredTypes({ tenantId }: Partner, endpointId: string): Promise<string[]> {
+  while (await makeDeliveries(harness.services));
+  const deliveries = await prisma.webhookDelivery.findMany({
+    where: { tenantId, endpointId },
+    select: { event: { select: { type: true } } },
+  });
+  return deliveries.map(({ event }) => event.type.replace('_', '.')).sort();
+}
+
+describe.each(Object.keys(presets) as Preset[])('a client of the preset %s', (preset) => {
+  it('gets exactly the events about what it may read, by feed and by webhook', async () => {
+    const { tenantId } = await newPartner(harness);
+    const client = await newClient(harness, tenantId, presetPermissions(preset, 'live'));
+    const { id } = await newEndpoint(harness, client);
+    await recordEach(client);
+    const expected = types.filter((type) => subjects[preset].includes(type.split('.')[0] ?? '')).sort();
+    const { data } = await feedPage(harness, client, { limit: 100 });
+    expect(data.map(({ type }) => type).sort()).toEqual(expected);
+    expect(await deliveredTypes(client, id)).toEqual(expected);
+  });
+});
+
+it('a client that is limited to pharmacies gets only the orders with lines of these, by feed and by webhook', async () => {
+  const { tenantId } = await newPartner(harness);
+  const [own, other] = [domain.newId(), domain.newId()];
+  const permissions = presetPermissions('pharmacy', 'live');
+  const limited = { tenant: tenantId, name: 'Limited', permissions, pharmacies: [own] };
+  const credentials = await createApiClient(domain, limited);
+  const client = { ...credentials, tenantId, token: await newToken(harness, credentials) };
+  const { id } = await newEndpoint(harness, client);
+  await recordPaid(harness, { tenantId, clinicId: null, pharmacyIds: [other] }, 'ORD-101001');
+  await recordPaid(harness, { tenantId, clinicId: null, pharmacyIds: [other, own] }, 'ORD-101002');
+  const { data } = await feedPage(harness, client);
+  expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101002']);
+  expect(await deliveredTypes(client, id)).toEqual(['order.paid']);
+});
+
+it('the events of a webhook endpoint are seen by its client alone', async () => {
+  const { tenantId } = await newPartner(harness);
+  const [owner, other] = [await newClient(harness, tenantId), await newClient(harness, tenantId)];
+  const { apiClientId } = await prisma.webhookEndpoint.findFirstOrThrow({
+    where: { tenantId, id: (await newEndpoint(harness, owner)).id },
+  });
+  const place = { tenantId, clinicId: null, apiClientId };
+  await inTransaction(domain, async (transaction) =>
+    recordEvent(transaction, place, 'webhook.disabled', { endpoint_id: domain.newId(), reason: 'gone' }),
+  );
+  const typesSeenBy = async (client: Partner) => (await feedPage(harness, client)).data.map(({ type }) => type);
+  expect([await typesSeenBy(owner), await typesSeenBy(other)]).toEqual([['webhook.disabled'], []]);
+});
