@@ -1,18 +1,13 @@
 import type { Operation } from './operation.js';
 import { checkEncounterRequest, previewEncounter as preview } from '../domain/encounters/creation.js';
-import { findDuplicates } from '../domain/approvals/duplicates.js';
+import { findDuplicates } from '../domain/encounters/lookup.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
 /** POST /encounters/preview: the checks of createEncounter, without storing anything. */
 export const previewEncounter: Operation<'previewEncounter'> = async ({ body }, context) => {
   checkEncounterRequest(body);
   const draft = await preview(context, body);
-  const { allowedClinicIds } = context.caller;
-  const duplicates = await findDuplicates(
-    context,
-    draft.encounter.patientId,
-    draft.encounter.gfeItems,
-    allowedClinicIds,
-  );
+  const { patientId, gfeItems } = draft.encounter;
+  const duplicates = await findDuplicates(context, patientId, gfeItems);
   return { status: 200, body: encounterPreviewView(draft, duplicates) };
 };

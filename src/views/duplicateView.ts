@@ -1,16 +1,16 @@
 import type { Schemas } from '../contract.js';
-import type { Duplicate } from '../domain/approvals/duplicates.js';
+import type { Duplicate } from '../domain/encounters/lookup.js';
 
-export function duplicateView(duplicate: Duplicate): Schemas['Duplicate'] {
+export function duplicateView({ encounter, ...item }: Duplicate): Schemas['Duplicate'] {
   return {
-    encounter_id: Number(duplicate.encounterNo),
-    gfe_no: duplicate.gfeNo,
-    status: duplicate.status,
-    clinicId: duplicate.clinicId,
-    createdAt: duplicate.createdAt.toISOString(),
-    category_name: duplicate.categoryName,
-    sub_category_name: duplicate.subCategoryName,
-    categoryId: duplicate.categoryId,
-    subcategoryId: duplicate.subcategoryId,
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    status: encounter.status,
+    clinicId: encounter.clinicId,
+    createdAt: encounter.createdAt.toISOString(),
+    category_name: item.categoryName,
+    sub_category_name: item.subCategoryName,
+    categoryId: item.categoryId,
+    subcategoryId: item.subcategoryId,
   };
 }

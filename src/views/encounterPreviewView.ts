@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { GfeItem } from '../../generated/prisma/client.js';
 import type { EncounterDraft } from '../domain/encounters/creation.js';
-import type { Duplicate } from '../domain/approvals/duplicates.js';
+import type { Duplicate } from '../domain/encounters/lookup.js';
 import { duplicateView } from './duplicateView.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';

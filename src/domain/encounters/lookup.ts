@@ -9,12 +9,13 @@ import {
 } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
+import type { ItemIdentity } from '../catalog/itemKey.js';
 import { mayUseClinic } from '../access/visibility.js';
 import { applyElapsedHolds } from '../orders/holds.js';
 import { ordersWhere } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
 import { readUntilFull } from '../transactions/listCursor.js';
-import type { LookupContext, ReadContext } from '../transactions/transaction.js';
+import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
 /** An encounter with the parts that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
@@ -177,6 +178,32 @@ export async function findEncounter(
     SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounter.encounterNo})`,
   );
   return { ...encounter, orders: orders.map((order) => applyElapsedHolds(order, context.now())) };
+}
+
+/** An item of an open encounter, with the encounter. */
+export type Duplicate = GfeItem & { readonly encounter: Encounter };
+
+const MAX_DUPLICATES = 100;
+
+/** Items of a patient's open encounters at the caller's clinics that are equal to these, latest first (R-104). */
+export function findDuplicates(
+  { db, caller: { tenantId, allowedClinicIds } }: ModelContext,
+  patientId: string,
+  items: readonly ItemIdentity[],
+): Promise<Duplicate[]> {
+  return db.prisma.gfeItem.findMany({
+    where: {
+      tenantId,
+      // Only items of open encounters have this status.
+      status: 'pending_review',
+      categoryId: { in: items.map(({ categoryId }) => categoryId) },
+      subcategoryId: { in: items.map(({ subcategoryId }) => subcategoryId) },
+      encounter: { tenantId, patientId, ...(allowedClinicIds && { clinicId: { in: [...allowedClinicIds] } }) },
+    },
+    include: { encounter: true },
+    orderBy: [{ encounter: { createdAt: 'desc' } }, { encounter: { encounterNo: 'desc' } }, { position: 'asc' }],
+    take: MAX_DUPLICATES,
+  });
 }
 
 type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
