@@ -1003,8 +1003,9 @@ CREATE INDEX event_tenant_id_timestamp_idx ON event(tenant_id, timestamp);
 CREATE UNIQUE INDEX webhook_delivery_tenant_id_event_id_endpoint_id_key
   ON webhook_delivery(tenant_id, event_id, endpoint_id);
 CREATE INDEX webhook_delivery_tenant_id_endpoint_id_id_idx ON webhook_delivery(tenant_id, endpoint_id, id);
--- Due and failed deliveries are few among the delivered ones.
-CREATE INDEX webhook_delivery_failed_idx ON webhook_delivery(tenant_id, endpoint_id, id) WHERE status = 'failed';
+CREATE INDEX webhook_delivery_tenant_id_endpoint_id_status_id_idx
+  ON webhook_delivery(tenant_id, endpoint_id, status, id);
+-- Due deliveries are few among the delivered ones.
 CREATE INDEX webhook_delivery_waiting_idx ON webhook_delivery(tenant_id, endpoint_id, next_attempt_at)
   WHERE status = 'waiting';
 

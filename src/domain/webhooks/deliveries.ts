@@ -5,7 +5,7 @@ import type { CallerContext, ModelContext, TransactionContext } from '../transac
 import { comparableInstant } from '../transactions/instant.js';
 import { keyOf, listCursor, listPage, type ListPage } from '../transactions/listCursor.js';
 import { onlyUuid } from '../transactions/uuid.js';
-import { getEndpoint, requireActive } from './endpoints.js';
+import { getEndpoint, requireActive, typeOf } from './endpoints.js';
 import { isWanted } from './subscriptions.js';
 
 /** A delivery: one event on its way to one endpoint. */
@@ -28,13 +28,6 @@ const shown = Prisma.sql`delivery.id, delivery.event_id AS "eventId", event.type
   delivery.status::text AS status, delivery.created_at AS "createdAt", delivery.next_attempt_at AS "nextAttemptAt",
   delivery.attempts`;
 
-/** Conditions with literals, so that PostgreSQL uses the partial indexes of waiting and failed deliveries. */
-const ofStatus = {
-  waiting: Prisma.sql`delivery.status = 'waiting'`,
-  delivered: Prisma.sql`delivery.status = 'delivered'`,
-  failed: Prisma.sql`delivery.status = 'failed'`,
-} as const satisfies Record<Delivery['status'], Prisma.Sql>;
-
 /** The deliveries of an endpoint, the newest first. @throws Problem webhook_endpoint_not_found, cursor_invalid */
 export async function listDeliveries(
   context: ModelContext,
@@ -42,16 +35,23 @@ export async function listDeliveries(
   { status, cursor, limit }: Input<'listWebhookDeliveries'>['query'],
 ): Promise<ListPage<Delivery>> {
   const { id } = await getEndpoint(context, endpointId);
-  const conditions = [
-    Prisma.sql`delivery.tenant_id = ${context.caller.tenantId} AND delivery.endpoint_id = ${id}::uuid`,
-    ...(status === undefined ? [] : [ofStatus[status]]),
-    ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${keyOf(cursor, onlyUuid)}::uuid`]),
-  ];
-  const found = await context.db.of(context.caller.tenantId).rows<Delivery>`
-    SELECT ${shown} FROM webhook_delivery AS delivery
-    JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id
-    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`;
-  return listPage(found, limit, ({ id }) => listCursor(id));
+  const found = await context.db.prisma.webhookDelivery.findMany({
+    where: {
+      tenantId: context.caller.tenantId,
+      endpointId: id,
+      ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { id: { lt: keyOf(cursor, onlyUuid) } }),
+    },
+    include: { event: { select: { type: true } } },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  });
+  const deliveries = found.map(({ attempts, event, ...delivery }) => ({
+    ...delivery,
+    eventType: typeOf(event.type),
+    attempts: attempts as Delivery['attempts'],
+  }));
+  return listPage<Delivery>(deliveries, limit, (delivery) => listCursor(delivery.id));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
+import { Prisma, type EventType as NamedType, type WebhookEndpoint } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
 import { fieldProblem, invalidState, Problem } from '../../problem.js';
@@ -115,6 +115,9 @@ interface OwnedEndpoint extends Endpoint {
   readonly clientId: string;
 }
 
+/** The type of an event by its name in Prisma, where names cannot have a full stop. */
+export const typeOf = (name: NamedType): EventType => name.replace('_', '.') as EventType;
+
 /** Finds endpoints, oldest first. */
 export async function findEndpoints(
   { prisma }: Reads,
@@ -125,8 +128,7 @@ export async function findEndpoints(
   return endpoints.map(({ types, apiClient, ...endpoint }) => ({
     ...endpoint,
     disabledReason: endpoint.disabledReason as Endpoint['disabledReason'],
-    // Names in Prisma cannot have the full stop that the values have.
-    types: types.map((name) => name.replace('_', '.') as EventType),
+    types: types.map(typeOf),
     clientId: apiClient.clientId,
   }));
 }
