@@ -10,20 +10,13 @@ const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total'
 /** Histogram buckets in seconds; the last ones are for uploads, which may take 70. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75];
 
-/** pg's error message if no connection of a pool becomes free in time. */
-const NO_CONNECTION = 'timeout exceeded when trying to connect';
-
-const countersIn =
-  (registers: Registry[]) =>
-  <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers });
-
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   const registers = [registry];
-  const counter = countersIn(registers);
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
   return {
     registry,
     /** The label `operation` is the operationId or "none"; the label `status` is "none" without a response. */
@@ -54,23 +47,20 @@ export function createMetrics() {
       buckets: DURATIONS,
       registers,
     }),
-    ...poolMetrics(registers),
+    watchPool: poolGauges(registers),
   };
 }
 
-function poolMetrics(registers: Registry[]) {
-  const counter = countersIn(registers);
-  const pools: { name: string; pool: Pool }[] = [];
-  const statements = counter('ces_database_statements_total', 'Statements sent to PostgreSQL', 'pool');
-  const timeoutsHelp = 'Attempts to get a connection that waited too long';
-  const timeouts = counter('ces_database_pool_timeouts_total', timeoutsHelp, 'pool');
+/** Adds the gauges of connections. @returns the function that adds a pool to them */
+function poolGauges(registers: Registry[]): (name: string, pool: Pool) => void {
+  const pools = new Map<string, Pool>();
   new Gauge({
     name: 'ces_database_connections',
     help: 'Connections of a pool by state',
     labelNames: ['pool', 'state'],
     registers,
     collect() {
-      for (const { name, pool } of pools) {
+      for (const [name, pool] of pools) {
         this.set({ pool: name, state: 'used' }, pool.totalCount - pool.idleCount);
         this.set({ pool: name, state: 'idle' }, pool.idleCount);
       }
@@ -82,37 +72,8 @@ function poolMetrics(registers: Registry[]) {
     labelNames: ['pool'],
     registers,
     collect() {
-      for (const { name, pool } of pools) this.set({ pool: name }, pool.waitingCount);
+      for (const [name, pool] of pools) this.set({ pool: name }, pool.waitingCount);
     },
   });
-  return {
-    /**
-     * Observes a pool from before its first connection. pg has no hooks for this, so the pool's methods are wrapped.
-     */
-    watchPool(name: string, pool: Pool): void {
-      pools.push({ name, pool });
-      statements.inc({ pool: name }, 0);
-      timeouts.inc({ pool: name }, 0);
-      pool.on('connect', (client) => {
-        const prototype = Object.getPrototypeOf(client) as typeof client;
-        const counted = (...args: unknown[]): unknown => {
-          statements.inc({ pool: name });
-          return Reflect.apply(prototype.query, client, args);
-        };
-        Object.assign(client, { query: counted });
-      });
-      const connect = pool.connect.bind(pool);
-      const note = (error: unknown): void => {
-        if (error instanceof Error && error.message === NO_CONNECTION) timeouts.inc({ pool: name });
-      };
-      // pg itself calls `connect` with a callback (in `pool.query`); other callers await it.
-      const counted = (callback?: Parameters<typeof connect>[0]): unknown => {
-        if (callback) return connect((error, ...rest) => (note(error), callback(error, ...rest)));
-        const connection = connect();
-        connection.catch(note);
-        return connection;
-      };
-      Object.assign(pool, { connect: counted });
-    },
-  };
+  return (name, pool) => void pools.set(name, pool);
 }
