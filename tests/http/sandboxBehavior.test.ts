@@ -93,9 +93,9 @@ it('Sandbox-Behavior gets 403 sandbox_only in a live tenant, without effects', a
 it('Sandbox-Behavior gets 400 for a malformed value and for a problem that the operation does not document', () =>
   everyCase(
     Object.entries({
-      format: [
+      pattern: [
         ...['', 'error', 'error=', 'rate_limited', 'Error=rate_limited', 'delay=10;error=rate_limited', 'delay=10,'],
-        ...['delay=10, delay=20', 'delay=-1', 'delay=1.5'],
+        ...['delay=-1', 'delay=1.5'],
       ],
       range: ['delay=1e3', 'delay=30001', 'delay=999999999999'],
       enum: ['error=not_due', 'error=constructor', 'error=invalid_client'],
@@ -134,8 +134,11 @@ it('Sandbox-Behavior delays only the request that has it, which then succeeds', 
 it('Sandbox-Behavior delays at most 100 requests of a tenant at a time, not counting those of other tenants', async () => {
   const behave = sandboxBehavior();
   const { caller } = await callerContext(harness, partner, harness.domain.now);
-  const delayed = (tenantId: string, delayMs: number): Promise<void> =>
-    behave({ delayMs, problem: null }, { ...caller, tenantMode: 'sandbox', tenantId }, { requestId: '' });
+  const delayed = (tenantId: string, delayMs: number): Promise<void> => {
+    const headers = { 'sandbox-behavior': `delay=${delayMs}` };
+    const asked = { problems: {}, permissions: null };
+    return behave(headers, { ...caller, tenantMode: 'sandbox', tenantId }, asked, { requestId: '' });
+  };
   const hundred = Array.from({ length: 100 }, () => delayed('one', 20));
   await expect(delayed('one', 20)).rejects.toMatchObject({ code: 'dependency_unavailable' });
   await delayed('other', 20);

@@ -179,7 +179,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: 'response to a sandbox that breaks the contract',
     where: 'http/endpoint/backend.ts',
-    break: ["else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));", ''],
+    break: ["else if (authenticated?.caller.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));", ''],
     noticedBy: ['/privacy.test', '/answers.test'],
   },
   {

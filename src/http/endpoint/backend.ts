@@ -1,142 +1,156 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ADDRESS_HEADER, ASKED_HEADER } from '../../adapters/cells/otherCell.js';
 import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
-import type { LimitName } from '../../adapters/limits/limits.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
-import { readBody, requireFinite } from './body.js';
+import { readBody } from './body.js';
 import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
-import { buildMatcher, type Match } from './matcher.js';
+import { buildMatcher } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
 import { requestAudit, type ValidatedRequest } from './audit.js';
 import { addressOf, hasGone, type Request, type Response } from './route.js';
-import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
+import { sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openTenantLimiter, unreadResponses } from './tenantLimiter.js';
 import { sampled, type Answer } from './validation.js';
 
-export interface Backend {
-  match(method: string, path: string): Match<Endpoint>;
-  /** Headers that every response has. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Sends a successful response, or rejects with the error, which `http/endpoint/errors.ts` turns into a response. */
-  answer(endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void>;
+export type Backend = ReturnType<typeof createBackend>;
+
+/** A request under way, and what its steps have found. */
+interface Exchange {
+  readonly endpoint: Endpoint;
+  readonly head: Head;
+  readonly req: Request;
+  readonly res: Response;
+  readonly context: PublicContext;
+  /** The validated parts, for the operation and for the audit. */
+  readonly request: ValidatedRequest;
+  /** Null before authentication, and for public operations. */
+  authenticated: Authenticated | null;
 }
 
-/**
- * Answers requests: authenticates, counts, authorises, reads, validates, runs, checks and sends, in this order.
- * @param protective headers of every response, in addition to those of the contract
- */
+/** Answers requests. @param protective headers of every response, in addition to those of the contract */
 export function createBackend(
   endpoints: readonly Endpoint[],
   services: Services,
   protective: Readonly<Record<string, string>>,
-): Backend {
+) {
   const common = { ...protective, 'API-Version': version, 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
-  const { validateResponses, databasePoolSize } = services.config;
-  const limiter = openTenantLimiter(databasePoolSize);
   const unread = unreadResponses();
+  const runInSlot = slots(endpoints, services, unread);
+
+  /** The steps of a request, as in src/README.md. @returns null if the caller hung up first, so that nothing was run */
+  const perform = async (exchange: Exchange): Promise<Answer | null> => {
+    const { endpoint, context } = exchange;
+    if (endpoint.permissions) exchange.authenticated = await authenticate(context);
+    exchange.res.locals.caller = exchange.authenticated?.caller;
+    await limit(exchange);
+    authorize(exchange);
+    const body = await read(exchange);
+    validate(exchange, body);
+    const result = await runInSlot(exchange).finally(() => {
+      if (endpoint.mayMoveClock) forget(context.audit.tenantId ?? '');
+    });
+    if (result) checkResponse(exchange, result);
+    return result;
+  };
+  /** Sends a successful response, or rejects with the error, which `errors.ts` turns into a response. */
+  const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
+    res.locals.route = endpoint;
+    const audit = requestAudit(endpoint, services, req, res.locals);
+    const stated = endpoint.limit === 'token' ? req.headers[ADDRESS_HEADER] : undefined;
+    if (stated) res.locals.statedAddress = await services.tokens.verifyAddress(String(stated), services.now());
+    const context = publicContext(services, req, res, audit);
+    const exchange = { endpoint, head, req, res, context, request: audit.request, authenticated: null };
+    const result = await perform(exchange).catch((error: unknown) => fail(exchange, error));
+    if (result === null) return;
+    await record(exchange, result);
+    const bytes = respond(res, common, result);
+    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
+  };
+  return { match: buildMatcher(endpoints), /** Those of every response. */ headers: common, answer };
+}
+
+/** Counts a request against the caller's limits. @throws Problem rate_limited */
+async function limit({ endpoint, context: { requestLimits }, authenticated }: Exchange): Promise<void> {
+  if (!authenticated) return;
+  const { caller, requestsPerMinute } = authenticated;
+  if (endpoint.limit === 'default') await requestLimits.count('burst', caller.apiClientId, requestsPerMinute);
+  await requestLimits.count(endpoint.limit, caller.apiClientId, requestsPerMinute);
+}
+
+function authorize({ endpoint, authenticated }: Exchange): void {
+  if (endpoint.permissions && authenticated) requirePermissions(authenticated.caller, endpoint.permissions);
+}
+
+/** Reads the parameters, then the body: a caller that gets 401, 429 or 403 must not make the service read it. */
+async function read({ endpoint, head, req, res, request }: Exchange): Promise<unknown> {
+  Object.assign(request, endpoint.readParameters(head));
+  return endpoint.mediaTypes ? readBody(req, res, endpoint.mediaTypes) : undefined;
+}
+
+function validate({ endpoint, request }: Exchange, body: unknown): void {
+  endpoint.checkBody(body);
+  request.body = body;
+}
+
+/** Creates the step that runs an operation, after a delay that a sandbox asks for, in a slot of its tenant. */
+function slots(endpoints: readonly Endpoint[], services: Services, unread: ReturnType<typeof unreadResponses>) {
+  const limiter = openTenantLimiter(services.config.databasePoolSize);
   const behave = sandboxBehavior();
+  const sampleFiles = { download: withSampleFiles(services.download) };
   const routes: Context['routes'] = new Map(
     endpoints.map(({ operationId, method, path }) => [operationId, { method: method.toUpperCase(), path }]),
   );
-  const sampleFiles = { download: withSampleFiles(services.download) };
-
-  /** The context of a secured operation. In a sandbox, it has the sandbox's time and downloads sample files. */
-  const securedContext = (
-    context: PublicContext,
-    { caller, clockOffsetMs }: Authenticated,
-    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot'>,
-  ): Context => {
-    const live = { ...context, caller, routes, realNow: context.now, ...ofRequest };
-    if (caller.tenantMode === 'live') return live;
-    return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
-  };
-
-  /** Runs an operation and fills `request`. @returns null if the caller hung up first, so that nothing was run */
-  const run = async (
-    endpoint: Endpoint,
-    head: Head,
-    req: Request,
-    res: Response,
-    context: PublicContext,
-    request: ValidatedRequest,
-  ): Promise<Answer | null> => {
-    const authenticated = endpoint.permissions && (await authenticate(context));
-    const caller = authenticated?.caller;
-    res.locals.caller = caller;
-    if (endpoint.permissions && authenticated) {
-      await countCall(context, endpoint.limit, authenticated);
-      requirePermissions(authenticated.caller, endpoint.permissions);
-    }
-    const behavior = caller && behaviorOf(head.headers, caller, endpoint);
-    Object.assign(request, endpoint.readParameters(head));
-    // Read the body only now: a caller that gets 401, 429 or 403 must not make the service read it.
-    const body = endpoint.mediaTypes ? await readBody(req, res, endpoint.mediaTypes) : undefined;
-    endpoint.checkBody(body);
-    requireFinite(body);
-    request.body = body;
-    const idempotency = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
-    if (caller && behavior) await behave(behavior, caller, res.locals);
-    if (caller) unread.requireRoom(caller.tenantId);
+  return async ({ endpoint, head, req, res, context, request, authenticated }: Exchange): Promise<Answer | null> => {
+    if (!authenticated) return hasGone(req) ? null : endpoint.run(request, context);
+    const { caller, clockOffsetMs } = authenticated;
+    await behave(head.headers, caller, endpoint, res.locals);
+    unread.requireRoom(caller.tenantId);
+    const idempotency = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, request.body) : null;
     let hasBegun = false;
-    const begin = async (operationContext: PublicContext): Promise<Answer | null> => {
+    const run = async (withoutSlot: Context['withoutSlot']): Promise<Answer | null> => {
       if (hasGone(req)) return null;
       hasBegun = true;
-      return endpoint.run(request, operationContext);
+      const live = { ...context, caller, routes, realNow: context.now, idempotency, withoutSlot };
+      if (caller.tenantMode === 'live') return endpoint.run(request, live);
+      // A sandbox has its own time, and downloads sample files.
+      return endpoint.run(request, { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) });
     };
-    const running = authenticated
-      ? limiter.run(authenticated.caller, (withoutSlot) => {
-          return begin(securedContext(context, authenticated, { idempotency, withoutSlot }));
-        })
-      : begin(context);
-    const result = await running
-      .catch((error: unknown) => {
-        // Ignore a timeout while waiting for a slot if the caller had hung up before.
-        if (hasBegun || !hasGone(req)) throw error;
-        return null;
-      })
-      .finally(() => caller && endpoint.mayMoveClock && forget(caller.tenantId));
-    if (result === null) return null;
-    if (validateResponses) endpoint.checkResponse(result);
-    else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));
-    return result;
-  };
-
-  /** Answers a request. Commits its audit rows before it sends the response. */
-  const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
-    const { locals } = res;
-    locals.route = endpoint;
-    const audit = requestAudit(endpoint, services, req, locals);
-    const record = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
-      const isPending = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
-      if (isPending) await services.auditLog.record(audit.rowOf(response));
-    };
-    const stated = req.headers[ADDRESS_HEADER];
-    if (stated !== undefined && endpoint.limit === 'token') {
-      locals.statedAddress = await services.tokens.verifyAddress(String(stated), services.now());
-    }
-    const context = publicContext(services, req, res, audit);
-    const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {
-      const failure = failureOf(endpoint.operationId, error);
-      const recording = record(failure);
-      // For a 503, do not wait for the audit's commit, which may be slow as well: this response discloses no data.
-      if (failure.status === 503) recording.catch(() => undefined);
-      else await recording;
-      // Delay failing token requests, which anyone can send: so each connection sends only few.
-      if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
-      throw failure.problem;
+    return limiter.run(caller, run).catch((error: unknown) => {
+      // Ignore a timeout while waiting for a slot if the caller had hung up before.
+      if (hasBegun || !hasGone(req)) throw error;
+      return null;
     });
-    if (result === null) return;
-    await record(result);
-    const bytes = send(res, common, result);
-    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
-  return { match: buildMatcher(endpoints), headers: common, answer };
+}
+
+function checkResponse({ endpoint, context, authenticated }: Exchange, result: Answer): void {
+  if (context.config.validateResponses) endpoint.checkResponse(result);
+  else if (authenticated?.caller.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));
+}
+
+/** Records a failure. @throws its problem */
+async function fail(exchange: Exchange, error: unknown): Promise<never> {
+  const { endpoint, context } = exchange;
+  const failure = failureOf(endpoint.operationId, error);
+  const recording = record(exchange, failure);
+  // For a 503, do not wait for the audit's commit, which may be slow as well: this response discloses no data.
+  if (failure.status === 503) recording.catch(() => undefined);
+  else await recording;
+  // Delay failing token requests, which anyone can send: so each connection sends only few.
+  if (endpoint.limit === 'token' && context.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
+  throw failure.problem;
+}
+
+/** Commits the audit row of a response, unless the operation's transaction has done so. */
+async function record({ endpoint, context }: Exchange, response: Parameters<RequestAudit['rowOf']>[0]): Promise<void> {
+  const { audit, auditLog } = context;
+  if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await auditLog.record(audit.rowOf(response));
 }
 
 function publicContext(services: Services, req: Request, res: Response, audit: RequestAudit): PublicContext {
@@ -155,18 +169,8 @@ function publicContext(services: Services, req: Request, res: Response, audit: R
   return { ...services, ...ofRequest, audit, requestLimits };
 }
 
-/** Counts a request against the caller's limits. @throws Problem rate_limited */
-async function countCall(
-  { requestLimits }: PublicContext,
-  limit: LimitName,
-  { caller: { apiClientId }, requestsPerMinute }: Authenticated,
-): Promise<void> {
-  if (limit === 'default') await requestLimits.count('burst', apiClientId, requestsPerMinute);
-  await requestLimits.count(limit, apiClientId, requestsPerMinute);
-}
-
 /** Sends the response. @returns the length of its body in bytes */
-function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): number {
+function respond(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): number {
   const { locals } = res;
   const all: Record<string, string | number> = { 'X-Request-Id': locals.requestId, ...common, ...limitHeaders(locals) };
   if (status === 503) all['Retry-After'] = RETRY_AFTER;
