@@ -20,7 +20,7 @@ import type { startMonitoring } from './runtime/monitoring.js';
 import { assertRestored } from './adapters/database/restoreMark.js';
 import { registerCell } from './runtime/ownCell.js';
 import { withSchema } from './runtime/serviceDatabase.js';
-import { openServices } from './runtime/services.js';
+import { openServices, type ServiceState } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
 import { tracing } from './telemetry.js';
 
@@ -29,17 +29,7 @@ export interface StartOptions {
   readonly demo?: true;
 }
 
-export interface RunningService {
-  announce(): void;
-  stop(): Promise<void>;
-}
-
-/** The server for requests. */
-interface Listener {
-  readonly port: number;
-  /** Accepts no more requests, and resolves when all requests in progress have been answered. */
-  stop(): Promise<void>;
-}
+export type RunningService = Awaited<ReturnType<typeof startService>>;
 
 interface Start {
   readonly config: Config;
@@ -50,53 +40,43 @@ interface Start {
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
 }
 
-/** Checks configuration, schema, keys and object store before it accepts requests. */
-export async function startService({ config, options, opened, log, serveMetrics }: Start): Promise<RunningService> {
-  let stopping = false;
-  let baseUrl = config.baseUrl ?? '';
-  const { databaseUrl, dataDir, databasePoolSize } = config;
+/** Starts the service in steps; after a failure, closes the database. */
+export async function startService(start: Start) {
+  const { config, log, opened, options } = start;
+  const { databaseUrl, databasePoolSize, shutdownDelay, drainTimeout } = config;
   const applyMigrations = options.migrate ?? false;
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
-  const { url: requestUrl, isPooled } = database.requests;
-  const domain = systemContext(openDatabase(requestUrl, { poolSize: databasePoolSize, isPooled }));
+  const { url, isPooled } = database.requests;
+  const domain = systemContext(openDatabase(url, { poolSize: databasePoolSize, isPooled }));
+  const state: ServiceState = { baseUrl: config.baseUrl ?? '', isStopping: false, wakeDeliveries: () => undefined };
   try {
     await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
-    let wakeDeliveries = (): void => undefined;
-    const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries: () => wakeDeliveries() };
-    const services = await openServices({ config, domain, databaseUrl: requestUrl, log, ...state });
+    const services = await openServices({ config, domain, databaseUrl: url, log, state });
     await checkStore(services);
+    await registerCell(domain.db, config);
+    const listener = createHttpServer(await createApp(services), domain.newId, refusalLog(log, version), config);
+    const port = await listenAt(listener, config);
+    state.baseUrl ||= localUrl({ ...config, port });
     const wantsDemo = databaseUrl === null || options.demo === true;
-    baseUrl ||= localUrl(config);
-    await registerCell(domain.db, config, baseUrl);
-    // Create the demo tenants before listening, so that their credentials exist when the service is ready.
-    let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
-    const listener = await serve(services);
-    if (config.baseUrl === null && listener.port !== config.port) {
-      baseUrl = localUrl({ ...config, port: listener.port });
-      if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
-    }
-    const webhookDb = openDatabase(requestUrl, { poolSize: 5, pool: 'webhooks', isPooled });
-    // A separate pool: scrapes neither wait for requests nor use their connections.
-    const metrics = await serveMetrics?.({ db: webhookDb, dataDir });
-    // Start jobs last: a later failure would close the database while they run.
-    const jobs = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
-    const deliveries = startDeliveries({ ...services, db: webhookDb });
-    wakeDeliveries = deliveries.wake;
+    const demo = wantsDemo ? await ensureDemo(services, config.dataDir, state.baseUrl) : [];
+    // Start background work last: a later failure would close the database while it runs.
+    const background = await startBackground(services, database, start, state);
     return {
       announce() {
         const kind = databaseUrl === null ? 'embedded' : 'external';
-        log.info({ baseUrl, database: kind, metrics: metrics?.url }, 'started');
-        welcome(baseUrl, config, demo);
+        log.info({ baseUrl: state.baseUrl, database: kind, metrics: background.metricsUrl }, 'started');
+        welcome(state.baseUrl, config, demo);
       },
       async stop() {
-        stopping = true;
-        await Promise.all([listener.stop(), jobs.stop(config.drainTimeout), deliveries.stop(config.drainTimeout)]);
-        metrics?.close();
+        state.isStopping = true;
+        // Load balancers see the failing readiness and stop sending while connections are still accepted.
+        const drained = delay(shutdownDelay).then(() => drain(listener, drainTimeout));
+        await Promise.all([drained, background.stop()]);
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
         await services.auditLog.close();
-        await webhookDb.close();
+        await background.close();
         await domain.db.close();
         await database.close();
         log.info('stopped');
@@ -120,17 +100,28 @@ async function checkStore({ objects, config, log }: Services): Promise<void> {
   });
 }
 
-async function serve(services: Services): Promise<Listener> {
-  const { config, log, newId } = services;
-  const app = await createApp(services);
-  const server = createHttpServer(app, newId, refusalLog(log, version), config);
-  const port = await listenAt(server, config);
-  const stop = async (): Promise<void> => {
-    // Load balancers see the failing readiness and stop sending while connections are still accepted.
-    await delay(config.shutdownDelay);
-    await drain(server, config.drainTimeout);
+/** Starts metrics, jobs and webhooks. Their pool is separate: scrapes neither wait for requests nor use their connections. */
+async function startBackground(
+  services: Services,
+  database: ServiceDatabase,
+  { serveMetrics }: Start,
+  state: ServiceState,
+) {
+  const { config, log } = services;
+  const { url, isPooled } = database.requests;
+  const db = openDatabase(url, { poolSize: 5, pool: 'webhooks', isPooled });
+  const metrics = await serveMetrics?.({ db, dataDir: config.dataDir });
+  const jobs = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
+  const deliveries = startDeliveries({ ...services, db });
+  state.wakeDeliveries = deliveries.wake;
+  return {
+    metricsUrl: metrics?.url,
+    async stop() {
+      await Promise.all([jobs.stop(config.drainTimeout), deliveries.stop(config.drainTimeout)]);
+      metrics?.close();
+    },
+    close: () => db.close(),
   };
-  return { port, stop };
 }
 
 /** Prints addresses and first steps on standard error, because standard output has the log. */

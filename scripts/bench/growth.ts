@@ -67,9 +67,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     domain,
     databaseUrl: url,
     log: pino({ level: 'error' }),
-    baseUrl: () => '',
-    isStopping: () => false,
-    wakeDeliveries: () => undefined,
+    state: { baseUrl: '', isStopping: false, wakeDeliveries: () => undefined },
   });
   return {
     ...services,

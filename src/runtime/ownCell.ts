@@ -1,17 +1,17 @@
 import { hostname } from 'node:os';
 import type { Queries } from '../adapters/database/statements.js';
-import type { Config } from '../config.js';
+import { localUrl, type Config } from '../config.js';
 
 /** Records CELL as the name of this database (ADR 9). @throws Error if the database belongs to another cell */
-export async function registerCell({ everyTenant }: Queries, config: Config, baseUrl: string): Promise<void> {
-  const { cell, cellUrl } = config;
+export async function registerCell({ everyTenant }: Queries, config: Config): Promise<void> {
+  const { cell, cellUrl, baseUrl } = config;
   const [own] = await everyTenant.rows<{ name: string }>`SELECT name FROM cell WHERE is_own`;
   if (own && own.name !== cell) {
     throw new Error(`This is the database of the cell ${own.name}: set CELL=${own.name}.`);
   }
   if (cell === null) return;
   await everyTenant.run`
-    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl}, ${nameOfStore(config)}, true)
+    INSERT INTO cell (name, url, object_store, is_own) VALUES (${cell}, ${cellUrl ?? baseUrl ?? localUrl(config)}, ${nameOfStore(config)}, true)
     ON CONFLICT (name) DO UPDATE SET url = excluded.url, object_store = excluded.object_store, is_own = true`;
 }
 

@@ -18,22 +18,28 @@ import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
+/** What is known, or changes, only after the services have been opened. */
+export interface ServiceState {
+  /** The public address; known after listening. */
+  baseUrl: string;
+  isStopping: boolean;
+  wakeDeliveries: () => void;
+}
+
 /** Options that the program or a test chooses; only tests set the clock. */
 interface ServiceOptions {
   readonly config: Config;
   readonly domain: DomainContext;
   readonly databaseUrl: string;
   readonly log: Logger;
-  /** The public address; a function, because it is known only after listening. */
-  readonly baseUrl: () => string;
-  readonly isStopping: () => boolean;
-  readonly wakeDeliveries: () => void;
+  readonly state: ServiceState;
 }
 
 /** Opens everything except the database. @throws Error naming the wrong file or variable */
 export async function openServices(options: ServiceOptions): Promise<Services> {
-  const { config, domain, databaseUrl, log, baseUrl, isStopping, wakeDeliveries } = options;
+  const { config, domain, databaseUrl, log, state } = options;
   const { now, newId } = domain;
+  const baseUrl = (): string => state.baseUrl;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
     log.error(
@@ -65,11 +71,11 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     renderPdf: openPdfRenderer(),
     get baseUrl() {
-      return baseUrl();
+      return state.baseUrl;
     },
     newRequestId: () => randomUUID(),
-    isStopping,
-    wakeDeliveries,
+    isStopping: () => state.isStopping,
+    wakeDeliveries: () => state.wakeDeliveries(),
   };
   // Do not spread `services`: that would call the getter of the base URL before the URL is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });

@@ -38,7 +38,7 @@ export function useCells(): CellsOfTest {
     // Tests let the clocks run ahead, by days if a move takes long.
     const environment = { CELL: name, DATA_DIR: folder(), ACCESS_TOKEN_TTL: '2592000' };
     const harness = await startHarness({ databaseUrl: database.serviceUrl, environment });
-    await registerCell(harness.domain.db, harness.services.config, harness.baseUrl);
+    await registerCell(harness.domain.db, { ...harness.services.config, baseUrl: harness.baseUrl });
     return { ...harness, database };
   };
   beforeAll(async () => {

@@ -62,18 +62,17 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
-  let baseUrl = '';
-  const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
-  const opened = await openServices({ config, domain, databaseUrl: url, log, ...state });
+  const state = { baseUrl: '', isStopping: false, wakeDeliveries: () => undefined };
+  const opened = await openServices({ config, domain, databaseUrl: url, log, state });
   // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
   const server = createHttpServer(app, domain.newId, refusalLog(services.log, version), config);
   const faults: string[] = [];
   server.prependListener('request', (_req, res) => observe(res, faults));
-  baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
+  state.baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
   return {
-    baseUrl,
+    baseUrl: state.baseUrl,
     services,
     domain,
     clock,

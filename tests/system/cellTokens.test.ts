@@ -20,7 +20,7 @@ beforeAll(async () => {
   const newCell = async (CELL: string): Promise<Harness> => {
     const limits = { RATE_LIMIT: 'on', RATE_LIMIT_TOKEN_FAILURES: String(FAILURES), TRUSTED_PROXIES: '1' };
     const harness = await startHarness({ environment: { CELL, DATA_DIR: folder(), ...limits } });
-    await registerCell(harness.domain.db, harness.services.config, harness.baseUrl);
+    await registerCell(harness.domain.db, { ...harness.services.config, baseUrl: harness.baseUrl });
     return harness;
   };
   [a, b] = [await newCell('a'), await newCell('b')];

@@ -148,9 +148,9 @@ describe('keys rotate', () => {
 describe('the start', () => {
   const start = (environment: Record<string, string>) => {
     const { domain, services, baseUrl } = harness;
-    const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
+    const state = { baseUrl, isStopping: false, wakeDeliveries: () => undefined };
     const config = readConfig(environment);
-    return openServices({ config, domain, databaseUrl: 'postgresql://127.0.0.1/unused', log: services.log, ...state });
+    return openServices({ config, domain, databaseUrl: 'postgresql://127.0.0.1/unused', log: services.log, state });
   };
   const jwk = (curve: string, changes: object = {}): object => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
