@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { Problem } from '../../../src/problem.js';
+import { encounterView } from '../../../src/views/encounterView.js';
+import { orderView } from '../../../src/views/orderView.js';
+import { approvalFaults, moneyFaults } from '../../support/recordInvariants.js';
 import { Life } from './life.js';
 import type { CatalogTreatment } from './world.js';
 
@@ -82,35 +85,18 @@ function take(life: Life, step: Step): void {
 /** What must hold after every step, in the life of any patient. */
 function faults(life: Life): string[] {
   return life.encounters.flatMap((encounter, index) => {
-    const [stored] = encounter.orders;
-    if (!stored) return [];
+    if (encounter.orders.length === 0) return [];
     const order = life.order(index);
-    const open = order.lines.filter(({ status }) => status !== 'cancelled');
-    const due = open.filter(({ holdAt }) => holdAt === null);
-    const dueAmt = due.reduce(
-      (sum, one) => sum.plus(one.unitPrice),
-      due.length > 0 ? order.totalShippingAmt : order.grandTotal.times(0),
-    );
-    const received = order.payments.reduce((sum, one) => sum.plus(one.amount), order.grandTotal.times(0));
-    const rest = dueAmt.minus(received);
-    const owed = order.paidAmt.minus(dueAmt);
+    const shown = orderView(order);
+    const ended = encounter.treatments.filter(({ endReason }) => endReason !== null).map(({ productId }) => productId);
+    const isWaiting = ({ status, holdAt }: (typeof order.lines)[number]): boolean =>
+      holdAt === null && ['pending', 'accepted', 'exception'].includes(status);
     return [
-      ...(order.balanceAmt.equals(rest.isNegative() ? 0 : rest) ? [] : ['balance']),
-      ...(order.refundableAmt.equals(owed.isNegative() ? 0 : owed) ? [] : ['refundable']),
-      ...(order.paidAmt.plus(order.refundedAmt).equals(received) ? [] : ['paid']),
-      ...(received.greaterThan(order.grandTotal) ? ['overpaid'] : []),
-      ...order.lines.flatMap((line) => {
-        const treatment = encounter.treatments.find(({ productId }) => productId === line.productId);
-        const isWaiting = line.holdAt === null && ['pending', 'accepted', 'exception'].includes(line.status);
-        return [
-          ...(line.holdAt !== null && ['shipped', 'delivered'].includes(line.status) ? ['a held line has left'] : []),
-          ...(isWaiting && treatment?.endReason ? [`${treatment.endReason}, but not held`] : []),
-          ...(treatment?.endReason === 'revoked' && ['shipped', 'delivered'].includes(line.status) && !line.recalledAt
-            ? ['shipped and revoked, but not recalled']
-            : []),
-          ...(treatment?.decision === 'approved' ? [] : ['a line without approval']),
-        ];
-      }),
+      ...moneyFaults(shown),
+      ...approvalFaults(encounterView(encounter, life.now), [shown]),
+      ...order.lines.flatMap((line) =>
+        ended.includes(line.productId) && isWaiting(line) ? [`${line.productId} has ended, but is not held`] : [],
+      ),
       ...encounter.gfeItems.flatMap(({ status, categoryId, validUntil }) => {
         const own = encounter.treatments.filter((one) => one.categoryId === categoryId && one.decision === 'approved');
         // What time has ended before stays as it is.

@@ -1,0 +1,185 @@
+import { isDeepStrictEqual } from 'node:util';
+import { encounterTransitions } from '../../src/domain/encounters/states.js';
+import { fulfilmentTransitions } from '../../src/domain/orders/fulfilments.js';
+import { isRead, success, type Intent, type Json } from './history.js';
+import type { Known, Sight } from './sights.js';
+
+// What must hold for the responses and the events of one record, whatever order its operations had.
+
+const name = ({ operation, client, attempts: [first] }: Intent): string =>
+  `${operation} of ${client.name} (${first?.requestId})`;
+
+/** The members that one version of a record always shows alike. */
+const stable = ({ status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason, gfe_data }: Json): Json => [
+  ...[status, reviewerRef, reference, treatmentIds, scheduledDay, cancelReason],
+  gfe_data?.map((item: Json) => item.status),
+];
+
+/** A response never shows an older version than one that had arrived before its request. */
+export function staleReads({ sights }: Known): string[] {
+  return sights.flatMap(({ intent, version, from }) => {
+    const newer = sights.findLast((other) => other.version > version && other.to < from);
+    return newer ? [`${name(intent)} shows the version ${version}, after ${newer.version} was seen`] : [];
+  });
+}
+
+/** One version has one state, and made it one change (R-231). */
+export function lostUpdates({ sights }: Known): string[] {
+  const changes = sights.filter(({ intent }) => !isRead(intent) && intent.operation !== 'createEncounter');
+  return sights.flatMap((sight, index) => {
+    const { intent, version, body } = sight;
+    const before = sights[index - 1];
+    const isSplit = before?.version === version && body.gfe_no && !isDeepStrictEqual(stable(before.body), stable(body));
+    const twin = changes.includes(sight) && changes.find((other) => other !== sight && other.version === version);
+    const expected = Number(intent.ifMatch?.slice(1, -1));
+    const between = changes.find((other) => other.version > expected && other.version < version);
+    return [
+      ...(isSplit ? [`${name(intent)} shows another state of the version ${version}`] : []),
+      ...(twin ? [`${name(intent)} and ${name(twin.intent)} made one version ${version}`] : []),
+      ...(between ? [`${name(intent)} did not see ${name(between.intent)}`] : []),
+    ];
+  });
+}
+
+/** A refusal agrees with the state before and after it, if they are the same version. */
+export function wrongRefusals({ sights, refused }: Known): string[] {
+  return refused.flatMap((intent) =>
+    intent.attempts.flatMap(({ sent, got, body }) => {
+      const before = sights.findLast(({ to }) => to < sent);
+      const after = sights.find(({ from }) => from > got);
+      if (!before || before.version !== after?.version) return [];
+      const { version, body: shown } = before;
+      // A claim may have lapsed without a change (R-44).
+      const isOther = body.current_status !== shown.status && shown.status !== 'in_review';
+      const isWrong =
+        (body.code === 'version_conflict' && intent.ifMatch === `"${version}"`) ||
+        (body.code === 'invalid_state' && shown.gfe_no && intent.operation !== 'revokeApprovals' && isOther);
+      return isWrong ? [`${name(intent)} was refused in the version ${version} with ${body.code}`] : [];
+    }),
+  );
+}
+
+/** The states of an encounter follow each other as the table of transitions says (R-38). */
+export function impossibleSteps({ sights }: Known): string[] {
+  const transitions: Json = encounterTransitions;
+  return sights.slice(1).flatMap(({ intent, version, body }, index) => {
+    const before = sights[index];
+    if (!before || before.body.status === body.status) return [];
+    const next = Object.values<Json>(transitions[before.body.status] ?? {}).map(({ to }) => to);
+    const isOpen = next.some((status) => status !== before.body.status);
+    const isPossible = version === before.version + 1 ? next.includes(body.status) : isOpen;
+    return isPossible ? [] : [`${name(intent)} shows ${body.status} after ${before.body.status}`];
+  });
+}
+
+/** Only the client and reviewer of the latest claim act for it (R-39). */
+export function claimsOfOthers({ sights, unknown }: Known): string[] {
+  const holderOf = ({ client, input, note, operation }: Intent): string =>
+    `${client.name} ${operation === 'getChart' ? note : input.reviewerRef}`;
+  const claims = sights.filter(({ intent }) => intent.operation === 'claimEncounter');
+  const isUnsure = unknown.some(({ operation }) => operation === 'claimEncounter');
+  return sights.flatMap(({ intent, version }) => {
+    const isClaim = intent.operation === 'claimEncounter';
+    if (isUnsure || !(isClaim || /^(release|requestInf|submitReview|getChart)/.test(intent.operation))) return [];
+    const latest = claims.findLast((claim) => claim.version < version + (intent.operation === 'getChart' ? 1 : 0));
+    const isSame = latest ? holderOf(latest.intent) === holderOf(intent) : isClaim;
+    // Between two claims of different holders, the first one ends.
+    const isFree = isClaim && latest !== undefined && version > latest.version + 1;
+    return isSame || isFree ? [] : [`${name(intent)} acted for the claim of another`];
+  });
+}
+
+const item = ({ categoryId, subcategoryId }: Json): string => `${categoryId} ${subcategoryId}`;
+const has = (body: Json, input: Json): boolean =>
+  Object.entries(input).every(([field, value]) => isDeepStrictEqual(body[field], value));
+/** By operation: whether a success shows what was asked. */
+const effects: Readonly<Record<string, (body: Json, input: Json, note: string | undefined) => boolean>> = {
+  updateEncounter: has,
+  // Not every client sees every field.
+  updatePatient: (body, input) => Object.keys(input).every((field) => !(field in body) || body[field] === input[field]),
+  cancelEncounter: (body, { reason }) => has(body, { status: 'cancelled', cancelReason: reason }),
+  claimEncounter: (body, { reviewerRef }) => has(body, { status: 'in_review', reviewerRef }),
+  releaseEncounter: (body) => has(body, { status: 'pending_review', reviewerRef: null }),
+  requestInformation: (body) => has(body, { status: 'awaiting_information', reviewerRef: null }),
+  provideInformation: ({ status }) => status === 'pending_review' || status === 'in_review',
+  rescheduleEncounter: (body, { scheduledDay }) => has(body, { status: 'pending_review', scheduledDay }),
+  simulateEncounter: (body) => has(body, { status: 'expired' }),
+  addAddendum: ({ status }) => status === 'completed' || status === 'denied',
+  submitReview: ({ status, gfe_data }, { decisions }) =>
+    status === (decisions.some(({ decision }: Json) => decision === 'approved') ? 'completed' : 'denied') &&
+    gfe_data.every((one: Json) => decisions.find((each: Json) => item(each) === item(one))?.decision === one.status),
+  revokeApprovals: ({ gfe_data }, { items }) =>
+    gfe_data.every((one: Json) => one.status === 'revoked' || !items.map(item).includes(item(one))),
+  simulateVerification: (body, { status }) => body.isVerified === status,
+  withdrawDocument: (body, { reason }) => body.withdrawn?.reason === reason,
+  recordPayment: ({ payments }, { reference }) => payments.some((one: Json) => one.reference === reference),
+  refundPayment: ({ refunds }, { reason }) => refunds.some((one: Json) => one.reason === reason),
+  cancelOrder: (body, { reason }) => has(body, { order_status: 'cancelled', cancelReason: reason }),
+  setShipTo: (body, { name: to }) => body.name === to,
+  recordFulfilment: ({ lines }, { treatmentIds, pharmacyId, status }) =>
+    lines.some((line: Json) => line.pharmacyId === pharmacyId && line.fulfilment.status === status) &&
+    lines.every((line: Json) => !treatmentIds?.includes(line.treatmentId) || line.fulfilment.status === status),
+};
+
+export function missingEffects({ done }: Known): string[] {
+  return done.flatMap((intent) => {
+    const { operation, input, note } = intent;
+    const isShown = effects[operation]?.(success(intent)?.body, input, note) ?? true;
+    return isShown ? [] : [`${name(intent)} does not show what it asked for`];
+  });
+}
+
+/** Payments and refunds, by their unique texts: each that was answered is there once, and no other (R-59, R-123). */
+export function wrongPayments({ sights, done, unknown }: Known): string[] {
+  const last = sights.findLast(({ body }) => body.payments)?.body;
+  if (!last) return [];
+  return (['recordPayment', 'refundPayment'] as const).flatMap((operation) => {
+    const [list, key] = operation === 'recordPayment' ? ['payments', 'reference'] : ['refunds', 'reason'];
+    const of = (intents: readonly Intent[]): string[] =>
+      intents.filter((one) => one.operation === operation).map(({ input }) => input[key]);
+    const shown: string[] = last[list].map((one: Json) => one[key]);
+    const missing = of(done).filter((text) => !shown.includes(text));
+    const strange = shown.filter(
+      (text, index) => shown.indexOf(text) < index || !of([...done, ...unknown]).includes(text),
+    );
+    return [...missing.map((text) => `no ${key} ${text}`), ...strange.map((text) => `a strange ${key} ${text}`)];
+  });
+}
+
+/** The address stays from the acceptance of a line on (R-203). */
+export function lateAddresses({ sights, done }: Known): string[] {
+  const isTaken = ({ body }: Sight): boolean =>
+    body.lines?.some(({ fulfilment }: Json) => /^(accepted|shipped|delivered)$/.test(fulfilment.status)) ?? false;
+  return done.flatMap((intent) => {
+    const { got = 0 } = success(intent) ?? {};
+    const [sent = 0] = intent.attempts.map((attempt) => attempt.sent);
+    const before = sights.findLast(({ to }) => to < sent);
+    const after = sights.find(({ from }) => from > got);
+    const isLate = before && after && before.version === after.version && isTaken(before);
+    return intent.operation === 'setShipTo' && isLate ? [`${name(intent)} came after the acceptance of a line`] : [];
+  });
+}
+
+/** A verified patient stays verified (R-122). */
+export function lostVerifications({ sights }: Known): string[] {
+  return sights.slice(1).flatMap(({ intent, body }, index) => {
+    const isLost = sights[index]?.body.isVerified === 'VERIFIED' && body.isVerified !== 'VERIFIED';
+    return isLost ? [`${name(intent)} shows ${body.isVerified} after VERIFIED`] : [];
+  });
+}
+
+/** The steps of an order's lines in its events follow the table (R-124). */
+export function impossibleDeliveries(events: readonly Json[]): string[] {
+  const statuses = new Map<string, string>();
+  return events.flatMap(({ type, data }) =>
+    (type === 'order.fulfilment_updated' ? data.treatmentIds : []).flatMap((id: string) => {
+      const [before, status] = [statuses.get(id) ?? 'pending', data.fulfilment_status];
+      statuses.set(id, status);
+      const next: readonly string[] = (fulfilmentTransitions as Json)[before] ?? [];
+      // A held line can be cancelled from each status.
+      return next.includes(status) || status === 'cancelled'
+        ? []
+        : [`a line of ${id} went from ${before} to ${status}`];
+    }),
+  );
+}
