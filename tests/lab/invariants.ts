@@ -23,8 +23,10 @@ export function staleReads({ sights }: Known): string[] {
   });
 }
 
-/** One version has one state, and made it one change. */
-export function lostUpdates({ sights }: Known): string[] {
+/** One version has one state, and one change made it. */
+export function lostUpdates({ sights: all }: Known): string[] {
+  // Orders and documents have no version.
+  const sights = all.filter(({ version, body }) => version > 0 && !body.lines);
   const changes = sights.filter(({ intent }) => !isRead(intent) && intent.operation !== 'createEncounter');
   return sights.flatMap((sight, index) => {
     const { intent, version, body } = sight;

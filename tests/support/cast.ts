@@ -4,7 +4,7 @@ import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { exampleBody, operationOf } from './contract.js';
 import { missingFile, newToken, patientColumns, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call } from './http.js';
+import { call, type Caller } from './http.js';
 
 /** The records that the examples of the contract show, with their ids. */
 export const cast = {
@@ -81,16 +81,43 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
+  await copyCast(harness);
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
-/** Restores the state of {@link seedCast}. */
-export async function resetCast(harness: Harness, { token }: Pick<Partner, 'token'>): Promise<void> {
-  harness.clock.now = castTime;
-  const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
-  if (status !== 204) throw new Error(`no reset: ${text}`);
-  // A reset keeps webhook endpoints.
-  await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
+/** Restores the rows of {@link seedCast} from copies of them, in a fraction of the time that a reset takes. */
+export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { token }: Caller): Promise<void> {
+  clock.now = castTime;
+  const { clockOffsetMs } = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
+  await db.prisma.$executeRaw`SELECT restore_cast()`;
+  // The service remembers an offset until the clock is set.
+  if (clockOffsetMs > 0) await call({ baseUrl }, 'PUT /sandbox/clock', { token, json: { offsetSeconds: 0 } });
+}
+
+/** Tables whose rows only grow, or belong to a client. */
+const KEPT = ['api_client', 'api_client_secret', 'refresh_token', 'audit_event', 'audit_checkpoint', 'audit_counter'];
+
+/** Copies all rows of the tenant, and makes the function that restores them. */
+async function copyCast({ domain: { db } }: Harness): Promise<void> {
+  const columns = await db.prisma.$queryRaw<{ table: string; names: string; key: string }[]>`
+    SELECT quote_ident(c.table_name) AS table, string_agg(quote_ident(c.column_name), ',') AS names,
+      CASE c.table_name WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key
+    FROM information_schema.columns AS c JOIN information_schema.tables AS t USING (table_schema, table_name)
+    WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND c.is_generated = 'NEVER'
+      AND c.table_name <> ALL(${KEPT})
+      AND EXISTS (SELECT FROM information_schema.columns AS own WHERE own.table_schema = c.table_schema
+        AND own.table_name = c.table_name AND (own.column_name = 'tenant_id' OR c.table_name = 'tenant'))
+    GROUP BY c.table_name`;
+  await db.prisma.$executeRaw`CREATE SCHEMA copied`;
+  const restore = [];
+  for (const { table, names, key } of columns) {
+    const from = `WHERE ${key} = '${tenantId}'`;
+    await db.prisma.$executeRawUnsafe(`CREATE TABLE copied.${table} AS SELECT ${names} FROM ${table} ${from}`);
+    restore.push(`DELETE FROM ${table} ${from}; INSERT INTO ${table} (${names}) OVERRIDING SYSTEM VALUE
+      SELECT ${names} FROM copied.${table};`);
+  }
+  await db.prisma.$executeRawUnsafe(`CREATE FUNCTION restore_cast() RETURNS void LANGUAGE plpgsql
+    SET session_replication_role = replica AS $$ BEGIN ${restore.join('\n')} END $$`);
 }
 
 /** Sorts cases that only read first: they can share a reset, which costs more than most requests. */
