@@ -18,10 +18,13 @@ export async function watchAudit({ server, domain: { db } }: Harness): Promise<A
   const [start] = await db.prisma.$queryRaw<
     { after: bigint }[]
   >`SELECT coalesce(max(position), 0) AS after FROM audit_event`;
-  const countRows = async (): Promise<Map<string, number>> => {
+  /** @param only counts the rows with this name alone */
+  const countRows = async (only: string | null = null): Promise<Map<string, number>> => {
     const rows = await db.prisma.$queryRaw<{ name: string; count: number }[]>`
-      SELECT concat_ws(' ', request_id, operation_id, status, code) AS name, count(*)::int AS count
-      FROM audit_event WHERE position > ${start?.after} AND code IS DISTINCT FROM 'dependency_unavailable' GROUP BY 1`;
+      SELECT name, count(*)::int AS count
+      FROM audit_event, concat_ws(' ', request_id, operation_id, status, code) AS name
+      WHERE position > ${start?.after} AND code IS DISTINCT FROM 'dependency_unavailable'
+        AND name = coalesce(${only}, name) GROUP BY 1`;
     return new Map(rows.map(({ name, count }) => [name, count]));
   };
   const sent = new Map<string, number>();
@@ -30,7 +33,7 @@ export async function watchAudit({ server, domain: { db } }: Harness): Promise<A
   const check = async (name: string): Promise<void> => {
     const count = (sent.get(name) ?? 0) + 1;
     sent.set(name, count);
-    if (((await countRows()).get(name) ?? 0) < count) late.push(name);
+    if (((await countRows(name)).get(name) ?? 0) < count) late.push(name);
   };
   server.prependListener('request', (_req, res) => {
     res.end = new Proxy(res.end, {
