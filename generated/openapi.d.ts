@@ -489,7 +489,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/clearances": {
+    "/renewals": {
         parameters: {
             query?: never;
             header?: never;
@@ -4713,14 +4713,16 @@ export interface components {
             /** @description Reason of the revocation; null unless the item is `revoked`. */
             revocationReason: string | null;
         };
+        /** @description Decimal as text with two places, exact to the cent. */
+        MoneyText: string;
         /** @description The price if every treatment is approved, frozen at creation. */
         Estimate: {
             /** @description Sum of the prices. */
-            sub_total: number;
+            sub_total: components["schemas"]["MoneyText"];
             /** @description Sum of the flat rates. */
-            total_shipping_amt: number;
+            total_shipping_amt: components["schemas"]["MoneyText"];
             /** @description The sum of both. */
-            grand_total: number;
+            grand_total: components["schemas"]["MoneyText"];
             /** @description ISO 4217 code, frozen with the price. */
             currency: string;
         };
@@ -5278,8 +5280,6 @@ export interface components {
             /** @description Another page follows. */
             has_more: boolean;
         };
-        /** @description Decimal as text with two places, exact to the cent. */
-        MoneyText: string;
         /** @description The progress of the pharmacy with the line. */
         Fulfilment: {
             /** @description The pharmacy's progress. */
@@ -6669,7 +6669,7 @@ export interface components {
          *       "type": "webhook.ping",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
          *       "data": {
-         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01"
+         *         "endpointId": "01a1f9b8-cbc0-7000-8000-00000000ab01"
          *       }
          *     }
          */
@@ -6686,7 +6686,7 @@ export interface components {
                  * Format: uuid
                  * @description The webhook endpoint.
                  */
-                endpoint_id: string;
+                endpointId: string;
             };
         };
         /**
@@ -6695,7 +6695,7 @@ export interface components {
          *       "type": "webhook.disabled",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
          *       "data": {
-         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01",
+         *         "endpointId": "01a1f9b8-cbc0-7000-8000-00000000ab01",
          *         "reason": "no_success"
          *       }
          *     }
@@ -6713,7 +6713,7 @@ export interface components {
                  * Format: uuid
                  * @description The webhook endpoint.
                  */
-                endpoint_id: string;
+                endpointId: string;
                 /** @description `gone`: the endpoint answered 410. `no_success`: no delivery succeeded for too long. `operator`: the operator of the service disabled it. */
                 reason: "gone" | "no_success" | "operator";
             };
@@ -6729,7 +6729,7 @@ export interface components {
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
-            /** @description Send it as `after` to read later entries, also when `data` is empty. */
+            /** @description Send it as `cursor` to read later entries, also when `data` is empty. */
             next_cursor: string;
             /** @description Read on at once: more events follow, or may follow, because with `types` or a clinic-limited client one request scans at most 1,000 events. `data` can then be empty. */
             has_more: boolean;
@@ -6830,7 +6830,7 @@ export interface components {
              * Format: uuid
              * @description The `id` of the event, sent to the endpoint as `webhook-id`.
              */
-            event_id: string;
+            eventId: string;
         };
         ReplayWebhookEventsRequest: {
             /** @description Only events whose `timestamp` is after this instant. */
@@ -6858,7 +6858,7 @@ export interface components {
              * Format: int32
              * @description HTTP status of the receiver; null if it did not respond.
              */
-            http_status: number | null;
+            httpStatus: number | null;
             /**
              * @description Null if the receiver responded. `timeout`: no response within 15 seconds; `unreachable`: no connection; `url_forbidden`: the address is not public.
              * @example timeout
@@ -6868,7 +6868,7 @@ export interface components {
              * Format: int32
              * @description Duration in milliseconds.
              */
-            duration_ms: number;
+            durationMs: number;
         };
         /** @description The delivery of one event to one endpoint. */
         WebhookDelivery: {
@@ -6881,20 +6881,20 @@ export interface components {
              * Format: uuid
              * @description The `id` of the event, as in the feed and in `webhook-id`.
              */
-            event_id: string;
-            event_type: components["schemas"]["EventType"];
+            eventId: string;
+            eventType: components["schemas"]["EventType"];
             /** @description `failed` after the last attempt: the event is sent again only if you ask for it. */
             status: "waiting" | "delivered" | "failed";
             /**
              * Format: date-time
              * @description When the event became due for the endpoint.
              */
-            created_at: string;
+            createdAt: string;
             /**
              * Format: date-time
              * @description Time of the next attempt; null unless it is `waiting`.
              */
-            next_attempt_at: string | null;
+            nextAttemptAt: string | null;
             /** @description The latest attempts, oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
@@ -6960,7 +6960,7 @@ export interface components {
         AuditEventList: {
             /** @description Requests and commands, oldest first. */
             data: components["schemas"]["AuditEvent"][];
-            /** @description Send it as `after` to read later entries, also when `data` is empty. */
+            /** @description Send it as `cursor` to read later entries, also when `data` is empty. */
             next_cursor: string;
             /** @description Read on at once: more entries follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
@@ -7050,7 +7050,7 @@ export interface components {
              * Format: uuid
              * @description The endpoint of the delivery.
              */
-            endpoint_id: string;
+            endpointId: string;
             /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
             headers: {
                 [key: string]: string;
@@ -7066,7 +7066,7 @@ export interface components {
              * Format: date-time
              * @description Time of arrival.
              */
-            received_at: string;
+            receivedAt: string;
         };
         WebhookInbox: {
             /** @description The messages, newest first. */
@@ -7083,7 +7083,7 @@ export interface components {
              * @description Delay of the response in milliseconds; by default 0. At most 20,000, beyond the timeout of 15 seconds.
              * @example 16000
              */
-            delay_ms?: number | null;
+            delayMs?: number | null;
         };
         WebhookInboxBehavior: {
             /**
@@ -7095,7 +7095,7 @@ export interface components {
              * Format: int32
              * @description Delay of the response in milliseconds.
              */
-            delay_ms: number;
+            delayMs: number;
         };
         ReviewQueue: {
             /** @description Waiting encounters, in the order in which they should be claimed. */
@@ -8263,7 +8263,7 @@ export interface components {
          * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
          * @example ZGVtbyAw
          */
-        EventsAfter: string;
+        EventCursor: string;
         /**
          * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all.
          * @example [
@@ -8316,7 +8316,7 @@ export interface components {
          * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
          * @example ZGVtbyAw
          */
-        AuditAfter: string;
+        AuditCursor: string;
         /**
          * @description The `user_id` of the patient.
          * @example 01a10caf-a4c0-7000-8000-00000000d003
@@ -8441,6 +8441,11 @@ export interface components {
          */
         IdempotentReplayed: "true";
         /**
+         * @description Path of the new patient.
+         * @example /clients/01a1f9af-a400-7000-8000-00000000d002
+         */
+        PatientLocation: string;
+        /**
          * @description Seconds to wait before the next attempt; only with `idempotency_in_progress`.
          * @example 1
          */
@@ -8466,10 +8471,15 @@ export interface components {
          */
         CertificateDisposition: string;
         /**
-         * @description Path of the new order.
+         * @description Path of the order.
          * @example /orders/ORD-101004
          */
         OrderLocation: string;
+        /**
+         * @description Path of the new webhook endpoint.
+         * @example /webhook-endpoints/01a1f9b8-cbc0-7000-8000-00000000ab02
+         */
+        WebhookEndpointLocation: string;
     };
     pathItems: never;
 }
@@ -8722,6 +8732,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["PatientLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10367,6 +10378,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["OrderLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10520,6 +10532,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["OrderLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10788,7 +10801,7 @@ export interface operations {
                  * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
                  * @example ZGVtbyAw
                  */
-                after?: components["parameters"]["EventsAfter"];
+                cursor?: components["parameters"]["EventCursor"];
                 /**
                  * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all.
                  * @example [
@@ -10912,6 +10925,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
                     "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["WebhookEndpointLocation"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11420,7 +11434,7 @@ export interface operations {
                  * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
                  * @example ZGVtbyAw
                  */
-                after?: components["parameters"]["AuditAfter"];
+                cursor?: components["parameters"]["AuditCursor"];
                 /**
                  * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20

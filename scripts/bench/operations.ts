@@ -180,8 +180,8 @@ export const operations: readonly BenchOperation[] = [
       ),
   },
   {
-    name: 'GET /clearances',
-    request: () => get('/clearances?expiring_before=2100-01-01'),
+    name: 'GET /renewals',
+    request: () => get('/renewals?expiring_before=2100-01-01'),
     plain: (query, { tenantId }) =>
       query(
         `SELECT i.*, e.patient_id, e.encounter_no, e.gfe_no FROM gfe_item i

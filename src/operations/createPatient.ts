@@ -5,7 +5,7 @@ import { withIdempotency } from './withIdempotency.js';
 
 /** POST /clients: never updates; an e-mail that the tenant already has is a conflict. */
 export const createPatient: Operation<'createPatient'> = ({ body }, context) =>
-  withIdempotency(context, async (transaction) => ({
-    status: 201,
-    body: patientView(await patients.createPatient(transaction, body)),
-  }));
+  withIdempotency(context, async (transaction) => {
+    const patient = await patients.createPatient(transaction, body);
+    return { status: 201, headers: { Location: `/clients/${patient.id}` }, body: patientView(patient) };
+  });

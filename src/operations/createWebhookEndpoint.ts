@@ -10,7 +10,8 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
     context,
     async (transaction) => {
       const { endpoint, secret } = await createEndpoint(transaction, body);
-      return { status: 201, body: { ...webhookEndpointView(endpoint), secret } };
+      const headers = { Location: `/webhook-endpoints/${endpoint.id}` };
+      return { status: 201, headers, body: { ...webhookEndpointView(endpoint), secret } };
     },
     withoutSecret,
   );

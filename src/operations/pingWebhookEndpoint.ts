@@ -6,5 +6,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const pingWebhookEndpoint: Operation<'pingWebhookEndpoint'> = ({ path }, context) =>
   withIdempotency(context, async (transaction) => {
     const eventId = await pingEndpoint(transaction, path.endpoint_id);
-    return { status: 202, body: { event_id: eventId } };
+    return { status: 202, body: { eventId } };
   });

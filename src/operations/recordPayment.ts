@@ -7,5 +7,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const recordPayment: Operation<'recordPayment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await payments.recordPayment(transaction, path.order_no, body);
-    return { status: 201, body: orderView(order) };
+    return { status: 201, headers: { Location: `/orders/${order.orderNo}` }, body: orderView(order) };
   });

@@ -7,5 +7,5 @@ import { withIdempotency } from './withIdempotency.js';
 export const refundPayment: Operation<'refundPayment'> = ({ path, body }, context) =>
   withIdempotency(context, async (transaction) => {
     const order = await refunds.refundPayment(transaction, path.order_no, body);
-    return { status: 201, body: orderView(order) };
+    return { status: 201, headers: { Location: `/orders/${order.orderNo}` }, body: orderView(order) };
   });

@@ -66,14 +66,14 @@ function informationView(row: DetailedEncounter['information'][number]): Schemas
   return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
 
-/** The total, as numbers, if every treatment is approved. */
+/** The total if every treatment is approved. */
 export function estimateView(
   amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'currency'>,
 ): Schemas['Estimate'] {
   return {
-    sub_total: amountNumber(amounts.subTotal),
-    total_shipping_amt: amountNumber(amounts.totalShippingAmt),
-    grand_total: amountNumber(amounts.grandTotal),
+    sub_total: amounts.subTotal.toFixed(2),
+    total_shipping_amt: amounts.totalShippingAmt.toFixed(2),
+    grand_total: amounts.grandTotal.toFixed(2),
     currency: amounts.currency,
   };
 }

@@ -18,11 +18,11 @@ export function webhookEndpointView(endpoint: Endpoint): Schemas['WebhookEndpoin
 export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDelivery'] {
   return {
     id: delivery.id,
-    event_id: delivery.eventId,
-    event_type: delivery.eventType,
+    eventId: delivery.eventId,
+    eventType: delivery.eventType,
     status: delivery.status,
-    created_at: delivery.createdAt.toISOString(),
-    next_attempt_at: timestamp(delivery.nextAttemptAt),
+    createdAt: delivery.createdAt.toISOString(),
+    nextAttemptAt: timestamp(delivery.nextAttemptAt),
     attempts: delivery.attempts,
   };
 }
@@ -30,14 +30,14 @@ export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDeliver
 export function inboxMessageView(message: WebhookInboxMessage): Schemas['WebhookInboxMessage'] {
   return {
     id: message.id,
-    endpoint_id: message.endpointId,
+    endpointId: message.endpointId,
     headers: message.headers as Schemas['WebhookInboxMessage']['headers'],
     body: message.body,
     status: message.status,
-    received_at: message.receivedAt.toISOString(),
+    receivedAt: message.receivedAt.toISOString(),
   };
 }
 
 export function inboxBehaviorView({ status, delayMs }: WebhookInbox): Schemas['WebhookInboxBehavior'] {
-  return { status, delay_ms: delayMs };
+  return { status, delayMs };
 }

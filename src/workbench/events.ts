@@ -21,16 +21,16 @@ export function eventLine({ type, timestamp, data }: Event, session: Session): H
 export function followEvents(session: Session): () => Promise<boolean> {
   const list = part('events');
   list.replaceChildren();
-  let after: string | undefined;
+  let cursor: string | undefined;
   return async () => {
     let isNew = false;
     for (let hasMore = true; hasMore;) {
-      const query = { limit: 100, ...(after === undefined ? {} : { after }) };
+      const query = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
       const page = await session.client.get('/events', { params: { query } });
       for (const event of page.data) list.prepend(eventLine(event, session));
       isNew ||= page.data.length > 0;
       hasMore = page.has_more;
-      after = page.next_cursor;
+      cursor = page.next_cursor;
     }
     while (list.childElementCount > SHOWN) list.lastElementChild?.remove();
     return isNew;

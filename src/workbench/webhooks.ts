@@ -14,18 +14,18 @@ export async function showWebhooks({ client }: Session): Promise<void> {
         notify('The delivery will be sent again.');
       };
       const rows = deliveries.data.map((delivery) => [
-        moment(delivery.created_at),
-        delivery.event_type,
+        moment(delivery.createdAt),
+        delivery.eventType,
         delivery.status,
-        delivery.attempts.map(({ http_status, error }) => http_status ?? error ?? '?').join(', '),
-        button('Retry', retry(delivery.id), { 'aria-label': `Retry ${delivery.event_type} ${delivery.id}` }),
+        delivery.attempts.map(({ httpStatus, error }) => httpStatus ?? error ?? '?').join(', '),
+        button('Retry', retry(delivery.id), { 'aria-label': `Retry ${delivery.eventType} ${delivery.id}` }),
       ]);
       const headings = ['Created', 'Event', 'Status', 'Responses', 'Action'];
       return element('div', {}, element('h3', {}, `${url} (${status})`), table('Deliveries', headings, rows));
     }),
   );
   const inbox = await client.get('/sandbox/webhook-inbox');
-  const received = inbox.data.map(({ received_at, body, status }) => [moment(received_at), String(status), body]);
+  const received = inbox.data.map(({ receivedAt, body, status }) => [moment(receivedAt), String(status), body]);
   show(
     'webhooks',
     ...(shown.length > 0 ? shown : [element('p', { class: 'muted' }, 'Endpoints: none.')]),

@@ -38,7 +38,7 @@ describe('webhook disable', () => {
     const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
     expect(body).toMatchObject({ status: 'disabled', disabledReason: 'operator' });
     const [event, ...others] = await eventsUpTo(harness, partner, 'webhook.disabled');
-    expect([event?.data, others]).toEqual([{ endpoint_id: id, reason: 'operator' }, []]);
+    expect([event?.data, others]).toEqual([{ endpointId: id, reason: 'operator' }, []]);
     const foreign = await newEndpoint(harness, await newPartner(harness));
     const message = `The tenant ${partner.tenantId} has no webhook endpoint ${foreign.id}: see "webhook list".\n`;
     expect(await run(...command('disable', '--endpoint', foreign.id))).toEqual(refusal(1, message));

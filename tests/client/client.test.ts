@@ -109,7 +109,7 @@ it('the client retries a request that has an Idempotency-Key after Retry-After, 
 
 it('verifyWebhook accepts only valid Standard Webhooks signatures, and knownValues lists open vocabularies', async () => {
   const secret = `whsec_${Buffer.from('a secret of thirty-two bytes ...').toString('base64')}`;
-  const event = { type: 'webhook.ping', timestamp: '2026-11-20T16:00:00.000Z', data: { endpoint_id: 'x' } };
+  const event = { type: 'webhook.ping', timestamp: '2026-11-20T16:00:00.000Z', data: { endpointId: 'x' } };
   const text = JSON.stringify(event);
   const sign = (at: Date, id = 'evt'): Record<string, string> => ({
     'webhook-id': id,

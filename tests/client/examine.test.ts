@@ -205,7 +205,7 @@ it('examine judges no other check of a receiver that refuses a valid event', asy
   respond = accepting(() => false);
   const { passed, failed, not_judged, checks } = await report();
   expect([passed, failed, not_judged]).toEqual([2, 1, 14]);
-  expect(checks[2]).toMatchObject({ name: 'accepts_valid_event', seen: [{ http_status: 400, error: null }] });
+  expect(checks[2]).toMatchObject({ name: 'accepts_valid_event', seen: [{ httpStatus: 400, error: null }] });
 });
 
 it('examine does not judge a rejection without a response', async () => {

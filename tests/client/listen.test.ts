@@ -74,7 +74,7 @@ async function feed({ token }: Credentials): Promise<string[]> {
     const { body } = await call(harness, `GET /events?limit=100${after}`, { token });
     ids.push(...body.data.map(({ id }: { id: string }) => id));
     if (!body.has_more) return ids;
-    after = `&after=${body.next_cursor}`;
+    after = `&cursor=${body.next_cursor}`;
   }
 }
 

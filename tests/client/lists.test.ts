@@ -70,7 +70,7 @@ it('pages() returns the cursor from which another process continues', async () =
   const read: string[] = [];
   let kept: string | undefined;
   for (let process = 0; process < 4; process += 1) {
-    for await (const page of ces.pages('/events', { types, limit: 3, ...(kept && { after: kept }) })) {
+    for await (const page of ces.pages('/events', { types, limit: 3, ...(kept && { cursor: kept }) })) {
       read.push(...page.data.map(({ id }) => id));
       kept = page.next_cursor;
       break;

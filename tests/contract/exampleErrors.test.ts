@@ -230,8 +230,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   delivery_not_found: withQuery({ delivery_id: absent }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
-  'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
-  'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
+  'listEvents cursor_invalid': withQuery({ cursor: 'bm9uc2Vuc2U' }),
+  'listAuditEvents cursor_invalid': withQuery({ cursor: 'bm9uc2Vuc2U' }),
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
     return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });

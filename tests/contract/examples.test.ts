@@ -66,9 +66,9 @@ async function auditCursor(): Promise<string> {
   const noRows = { patientId: cast.absent, clientId: undefined, operationId: undefined };
   const { body } = await ask('listAuditEvents', noRows)();
   await addCheckpoints(harness.domain);
-  const all = { ...noRows, patientId: undefined, limit: 100, after: body.next_cursor };
+  const all = { ...noRows, patientId: undefined, limit: 100, cursor: body.next_cursor };
   let page = await ask('listAuditEvents', all)();
-  while (page.body.has_more) page = await ask('listAuditEvents', { ...all, after: page.body.next_cursor })();
+  while (page.body.has_more) page = await ask('listAuditEvents', { ...all, cursor: page.body.next_cursor })();
   return page.body.next_cursor;
 }
 
@@ -143,7 +143,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'listEvents some': ask('listEvents', { encounter_id: undefined }),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();
-    return ask('listEvents', { after: body.next_cursor })();
+    return ask('listEvents', { cursor: body.next_cursor })();
   },
   'createWebhookEndpoint replayed': twice(by('createWebhookEndpoint', 'orders')),
   'rotateWebhookSecret replayed': twice(ask('rotateWebhookSecret')),
@@ -155,9 +155,9 @@ const occasions: Readonly<Record<string, Occasion>> = {
     const headers = { 'X-Request-Id': cast.requestId };
     await call(harness, targetOf(operationOf('getPatient')), { token: partner.token, headers });
     await addCheckpoints(harness.domain);
-    return ask('listAuditEvents', { after: started })();
+    return ask('listAuditEvents', { cursor: started })();
   },
-  'listAuditEvents none': async () => ask('listAuditEvents', { after: await auditCursor() })(),
+  'listAuditEvents none': async () => ask('listAuditEvents', { cursor: await auditCursor() })(),
   'listRequests some': async () => {
     const json = { ...exampleBody(operationOf('createPatient')), email: cast.jane.email };
     await call(harness, 'POST /clients', { token: partner.token, json });

@@ -92,6 +92,6 @@ export function doesNotCompile(context: TransactionContext): void {
   // @ts-expect-error the data of another event
   recordEvent(context, place, 'gfe.expired', numbers);
   // @ts-expect-error not a value of the list
-  recordEvent(context, place, 'webhook.disabled', { endpoint_id: '', reason: 'slow' });
+  recordEvent(context, place, 'webhook.disabled', { endpointId: '', reason: 'slow' });
   expect([state, type, missing, withUnknown]).toBeDefined();
 }

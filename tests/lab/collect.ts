@@ -74,7 +74,7 @@ async function everyPage(read: (after: string) => Promise<Json>): Promise<Json[]
   for (let after = '', hasMore = true; hasMore;) {
     const page = await read(after);
     all.push(...page.data);
-    [after, hasMore] = [`&after=${page.next_cursor}`, page.has_more];
+    [after, hasMore] = [`&cursor=${page.next_cursor}`, page.has_more];
   }
   return all;
 }

@@ -222,7 +222,7 @@ const add = onEncounter('addAddendum', '/addenda', ['completed', 'denied'], (tur
   ...{ reviewerRef: reviewerOf(turn), text: turn.random.uuid() },
 }));
 const listEvents: Action = ({ cursor }) =>
-  read('listEvents', `/events?limit=50${cursor === undefined ? '' : `&after=${cursor}`}`);
+  read('listEvents', `/events?limit=50${cursor === undefined ? '' : `&cursor=${cursor}`}`);
 
 type Weighted = readonly (readonly [number, Action])[];
 

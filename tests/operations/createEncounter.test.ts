@@ -61,7 +61,7 @@ describe('createEncounter 201', () => {
           revocationReason: null,
         },
       ],
-      estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255, currency: 'USD' },
+      estimate: { sub_total: '240.00', total_shipping_amt: '15.00', grand_total: '255.00', currency: 'USD' },
       patientState: null,
       reviewState: 'TX',
       reference: null,

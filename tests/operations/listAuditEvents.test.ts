@@ -59,7 +59,7 @@ describe('listAuditEvents 200', () => {
     const first = await sealed(`?clientId=${mine.clientId}&operationId=listAuditEvents&limit=2`, mine);
     const two = ['listAuditEvents 200', 'listAuditEvents 200'];
     expect([operationsOf(first), first.has_more]).toEqual([two, true]);
-    const { body: rest } = await list(`?limit=100&after=${first.next_cursor}`, mine);
+    const { body: rest } = await list(`?limit=100&cursor=${first.next_cursor}`, mine);
     expect([operationsOf(rest), rest.has_more]).toEqual([two, false]);
     expect(await sealed(`?operationId=nothing`, mine)).toMatchObject({ data: [], has_more: false });
   });
@@ -94,8 +94,8 @@ describe('listAuditEvents 400', () => {
     'refuses a cursor of another list or tenant: "%s"',
     async (text) => {
       const after = Buffer.from(text.replace('TENANT', partner.tenantId)).toString('base64url');
-      expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', [
-        { parameter: 'after', code: 'cursor_invalid' },
+      expectProblem(await list(`?cursor=${after}`), 400, 'cursor_invalid', [
+        { parameter: 'cursor', code: 'cursor_invalid' },
       ]);
     },
   );

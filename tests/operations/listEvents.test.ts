@@ -38,7 +38,7 @@ const makeOld = ({ tenantId }: Partner) => harness.domain.db.prisma.$executeRaw`
 async function pagesOf(reader: Partner, query: Readonly<Record<string, string | number>>) {
   const pages = [await feedPage(harness, reader, query)];
   while (pages.at(-1)?.has_more) {
-    pages.push(await feedPage(harness, reader, { ...query, after: pages.at(-1)?.next_cursor }));
+    pages.push(await feedPage(harness, reader, { ...query, cursor: pages.at(-1)?.next_cursor }));
   }
   return pages;
 }
@@ -87,15 +87,15 @@ describe('listEvents 200', () => {
     expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
     const id = await newPatient(harness, mine);
     await eventsUpTo(harness, mine, 'patient.created');
-    const next = await feedPage(harness, mine, { after: none.next_cursor });
+    const next = await feedPage(harness, mine, { cursor: none.next_cursor });
     expect(next.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
-    expect(await feedPage(harness, mine, { after: next.next_cursor })).toEqual({ ...next, data: [] });
+    expect(await feedPage(harness, mine, { cursor: next.next_cursor })).toEqual({ ...next, data: [] });
   });
 
   it('accepts the cursor of the example in the contract', async () => {
     await createTenant(harness.domain, { id: 'demo', name: 'Demo', mode: 'live' });
     const { token } = await newClient(harness, 'demo');
-    expect((await list('?after=ZGVtbyAw', { token })).status).toBe(200);
+    expect((await list('?cursor=ZGVtbyAw', { token })).status).toBe(200);
   });
 
   it('filters by type, even between events of one transaction', async () => {
@@ -174,7 +174,7 @@ describe('listEvents 200', () => {
       await list('', { token: mine.token });
       const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
       const statements = await ownStatementsOf(() =>
-        list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }),
+        list(`?cursor=${next_cursor}&limit=20${types}`, { token: mine.token }),
       );
       const [statement, ...more] = statements;
       if (!statement) throw new Error('nothing was asked');
@@ -191,7 +191,7 @@ describe('listEvents 200', () => {
 });
 
 describe('listEvents 400', () => {
-  const invalid = [{ parameter: 'after', code: 'cursor_invalid' }];
+  const invalid = [{ parameter: 'cursor', code: 'cursor_invalid' }];
 
   it.each([
     ['with bytes that are not text', '\xff'],
@@ -206,7 +206,7 @@ describe('listEvents 400', () => {
     ['of a future event', 'TENANT 1000000'],
   ])('refuses a cursor %s', async (_what, text) => {
     const after = Buffer.from(text.replace('TENANT', partner.tenantId), 'latin1').toString('base64url');
-    expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', invalid);
+    expectProblem(await list(`?cursor=${after}`), 400, 'cursor_invalid', invalid);
   });
 
   it('answers cursor_invalid only to a cursor whose next events have been purged', async () => {
@@ -222,7 +222,7 @@ describe('listEvents 400', () => {
     await eventsUpTo(harness, mine, 'order.paid', 3);
     await purgeEvents(harness.domain);
     for (const after of [atStart, afterOne]) {
-      const answer = await list(`?after=${after}`, { token: mine.token });
+      const answer = await list(`?cursor=${after}`, { token: mine.token });
       expectProblem(answer, 400, 'cursor_invalid', invalid);
       expect(answer.body.errors[0].detail).toMatch(/no longer kept/);
     }

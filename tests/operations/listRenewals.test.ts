@@ -10,7 +10,7 @@ type Body = Answer['body'];
 
 const list = async (token: string, query: Record<string, string> = {}): Promise<Body> => {
   const parameters = new URLSearchParams({ expiring_before: '2100-01-01', ...query });
-  const { status, body } = await call(harness, `GET /clearances?${parameters.toString()}`, { token });
+  const { status, body } = await call(harness, `GET /renewals?${parameters.toString()}`, { token });
   expect(status).toBe(200);
   return body;
 };
@@ -92,9 +92,9 @@ describe('listRenewals 200', () => {
 describe('listRenewals 400', () => {
   it('refuses a missing expiring_before and a cursor of another list', async () => {
     const { token } = await newPartner(harness);
-    expectProblem(await call(harness, 'GET /clearances', { token }), 400, 'validation_failed');
+    expectProblem(await call(harness, 'GET /renewals', { token }), 400, 'validation_failed');
     const cursor = Buffer.from('2026-11-20T16:00:00.000Z 100123').toString('base64url');
-    const target = `GET /clearances?expiring_before=2100-01-01&cursor=${cursor}`;
+    const target = `GET /renewals?expiring_before=2100-01-01&cursor=${cursor}`;
     expectProblem(await call(harness, target, { token }), 400, 'cursor_invalid');
   });
 });

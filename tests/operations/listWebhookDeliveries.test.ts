@@ -19,9 +19,9 @@ describe('listWebhookDeliveries 200', () => {
     const { db, now } = harness.domain;
     const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
     const all = await list();
-    const times = { created_at: now().toISOString(), next_attempt_at: now().toISOString() };
-    const waiting = { event_type: 'patient.created', status: 'waiting', attempts: [], ...times };
-    const data = events.map((event) => ({ id: expect.any(String), event_id: event.id, ...waiting }));
+    const times = { createdAt: now().toISOString(), nextAttemptAt: now().toISOString() };
+    const waiting = { eventType: 'patient.created', status: 'waiting', attempts: [], ...times };
+    const data = events.map((event) => ({ id: expect.any(String), eventId: event.id, ...waiting }));
     expect(all.body).toEqual({ data, next_cursor: null, has_more: false });
     const ids: string[] = [];
     for (let cursor = ''; ;) {
@@ -33,12 +33,12 @@ describe('listWebhookDeliveries 200', () => {
     }
     expect(ids).toEqual(idsOf(all));
 
-    const attempts = [{ at: now().toISOString(), http_status: null, error: 'timeout', duration_ms: 15_000 }];
+    const attempts = [{ at: now().toISOString(), httpStatus: null, error: 'timeout', durationMs: 15_000 }];
     const failed = { status: 'failed', nextAttemptAt: null, attempts } as const;
     await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: ids.slice(1, 3) } }, data: failed });
     const ofFailed = await list('?status=failed');
     expect(idsOf(ofFailed)).toEqual(ids.slice(1, 3));
-    expect(ofFailed.body.data[0]).toMatchObject({ status: 'failed', next_attempt_at: null, attempts });
+    expect(ofFailed.body.data[0]).toMatchObject({ status: 'failed', nextAttemptAt: null, attempts });
     const next = (await list('?status=failed&limit=1')).body.next_cursor;
     expect(idsOf(await list(`?status=failed&cursor=${next}`))).toEqual(ids.slice(2, 3));
     expect(idsOf(await list('?status=waiting'))).toEqual([ids[0], ...ids.slice(3)]);

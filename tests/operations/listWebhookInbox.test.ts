@@ -21,7 +21,7 @@ describe('listWebhookInbox 200', () => {
     await db.prisma.webhookInboxMessage.createMany({ data: messages });
     const { status, body } = await list();
     const shown = messages.map(({ tenantId: _tenant, endpointId, receivedAt, ...message }) => {
-      return { ...message, endpoint_id: endpointId, received_at: receivedAt.toISOString() };
+      return { ...message, endpointId, receivedAt: receivedAt.toISOString() };
     });
     expect([status, body.data]).toEqual([200, shown.slice(1).toReversed()]);
     expect((await list(await newPartner(harness, 'sandbox'))).body).toEqual({ data: [] });
@@ -41,7 +41,7 @@ describe('listWebhookInbox 200', () => {
     const data = [...endpoints, newId()].map((endpointId) => ({ id: newId(), endpointId, ...message }));
     await db.prisma.webhookInboxMessage.createMany({ data });
     const seenBy = async (client: Partner): Promise<string[]> =>
-      (await list(client)).body.data.map(({ endpoint_id }: { endpoint_id: string }) => endpoint_id);
+      (await list(client)).body.data.map(({ endpointId: id }: { endpointId: string }) => id);
     expect(await seenBy(limited)).toEqual(endpoints.slice(0, 1));
     expect(await seenBy(partner)).toEqual(expect.arrayContaining(endpoints));
   });

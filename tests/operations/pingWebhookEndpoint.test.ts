@@ -18,10 +18,10 @@ describe('pingWebhookEndpoint 202', () => {
     const answers = [await ping(ours.id), await ping(theirs.id, colleague)];
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     const [ofOurs, ofTheirs] = answers.map(({ body }, index) => ({
-      id: body.event_id,
+      id: body.eventId,
       type: 'webhook.ping',
       timestamp: harness.clock.now.toISOString(),
-      data: { endpoint_id: [ours, theirs][index].id },
+      data: { endpointId: [ours, theirs][index].id },
     }));
     expect((await feedPage(harness, partner)).data).toEqual([ofOurs]);
     expect((await feedPage(harness, colleague)).data).toEqual([ofTheirs]);

@@ -34,7 +34,7 @@ describe('previewEncounter 200', () => {
       const { declinedTreatmentIds: _declined, validUntil: _end, rationale: _why, ...predicted } = rest;
       return predicted;
     });
-    const estimate = { sub_total: 539, total_shipping_amt: 15, grand_total: 554, currency: 'USD' };
+    const estimate = { sub_total: '539.00', total_shipping_amt: '15.00', grand_total: '554.00', currency: 'USD' };
     const scheduledAt = '2027-01-05T18:00:00.000Z';
     expect(body).toEqual({ problems: [], estimate, scheduledAt, gfe_data, duplicates: [] });
     expect(body.estimate).toEqual(created.estimate);
@@ -78,7 +78,7 @@ describe('previewEncounter 200', () => {
       { code: 'document_patient_mismatch', pointer: '#/documentIds/0', detail },
     ]);
     expect(body.gfe_data).toHaveLength(2);
-    expect(body.estimate.grand_total).toBe(510);
+    expect(body.estimate.grand_total).toBe('510.00');
     const [first] = body.problems;
     expectProblem(await create(json), 409, 'clinic_inactive', [first]);
   });

@@ -60,8 +60,8 @@ describe('replayWebhookEvents 202', () => {
     const time = { after: '2026-01-01T00:00:00Z' };
     expect((await replay(all.id, time)).body).toEqual({ deliveries: 2 });
     expect((await replay(paid.id, time)).body).toEqual({ deliveries: 1 });
-    expect(await dataOf(all.id)).toEqual([{ user_id: expect.any(String) }, { endpoint_id: all.id }]);
-    expect(await dataOf(paid.id)).toEqual([{ endpoint_id: paid.id }]);
+    expect(await dataOf(all.id)).toEqual([{ user_id: expect.any(String) }, { endpointId: all.id }]);
+    expect(await dataOf(paid.id)).toEqual([{ endpointId: paid.id }]);
   });
 
   it('queues the events that the API client of the endpoint may see', async () => {

@@ -168,7 +168,7 @@ describe('resetSandbox 204', () => {
     const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
     await reset(harness, partner);
     expect(await feedPage(harness, partner, { after })).toEqual(await feedPage(harness, partner));
-    const refused = await send(`GET /events?after=${early.next_cursor}`);
+    const refused = await send(`GET /events?cursor=${early.next_cursor}`);
     expectProblem(refused, 400, 'cursor_invalid');
   });
 

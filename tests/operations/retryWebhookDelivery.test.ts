@@ -17,7 +17,7 @@ describe('retryWebhookDelivery 202', () => {
     const { tenantId } = partner;
     const { db } = harness.domain;
     const where = { tenantId_id: { tenantId, id: made.delivery_id } };
-    const attempts = [{ at: harness.clock.now.toISOString(), http_status: 500, error: null, duration_ms: 7 }];
+    const attempts = [{ at: harness.clock.now.toISOString(), httpStatus: 500, error: null, durationMs: 7 }];
     const later = new Date(harness.clock.now.getTime() + 86_400_000);
     for (const data of [
       { status: 'failed', nextAttemptAt: null },
@@ -27,8 +27,8 @@ describe('retryWebhookDelivery 202', () => {
       await db.prisma.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
       const { status, body } = await retry();
       const now = harness.clock.now.toISOString();
-      const about = { id: made.delivery_id, event_id: expect.any(String), event_type: 'patient.created' };
-      const due = { status: 'waiting', created_at: now, next_attempt_at: now, attempts };
+      const about = { id: made.delivery_id, eventId: expect.any(String), eventType: 'patient.created' };
+      const due = { status: 'waiting', createdAt: now, nextAttemptAt: now, attempts };
       expect([status, body]).toEqual([202, { ...about, ...due }]);
       expect((await db.prisma.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
     }

@@ -12,11 +12,11 @@ const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { t
 describe('setWebhookInboxBehavior 200', () => {
   it('sets the status and the delay of the tenant’s receiver', async () => {
     for (const [json, delayMs] of [
-      [{ status: 410, delay_ms: 20_000 }, 20_000],
+      [{ status: 410, delayMs: 20_000 }, 20_000],
       [{ status: 500 }, 0],
     ] as const) {
       const { status, body } = await set(json);
-      expect([status, body]).toEqual([200, { status: json.status, delay_ms: delayMs }]);
+      expect([status, body]).toEqual([200, { status: json.status, delayMs }]);
       expect(await stored()).toEqual([{ tenantId: partner.tenantId, status: json.status, delayMs }]);
     }
   });

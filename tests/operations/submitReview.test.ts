@@ -60,7 +60,7 @@ describe('submitReview 200', () => {
     const { body } = await send(claimed.encounter_id, await reviewBody(harness, partner, claimed, denySecond));
     expect(body).toMatchObject({
       status: 'completed',
-      estimate: { grand_total: 554 },
+      estimate: { grand_total: '554.00' },
       gfe_data: [
         { status: 'approved', denialReason: null },
         { status: 'denied', denialReason: 'Contraindicated.', validUntil: null, decidedAt: body.completedAt },

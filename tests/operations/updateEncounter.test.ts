@@ -60,7 +60,7 @@ describe('updateEncounter 200', () => {
     expect(gfe_data).toEqual([expect.objectContaining(ofGroup), item]);
     expect({ ...rest, gfe_data: [item] }).toEqual({
       ...{ ...encounter, treatmentIds, reference: 'B', version: 2, updatedAt: harness.clock.now.toISOString() },
-      estimate: { sub_total: 19, total_shipping_amt: 2.5, grand_total: 21.5, currency: 'USD' },
+      estimate: { sub_total: '19.00', total_shipping_amt: '2.50', grand_total: '21.50', currency: 'USD' },
     });
     expect(await stored(encounter)).toEqual(body);
     expect((await updates(encounter)).at(-1)).toMatchObject({ reference: 'B', changed: ['treatmentIds', 'reference'] });

@@ -28,10 +28,10 @@ export async function feedPage(
 /** All events of a partner; throws when fewer than `times` have this type. */
 export async function eventsUpTo(server: Server, caller: Caller, type: EventType, times = 1): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
-  for (let after: string | undefined, more = true; more;) {
-    const page = await feedPage(server, caller, { after, limit: 100 });
+  for (let cursor: string | undefined, more = true; more;) {
+    const page = await feedPage(server, caller, { cursor, limit: 100 });
     events.push(...page.data);
-    [after, more] = [page.next_cursor, page.has_more];
+    [cursor, more] = [page.next_cursor, page.has_more];
   }
   if (events.filter((event) => event.type === type).length >= times) return events;
   throw new Error(`no ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
@@ -54,9 +54,9 @@ export async function recordEndpointEvents(
   { tenantId }: Pick<Partner, 'tenantId'>,
 ): Promise<void> {
   const place = { tenantId, clinicId: null };
-  const endpoint_id = transaction.newId();
-  recordEvent(transaction, place, 'webhook.ping', { endpoint_id });
-  recordEvent(transaction, place, 'webhook.disabled', { endpoint_id, reason: 'gone' });
+  const endpointId = transaction.newId();
+  recordEvent(transaction, place, 'webhook.ping', { endpointId });
+  recordEvent(transaction, place, 'webhook.disabled', { endpointId, reason: 'gone' });
 }
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({

@@ -39,8 +39,7 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
     ({ operationId, name }) => operationId === 'listWebhookInbox' && name === 'some',
   );
   const { data } = (example?.value ?? {}) as Answer['body'];
-  const { endpoint_id: endpointId, received_at: receivedAt, ...same } = data[0];
-  await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
+  await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...data[0], tenantId } });
 }
 
 /** Delivers one batch of each endpoint that is due, as the service does; returns the number of endpoints. */

@@ -175,7 +175,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     const all = (await feedPage(restored, partner, { limit: 100 })).data;
     expect(await after(seen.first)).toEqual(all.slice(1));
     expect(await after(seen.end)).toEqual(all.slice(-9));
-    const refused = await call(restored, `GET /events?after=${seen.lost}`, { token: partner.token });
+    const refused = await call(restored, `GET /events?cursor=${seen.lost}`, { token: partner.token });
     expect(refused.body).toMatchObject({ code: 'cursor_invalid' });
   });
 
@@ -183,7 +183,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     while (await makeDeliveries(restored.services));
     const target = `GET /webhook-endpoints/${endpointId}/deliveries?limit=100`;
     const { body } = await call(restored, target, { token: partner.token });
-    expect(body.data.slice(0, 9).map((one: { event_type: string }) => one.event_type)).toEqual(
+    expect(body.data.slice(0, 9).map((one: { eventType: string }) => one.eventType)).toEqual(
       Array(9).fill('order.paid'),
     );
   });

@@ -62,7 +62,7 @@ const samples = {
     by_encounter_id: encounter.encounter_id,
     order_no,
   },
-  'webhook.ping': { endpoint_id: '01a1f9b8-cbc0-7000-8000-00000000ab01' },
+  'webhook.ping': { endpointId: '01a1f9b8-cbc0-7000-8000-00000000ab01' },
 } satisfies { readonly [Type in WebhookEvent['type']]?: Extract<WebhookEvent, { type: Type }>['data'] };
 
 type Maker = ReturnType<typeof makerOf>;

@@ -4,9 +4,9 @@ import { UsageError } from './usageError.js';
 
 /** One request to the receiver, in the members of the service's `WebhookAttempt`. */
 interface Attempt {
-  readonly http_status: number | null;
+  readonly httpStatus: number | null;
   readonly error: string | null;
-  readonly duration_ms: number;
+  readonly durationMs: number;
 }
 
 /** One expectation of the receiver, and how the receiver met it. */
@@ -27,10 +27,10 @@ export interface Report {
   readonly checks: readonly CheckResult[];
 }
 
-const isLost = ({ http_status: status }: Attempt): boolean => status === null;
-const isRedirect = ({ http_status: status }: Attempt): boolean => status !== null && status >= 300 && status < 400;
-const isAccepted = ({ http_status: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
-const isRejected = ({ http_status: status }: Attempt): boolean => status !== null && status >= 400;
+const isLost = ({ httpStatus: status }: Attempt): boolean => status === null;
+const isRedirect = ({ httpStatus: status }: Attempt): boolean => status !== null && status >= 300 && status < 400;
+const isAccepted = ({ httpStatus: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
+const isRejected = ({ httpStatus: status }: Attempt): boolean => status !== null && status >= 400;
 
 /**
  * Sends events, forgeries and repetitions to a receiver, one after the other, and judges the statuses of its responses.
@@ -45,8 +45,8 @@ export async function examine(url: string, secret: string): Promise<Report> {
   const send = async ({ headers, body }: Message): Promise<Attempt> => {
     const start = performance.now();
     const answer = await post(url, headers, body);
-    const [http_status, error] = typeof answer === 'number' ? [answer, null] : [null, answer];
-    return { http_status, error, duration_ms: Math.round(performance.now() - start) };
+    const [httpStatus, error] = typeof answer === 'number' ? [answer, null] : [null, answer];
+    return { httpStatus, error, durationMs: Math.round(performance.now() - start) };
   };
   const maker = makerOf(secret);
   const first = await send(maker.valid);
@@ -67,7 +67,7 @@ export async function examine(url: string, secret: string): Promise<Report> {
 /** A report as text: a line for each check, with the remedy below, and the sum. */
 export function textOf({ passed, failed, not_judged, checks: results }: Report): string {
   const lines = results.map(({ name, outcome, seen, remedy }) => {
-    const responses = seen.map(({ http_status, error, duration_ms }) => `${http_status ?? error} in ${duration_ms} ms`);
+    const responses = seen.map(({ httpStatus, error, durationMs }) => `${httpStatus ?? error} in ${durationMs} ms`);
     const line = `${outcome.padEnd(10)}  ${name.padEnd(25)}  ${responses.join(', ')}`.trimEnd();
     return remedy === null ? line : `${line}\n            ${remedy}`;
   });

@@ -27,8 +27,8 @@ interface State {
   /** The API client and the service to which the position belongs. */
   readonly client: string;
   readonly secret: string;
-  /** `after` is the cursor before the current page; `last` is the last event of that page that has been forwarded. */
-  after?: string;
+  /** `cursor` is the position before the current page; `last` is the last event of that page that has been forwarded. */
+  cursor?: string;
   last?: string;
 }
 
@@ -58,7 +58,7 @@ export async function listen(options: ListenOptions): Promise<void> {
   // A given secret is known, and must not appear in the log of a CI.
   if (!secret) print(`Secret of the signatures: ${state.secret}`);
   for (;;) {
-    const query = { ...(state.after ? { after: state.after } : {}), ...(types ? { types: [...types] } : {}) };
+    const query = { ...(state.cursor ? { cursor: state.cursor } : {}), ...(types ? { types: [...types] } : {}) };
     const page = await ces.get('/events', { params: { query: query as object } });
     const events: readonly Event[] = page.data;
     for (const event of events.slice(events.findIndex(({ id }) => id === state.last) + 1)) {
@@ -67,7 +67,7 @@ export async function listen(options: ListenOptions): Promise<void> {
       await writeState(options.state, state);
       if (event.type === until) return;
     }
-    state.after = page.next_cursor;
+    state.cursor = page.next_cursor;
     await writeState(options.state, state);
     if (!page.has_more) await pause(INTERVAL);
   }

@@ -22,10 +22,10 @@ type Filter = Input<'listAuditEvents'>['query'];
 export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
   const { db, caller } = context;
   const { tenantId, allowedClinicIds } = caller;
-  const { after, limit, patientId: asked, ...wanted } = filter;
+  const { cursor, limit, patientId: asked, ...wanted } = filter;
   const patientId = asked && canonicalUuid(asked);
   const owner = `${tenantId}/audit`;
-  const start = after === undefined ? 0n : positionOf(after, owner);
+  const start = cursor === undefined ? 0n : positionOf(cursor, owner);
   const ofPatient = patientId === undefined ? {} : { patientIds: { has: patientId } };
   const { isSelective, matches } = filterOf<AuditEvent>(wanted);
   const latest = await db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' }, select: { through: true } });

@@ -42,7 +42,7 @@ interface Frame extends Scanned {
  */
 export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {
   const { tenantId } = context.caller;
-  const after = request.after === undefined ? null : positionOf(request.after, tenantId);
+  const after = request.cursor === undefined ? null : positionOf(request.cursor, tenantId);
   const frame = await scan(context, request, after ?? 0n);
   const latest = frame.latest ?? 0n;
   if (after !== null) requireNext(frame.resumed ?? after, frame.first ?? latest + 1n);

@@ -36,7 +36,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   const { tenantId, clientId: own, allowedClinicIds } = caller;
   const { limit, cursor, ...wanted } = filter;
   const owner = `${tenantId}/requests`;
-  const start = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
+  const start = cursor === undefined ? NEWEST : positionOf(cursor, owner);
   const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(allowedClinicIds && { clientId: own }) });
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },

@@ -36,7 +36,7 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     ON CONFLICT (tenant_id, id) DO UPDATE SET ${fromExcluded(columnsOf([endpoint]))}`;
   const delivery = (id: string, eventType: NewEvent['type'], status: 'delivered' | 'failed', httpStatus: number) => {
     const event = events.find(({ type }) => type === eventType);
-    const attempt = { at: now, http_status: httpStatus, error: null, duration_ms: 40 };
+    const attempt = { at: now, httpStatus, error: null, durationMs: 40 };
     return { id, endpointId, eventId: event?.id, status, attempts: [attempt], createdAt: now };
   };
   const deliveries = [

@@ -23,7 +23,7 @@ export const listCursor = (key: string | bigint, createdAt?: Date): string =>
 export function keyOf(cursor: string, form: RegExp): string {
   const key = Buffer.from(cursor, 'base64url').toString();
   if (form.test(key) && listCursor(key) === cursor) return key;
-  throw cursorInvalid('is not a cursor of this list', 'cursor');
+  throw cursorInvalid('is not a cursor of this list');
 }
 
 /** The time and the key in a cursor. @throws Problem cursor_invalid */
@@ -32,7 +32,7 @@ export function placeOf(cursor: string, form: RegExp): { readonly createdAt: Dat
   const createdAt = new Date(time);
   // Refuse times before 1970: no row is so old, and PostgreSQL cannot read year 0.
   if (form.test(key) && createdAt.getTime() >= 0 && createdAt.toISOString() === time) return { createdAt, key };
-  throw cursorInvalid('is not a cursor of this list', 'cursor');
+  throw cursorInvalid('is not a cursor of this list');
 }
 
 /**

@@ -4,12 +4,12 @@ import { Problem } from '../../problem.js';
 export const cursorOf = (owner: string, position: bigint | number): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
-/** The position in a cursor. @throws Problem cursor_invalid, naming the parameter, unless the cursor is this owner's */
-export function positionOf(cursor: string, owner: string, parameter = 'after'): bigint {
+/** The position in a cursor. @throws Problem cursor_invalid unless the cursor is this owner's */
+export function positionOf(cursor: string, owner: string): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
   // Refuse more than 18 digits, which would overflow PostgreSQL's bigint.
   if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) {
-    throw cursorInvalid('is not a cursor of this list', parameter);
+    throw cursorInvalid('is not a cursor of this list');
   }
   return BigInt(position);
 }
@@ -58,5 +58,5 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
 }
 
 /** The problem of an invalid cursor. @param detail says what is wrong with it */
-export const cursorInvalid = (detail: string, parameter = 'after'): Problem =>
-  new Problem('cursor_invalid', undefined, { errors: [{ parameter, code: 'cursor_invalid', detail }] });
+export const cursorInvalid = (detail: string): Problem =>
+  new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail }] });

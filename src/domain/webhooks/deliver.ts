@@ -45,9 +45,9 @@ interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
 /** One request to a receiver, in the form in which the column `attempts` stores it. */
 interface Attempt {
   readonly at: Date;
-  readonly http_status: number | null;
+  readonly httpStatus: number | null;
   readonly error: Extract<Sent, { error: unknown }>['error'] | null;
-  readonly duration_ms: number;
+  readonly durationMs: number;
 }
 
 /** Maximum of concurrent deliveries to one endpoint. */
@@ -107,9 +107,9 @@ async function attempt(
   const sentAt = new Date(at.getTime() - Number(endpoint.aheadMs));
   const headers = signedHeaders(secretsOf(endpoint, at), eventId, sentAt, body);
   const { retryAfter, ...attempt } = await post(context, endpoint, headers, body);
-  const { http_status: status, error, duration_ms } = attempt;
+  const { httpStatus: status, error, durationMs } = attempt;
   const isDone = isSuccess(attempt);
-  metrics?.webhookAttempts.observe({ outcome: isDone ? 'ok' : (error ?? 'refused') }, duration_ms / 1000);
+  metrics?.webhookAttempts.observe({ outcome: isDone ? 'ok' : (error ?? 'refused') }, durationMs / 1000);
   const tried = { id, dueAt, attempt };
   if (isDone) return { ...tried, status: 'delivered', failures: 0, nextAttemptAt: null };
   const wish = status === 429 || status === 503 ? retryAfter : null;
@@ -129,13 +129,13 @@ async function post(
   const sent = isInbox(target.url, baseUrl, target.tenantMode)
     ? await receive(context, target, headers, body)
     : await sendWebhook(target.url, { ...headers, 'content-type': 'application/json' }, body);
-  const duration_ms = now().getTime() - at.getTime();
+  const durationMs = now().getTime() - at.getTime();
   return 'status' in sent
-    ? { at, http_status: sent.status, error: null, duration_ms, retryAfter: sent.retryAfter }
-    : { at, http_status: null, error: sent.error, duration_ms, retryAfter: null };
+    ? { at, httpStatus: sent.status, error: null, durationMs, retryAfter: sent.retryAfter }
+    : { at, httpStatus: null, error: sent.error, durationMs, retryAfter: null };
 }
 
-const isSuccess = ({ http_status: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
+const isSuccess = ({ httpStatus: status }: Attempt): boolean => status !== null && status >= 200 && status < 300;
 
 /** The secrets that sign at this time of the tenant; during a rotation, the previous one is among them (R-135). */
 function secretsOf({ secret, previousSecret, previousSecretUntil }: Target, at: Date): Uint8Array[] {
@@ -162,7 +162,7 @@ async function record(
   // Count the period of failure from now if the last failure was long ago.
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
-  const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
+  const isGone = outcomes.some(({ attempt: { httpStatus } }) => httpStatus === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
   // Ignore the outcome if the endpoint got another URL, or was disabled, during the attempt.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;

@@ -166,7 +166,7 @@ export async function disable(
     UPDATE webhook_endpoint SET ${disabling(reason)}, updated_at = ${context.now()}
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING api_client_id AS "apiClientId"`;
   const place = { tenantId, clinicId: null, apiClientId: owner?.apiClientId ?? null };
-  recordEvent(context, place, 'webhook.disabled', { endpoint_id: id, reason });
+  recordEvent(context, place, 'webhook.disabled', { endpointId: id, reason });
 }
 
 /** Column values that disable an endpoint. One that is already disabled keeps its reason. */
@@ -184,7 +184,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   const endpoint = await requireActive(context, id);
   const eventId = context.newId();
   const place = { tenantId: caller.tenantId, clinicId: null, apiClientId: caller.apiClientId };
-  recordEvent({ events, now, newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
+  recordEvent({ events, now, newId: () => eventId }, place, 'webhook.ping', { endpointId: endpoint.id });
   return eventId;
 }
 

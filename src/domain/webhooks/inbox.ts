@@ -51,7 +51,7 @@ export async function listInbox(context: Context): Promise<WebhookInboxMessage[]
 /** Sets how a sandbox's receiver responds, and after which delay. @throws Problem sandbox_only */
 export async function setInboxBehavior(
   context: CallerContext,
-  { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],
+  { status, delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],
 ): Promise<WebhookInbox> {
   requireSandbox(context);
   const { tenantId } = context.caller;

@@ -14,6 +14,6 @@ export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' =
 
 /** An SQL condition: whether an endpoint wants an event that its client may see (R-129). Pings go to one endpoint. */
 export const isWanted = Prisma.sql`CASE event.type::text
-  WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text
+  WHEN 'webhook.ping' THEN event.data->>'endpointId' = webhook_endpoint.id::text
   ELSE (cardinality(webhook_endpoint.types) = 0 OR event.type = ANY (webhook_endpoint.types))
     AND ${visibleEvent(owner, 'event')} END`;

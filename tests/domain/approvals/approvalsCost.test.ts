@@ -45,7 +45,7 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   async (_filter, query, as = () => partner) => {
     const parameters = new URLSearchParams({ expiring_before: '2100-01-01', limit: '10', ...query() });
     const ask = async (): Promise<string> => {
-      const { status, body } = await call(harness, `GET /clearances?${parameters.toString()}`, as());
+      const { status, body } = await call(harness, `GET /renewals?${parameters.toString()}`, as());
       expect([status, body.data.length]).toEqual([200, 10]);
       return body.next_cursor;
     };

@@ -77,7 +77,7 @@ it('the events of a webhook endpoint are seen by its client alone', async () => 
   });
   const place = { tenantId, clinicId: null, apiClientId };
   await inTransaction(domain, async (transaction) =>
-    recordEvent(transaction, place, 'webhook.disabled', { endpoint_id: domain.newId(), reason: 'gone' }),
+    recordEvent(transaction, place, 'webhook.disabled', { endpointId: domain.newId(), reason: 'gone' }),
   );
   const typesSeenBy = async (client: Partner) => (await feedPage(harness, client)).data.map(({ type }) => type);
   expect([await typesSeenBy(owner), await typesSeenBy(other)]).toEqual([['webhook.disabled'], []]);

@@ -63,7 +63,7 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
     return putShipTo(harness, partner, order_no, { ...shipTo, address1: '1 Main Street' });
   },
   setClock: () => setClock(harness, partner, 100),
-  setWebhookInboxBehavior: () => send('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 }),
+  setWebhookInboxBehavior: () => send('PUT /sandbox/webhook-inbox/behavior', { status: 500, delayMs: 0 }),
   ...Object.fromEntries(
     webhookChanges.map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(method, path, json)]),
   ),

@@ -126,9 +126,9 @@ describe('a webhook endpoint', () => {
       await advanceAndDeliver(seconds * 0.4);
     }
     const [delivery] = (await read(endpoint, '/deliveries')).data;
-    expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
+    expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: null });
     expect(delivery.attempts).toHaveLength(10);
-    expect(delivery.attempts[0]).toMatchObject({ http_status: 500, error: null });
+    expect(delivery.attempts[0]).toMatchObject({ httpStatus: 500, error: null });
     expect(new Set(idsAt(path)).size).toBe(1);
     expect(at(path)).toHaveLength(10);
   });
@@ -147,7 +147,7 @@ describe('a webhook endpoint', () => {
     expect(await deliverDue({ services: { ...harness.services, sendWebhook } })).toBeGreaterThan(0);
     const now = harness.clock.now.toISOString();
     const [retried] = (await read({ id }, '/deliveries')).data;
-    expect(retried).toMatchObject({ status: 'waiting', next_attempt_at: now, attempts: [{ http_status: 500 }] });
+    expect(retried).toMatchObject({ status: 'waiting', nextAttemptAt: now, attempts: [{ httpStatus: 500 }] });
   });
 
   it('is disabled immediately by a 410 response, and after five days without a successful delivery', async () => {
@@ -166,8 +166,8 @@ describe('a webhook endpoint', () => {
     expect(at(gone)).toHaveLength(1);
     const notices = at(noticePath).map(({ body }) => JSON.parse(body).data);
     expect(notices).toEqual([
-      { endpoint_id: endpoints[0].id, reason: 'gone' },
-      { endpoint_id: endpoints[1].id, reason: 'no_success' },
+      { endpointId: endpoints[0].id, reason: 'gone' },
+      { endpointId: endpoints[1].id, reason: 'no_success' },
     ]);
     const count = at(dead).length;
     await payAndDeliver();

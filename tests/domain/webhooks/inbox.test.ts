@@ -24,17 +24,17 @@ it('the sandbox inbox keeps the last hundred webhooks as sent, and responds as s
   await deliver('ORD-100001');
   const [message, ...others] = await inbox();
   expect(others).toEqual(before);
-  expect(message).toMatchObject({ endpoint_id: id, status: 204 });
+  expect(message).toMatchObject({ endpointId: id, status: 204 });
   expect(verified(message, secret)).toMatchObject({ type: 'order.paid', data: { order_no: 'ORD-100001' } });
 
   await deliver('ORD-100002', 110);
   expect(await inbox()).toHaveLength(100);
 
-  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 });
+  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 500, delayMs: 0 });
   await deliver('ORD-100003');
   const [{ attempts }] = (await ask(`GET /webhook-endpoints/${id}/deliveries?limit=1`)).data;
-  expect(attempts).toMatchObject([{ http_status: 500 }]);
-  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 410, delay_ms: 10 });
+  expect(attempts).toMatchObject([{ httpStatus: 500 }]);
+  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 410, delayMs: 10 });
   await deliver('ORD-100004');
   expect(await ask(`GET /webhook-endpoints/${id}`)).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
 });
