@@ -8261,7 +8261,7 @@ export interface components {
         PaidOrderNo: string;
         /**
          * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
-         * @example ZGVtbyAw
+         * @example bm9ydGh3aW5kIDA
          */
         EventCursor: string;
         /**
@@ -8314,7 +8314,7 @@ export interface components {
         AuditOperationId: string;
         /**
          * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
-         * @example ZGVtbyAw
+         * @example bm9ydGh3aW5kL2F1ZGl0IDA
          */
         AuditCursor: string;
         /**
@@ -10799,7 +10799,7 @@ export interface operations {
             query: {
                 /**
                  * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant.
-                 * @example ZGVtbyAw
+                 * @example bm9ydGh3aW5kIDA
                  */
                 cursor?: components["parameters"]["EventCursor"];
                 /**
@@ -11432,7 +11432,7 @@ export interface operations {
                 operationId?: components["parameters"]["AuditOperationId"];
                 /**
                  * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant.
-                 * @example ZGVtbyAw
+                 * @example bm9ydGh3aW5kL2F1ZGl0IDA
                  */
                 cursor?: components["parameters"]["AuditCursor"];
                 /**

@@ -26,9 +26,6 @@ interface AnyPage {
   readonly meta?: { readonly page: number; readonly hasNext: boolean };
 }
 
-/** Lists that continue `after` a cursor; the others have `cursor`. */
-const feeds = ['/events', '/audit-events'];
-
 /** Iterates over the pages of a list, until a page names no next one. */
 export async function* pagesOf(
   read: (params: object) => Promise<unknown>,
@@ -40,7 +37,7 @@ export async function* pagesOf(
   while (next) {
     const page = (await read({ ...params, query: { ...params.query, ...next } })) as AnyPage;
     yield page;
-    next = nextOf(page, feeds.includes(path) ? 'after' : 'cursor');
+    next = nextOf(page);
   }
 }
 
@@ -48,8 +45,8 @@ export async function* itemsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator {
   for await (const { data } of pages) yield* data;
 }
 
-function nextOf({ next_cursor, has_more, pagination, meta }: AnyPage, cursor: string): object | null {
-  if (has_more !== undefined) return has_more && next_cursor ? { [cursor]: next_cursor } : null;
+function nextOf({ next_cursor, has_more, pagination, meta }: AnyPage): object | null {
+  if (has_more !== undefined) return has_more && next_cursor ? { cursor: next_cursor } : null;
   if (pagination) return pagination.page < pagination.totalPages ? { page: pagination.page + 1 } : null;
   return meta?.hasNext ? { page: meta.page + 1 } : null;
 }

@@ -37,10 +37,10 @@ export async function withIdempotency<R extends Response>(
 }
 
 /** A response with a secret as it is stored and replayed: a notice takes the place of the secret. */
-export function withoutSecret({ status, body }: Response): Response {
+export function withoutSecret({ body, ...response }: Response): Response {
   const { secret: _shownOnce, ...shown } = body as { readonly secret?: string };
   const secretNotice = 'A replay does not show the secret. If you lost it, rotate it with a new Idempotency-Key.';
-  return { status, body: { ...shown, secretNotice } };
+  return { ...response, body: { ...shown, secretNotice } };
 }
 
 /** The stored response of this key; null = none. @throws Problem idempotency_key_reused */

@@ -26,7 +26,7 @@ import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
 import { whileAnotherResets } from '../support/sandbox.js';
-import { withAuditOfTexts } from '../support/sqlFaults.js';
+import { withUnreadableAudit } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
@@ -175,7 +175,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const token = await tokenOf('not read yet', permissions);
     return withoutTable(harness, 'api_client', () => send(operation, { token }));
   },
-  'listRequests internal_error': whileFailing((ask) => withAuditOfTexts(harness, ask), [operationOf('listRequests')]),
+  'listRequests internal_error': whileFailing((ask) => withUnreadableAudit(harness, ask), [operationOf('listRequests')]),
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
   rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),

@@ -157,7 +157,7 @@ describe('listEvents 200', () => {
     await recordPaid(harness, ofNoClinic(mine), 'ORD-101002');
     await eventsUpTo(harness, mine, 'order.paid');
     for (const after of [undefined, empty.next_cursor]) {
-      const { data } = await feedPage(harness, mine, { after });
+      const { data } = await feedPage(harness, mine, { cursor: after });
       expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101002']);
     }
   });
@@ -227,7 +227,7 @@ describe('listEvents 400', () => {
       expect(answer.body.errors[0].detail).toMatch(/no longer kept/);
     }
     for (const after of [afterBoth, undefined]) {
-      const { data } = await feedPage(harness, mine, { after });
+      const { data } = await feedPage(harness, mine, { cursor: after });
       expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101003']);
     }
   });

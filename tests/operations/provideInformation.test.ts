@@ -89,3 +89,13 @@ describe('provideInformation 404', () => {
     expect(recordOf(await details(asked))).toEqual(asked);
   });
 });
+
+describe('provideInformation 409', () => {
+  it('refuses a document of another patient, and leaves the encounter unchanged', async () => {
+    const asked = await askedEncounter(harness, partner);
+    const id = await newDocument(harness, partner, await newPatient(harness, partner));
+    const answer = await send(asked.encounter_id, { documentIds: [id] });
+    expectProblem(answer, 409, 'document_patient_mismatch', [{ pointer: '#/documentIds/0' }]);
+    expect(recordOf(await details(asked))).toEqual(asked);
+  });
+});

@@ -165,9 +165,9 @@ describe('resetSandbox 204', () => {
 
   it('keeps cursors at the end of the feed valid, and makes earlier ones cursor_invalid', async () => {
     const early = await feedPage(harness, partner, { limit: 1 });
-    const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
+    const { next_cursor: cursor } = await feedPage(harness, partner, { limit: 100 });
     await reset(harness, partner);
-    expect(await feedPage(harness, partner, { after })).toEqual(await feedPage(harness, partner));
+    expect(await feedPage(harness, partner, { cursor })).toEqual(await feedPage(harness, partner));
     const refused = await send(`GET /events?cursor=${early.next_cursor}`);
     expectProblem(refused, 400, 'cursor_invalid');
   });

@@ -149,9 +149,7 @@ export function operationOf(operationId: string): ContractOperation {
  * @param changes other values, or undefined to leave a query parameter out
  */
 export function targetOf(operation: ContractOperation, changes: Readonly<Record<string, unknown>> = {}): string {
-  const inUrl = operation.parameters.filter((parameter) => parameter.in !== 'header');
-  // A cursor of the feed is valid for one tenant only.
-  const shown = inUrl.filter(({ name }) => name !== 'after');
+  const shown = operation.parameters.filter((parameter) => parameter.in !== 'header');
   const values = new Map(shown.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
   const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);

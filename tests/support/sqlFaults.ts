@@ -24,11 +24,11 @@ export const tellingAll = <T>(harness: Harness, table: string, work: () => Promi
     work,
   );
 
-/** Makes a comparison with a status fail, while the audit still accepts rows. */
-export const withAuditOfTexts = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
+/** Makes reads of the audit fail, while it still accepts rows of requests. */
+export const withUnreadableAudit = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,
-    'ALTER TABLE audit_event ALTER status TYPE text',
-    'ALTER TABLE audit_event ALTER status TYPE integer USING status::integer',
+    'ALTER TABLE audit_event RENAME count TO renamed',
+    'ALTER TABLE audit_event RENAME renamed TO count',
     work,
   );

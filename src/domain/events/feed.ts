@@ -37,7 +37,7 @@ interface Frame extends Scanned {
 
 /**
  * Reads the tenant's events in the order of their commits, without gaps (R-71). A client gets those
- * that it may see (R-88).
+ * that it may see (R-93).
  * @throws Problem cursor_invalid if the cursor is another tenant's, or events after it have been purged
  */
 export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {

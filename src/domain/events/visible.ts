@@ -38,7 +38,7 @@ export const seesMostEvents = ({ permissions, allowedClinicIds, allowedPharmacyI
  * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook. It must be permitted to
  * read what the event is about. A client that is limited to clinics sees events of these clinics and of the patients
  * that it may see; one that is limited to pharmacies, those of orders with lines of these; and each client, those of
- * its own webhook endpoints (R-88).
+ * its own webhook endpoints (R-93).
  * @param alias alias of the row
  */
 export function visibleEvent(viewer: EventViewer, alias: string): Prisma.Sql {

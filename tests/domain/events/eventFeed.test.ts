@@ -51,11 +51,11 @@ async function write(writer: number, partner: Partner): Promise<string[]> {
 /** Reads pages from the beginning until the last order arrives. */
 async function readUntil(partner: Partner, last: string, limit: number): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
-  let after: string | undefined;
+  let cursor: string | undefined;
   while (!orderNos(events.slice(-limit)).includes(last)) {
-    const page = await feedPage(harness, partner, { after, limit });
+    const page = await feedPage(harness, partner, { cursor, limit });
     events.push(...page.data);
-    after = page.next_cursor;
+    cursor = page.next_cursor;
     if (!page.has_more) await delay(5);
   }
   return events;
@@ -97,7 +97,7 @@ describe('listEvents', () => {
   it('lists no event before an earlier one whose commit is late', async () => {
     const partner = await newPartner(harness);
     await recordPaid(harness, placeOf(partner), 'ORD-100000');
-    const { next_cursor: after } = await feedPage(harness, partner);
+    const { next_cursor: cursor } = await feedPage(harness, partner);
     await observer.query(`
       CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
@@ -109,10 +109,10 @@ describe('listEvents', () => {
     let isDone = false;
     const next = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => (isDone = true));
     await untilBlocked(harness, 2, () => isDone);
-    const page = await feedPage(harness, partner, { after });
+    const page = await feedPage(harness, partner, { cursor });
     await observer.query('SELECT pg_advisory_unlock(1)');
     await Promise.all([late, next]);
-    const rest = await feedPage(harness, partner, { after: page.next_cursor });
+    const rest = await feedPage(harness, partner, { cursor: page.next_cursor });
     expect([orderNos(page.data), orderNos(rest.data)]).toEqual([[], ['ORD-100001', 'ORD-100002']]);
     await observer.query('DROP TRIGGER hold ON event');
   });
@@ -125,10 +125,10 @@ describe('listEvents', () => {
       await transaction.db.of(partner.tenantId).run`
         INSERT INTO sweep_failure VALUES (${partner.tenantId}, ${transaction.newId()}::uuid, 1, now())`;
       await recordPaid(harness, placeOf(partner), 'ORD-100002');
-      page = await feedPage(harness, partner, { after: page.next_cursor });
+      page = await feedPage(harness, partner, { cursor: page.next_cursor });
     });
     expect(orderNos(page.data)).toEqual(['ORD-100002']);
-    expect(orderNos((await feedPage(harness, partner, { after: page.next_cursor })).data)).toEqual(['ORD-100001']);
+    expect(orderNos((await feedPage(harness, partner, { cursor: page.next_cursor })).data)).toEqual(['ORD-100001']);
   });
 
   it('does not block one tenant while the event counter of another is locked', async () => {

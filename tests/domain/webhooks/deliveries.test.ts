@@ -80,7 +80,7 @@ describe('a webhook endpoint', () => {
     await deliverAll(harness);
     await deliverAll(harness);
 
-    const { data } = await feedPage(harness, partner, { after: before, limit: 100 });
+    const { data } = await feedPage(harness, partner, { cursor: before, limit: 100 });
     const idsOf = (events: typeof data) => events.map(({ id }) => id).sort();
     expect(idsAt(all).sort()).toEqual(idsOf(data));
     expect(idsAt(paid).sort()).toEqual(idsOf(data.filter(({ type }) => type === 'order.paid')));
