@@ -62,7 +62,6 @@ it('the configuration without any variable has the embedded database, and is fro
     trustedProxies: 0,
     retention: { documentDays: null, encounterDays: null },
     metrics: null,
-    tracedAs: null,
   } satisfies Config);
 });
 
