@@ -7,7 +7,7 @@ import { listProducts, type ProductFilter } from '../../src/domain/catalog/produ
 import { expireDueEncounters, lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { listEncounters, type EncounterFilter } from '../../src/domain/encounters/list.js';
 import { listReviewQueue } from '../../src/domain/reviews/queue.js';
-import { readEvents } from '../../src/domain/events/feed.js';
+import { readEvents } from '../../src/domain/webhooks/feed.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/sweeps/purges.js';
 import { findPatients, getPatient } from '../../src/domain/patients/patients.js';
 

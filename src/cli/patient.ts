@@ -2,7 +2,7 @@ import { Option, type Command } from '@commander-js/extra-typings';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
-import { erasePatient } from '../domain/patients/erase.js';
+import { erasePatient } from '../domain/sweeps/erase.js';
 import { endAllApprovals } from '../domain/reviews/endings.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { recordVerification } from '../domain/patients/verification.js';

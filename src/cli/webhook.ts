@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { findEndpoints } from '../domain/webhooks/endpoints.js';
-import { disableEndpointOf } from '../domain/webhooks/operator.js';
+import { disableEndpointOf, findEndpoints } from '../domain/webhooks/endpoints.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { inTenant, withTenant } from './operator.js';
 import { print, table, uuidOr } from './output.js';

@@ -5,9 +5,8 @@ import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/s
 import { expireDueEncounters, lapseDueClaims } from '../domain/sweeps/encounterDeadlines.js';
 import { holdExpiredLines } from '../domain/sweeps/orderHolds.js';
 import { removeOrphanedObjects } from '../domain/sweeps/orphanedObjects.js';
-import { purgeDocuments } from '../domain/sweeps/purgeDocuments.js';
 import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
-import { purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
+import { purgeDocuments, purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 
 /** The context of a job, which works for all tenants and has no caller. */
 interface JobContext extends DomainContext, Pick<Services, 'objects'> {

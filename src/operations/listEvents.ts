@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { readEvents } from '../domain/events/feed.js';
+import { readEvents } from '../domain/webhooks/feed.js';
 import { eventView } from '../views/eventView.js';
 
 /** GET /events: the tenant's feed, each event once. */

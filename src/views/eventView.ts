@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { FeedEvent } from '../domain/events/feed.js';
+import type { FeedEvent } from '../domain/webhooks/feed.js';
 
 export function eventView({ id, type, timestamp, data }: FeedEvent): Schemas['Event'] {
   // The data matches the type: `recordEvent` accepts no other.

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
+import { floorOf, floors, roomOf } from '../support/floors.js';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -55,20 +56,6 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   // The script of the rendered reference.
   reference: ['workbench', 'client'],
 };
-
-/** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
-const floors: readonly (readonly string[])[] = [
-  ['sandbox'],
-  ['sweeps'],
-  ['documents', 'reviews'],
-  ['encounters'],
-  ['orders'],
-  ['approvals', 'providers'],
-  ['patients', 'catalog', 'webhooks'],
-  ['audit', 'events'],
-  ['access'],
-  ['transactions'],
-];
 
 /** Packages that belong to one place; others may be imported anywhere. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -165,10 +152,6 @@ function strayImports({ path, imports }: Source): string[] {
     .map(({ target }) => `${path} imports ${target}`);
 }
 
-/** `src/domain/orders/money.ts` → `orders`; undefined outside of the domain. */
-const roomOf = (path: string): string | undefined => /^src\/domain\/([^/]+)\//.exec(path)?.[1];
-const floorOf = (path: string): number => floors.findIndex((rooms) => rooms.includes(roomOf(path) ?? ''));
-
 describe('imports', () => {
   it('are covered by a rule for every folder and file in src, and no rule names a removed one', () => {
     expect([...new Set(sources.map(({ path }) => layerOf(path)))].sort()).toEqual(Object.keys(rules).sort());
@@ -191,7 +174,7 @@ describe('imports', () => {
     const up = sources.flatMap((source) =>
       files(source)
         .filter(({ target }) => roomOf(source.path) && roomOf(target) && roomOf(target) !== roomOf(source.path))
-        .filter(({ target }) => floorOf(target) <= floorOf(source.path))
+        .filter(({ target }) => floorOf(roomOf(target)) <= floorOf(roomOf(source.path)))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
     expect(up).toEqual([]);

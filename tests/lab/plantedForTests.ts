@@ -142,7 +142,7 @@ export const plantedForTests: readonly Planted[] = [
   },
   {
     name: 'purged events that are skipped silently',
-    where: 'domain/events/feed.ts',
+    where: 'domain/webhooks/feed.ts',
     break: ['if (after + 1n < next)', 'if (false)'],
     noticedBy: '/listEvents.test',
   },

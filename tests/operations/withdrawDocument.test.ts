@@ -1,4 +1,4 @@
-import { erasePatient } from '../../src/domain/patients/erase.js';
+import { erasePatient } from '../../src/domain/sweeps/erase.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { encounterBody, newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
 import { sampleFiles, startFileHost } from '../support/fileHost.js';

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import type { DomainContext } from '../../context.js';
-import { skipNumbers } from '../../domain/events/skip.js';
-import { isErased } from '../../domain/patients/erase.js';
+import { skipNumbers } from '../../domain/sweeps/skipNumbers.js';
+import { isErased } from '../../domain/patients/identity.js';
 import { inTransaction } from '../../domain/transactions/transaction.js';
 import { messageOf } from '../../failures.js';
 import { migrateDatabase } from '../../runtime/serviceDatabase.js';

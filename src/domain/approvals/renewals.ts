@@ -1,6 +1,6 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/visibility.js';
+import { mayUseClinic, ofClinics } from '../access/limits.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { visiblePatients } from '../access/visibility.js';
+import { visiblePatients } from '../patients/visibility.js';
 import {
   extentOf,
   filterOf,

@@ -12,7 +12,7 @@ import {
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { readPage } from './catalogPage.js';
-import { mayUseClinic } from '../access/visibility.js';
+import { mayUseClinic } from '../access/limits.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 

@@ -2,7 +2,7 @@ import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Bodies, Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { ofVisiblePatient, visiblePatients } from '../access/visibility.js';
+import { ofVisiblePatient, visiblePatients } from '../patients/visibility.js';
 import { recordEvent } from '../events/record.js';
 import { countDocument } from '../patients/facts.js';
 import { lockPatient } from '../patients/patients.js';

@@ -6,7 +6,7 @@ import { Problem } from '../../problem.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { announceDocument } from './documents.js';
 import { linkDocument } from './links.js';
-import { visiblePatient } from '../access/visibility.js';
+import { visiblePatient } from '../patients/visibility.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';

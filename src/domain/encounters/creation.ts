@@ -2,7 +2,7 @@ import type { Encounter, EncounterTreatment, GfeItem } from '../../../generated/
 import type { Bodies, Input, Schemas } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { requireRoom } from '../access/sandboxTenants.js';
-import { mayUseClinic } from '../access/visibility.js';
+import { mayUseClinic } from '../access/limits.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import { amountsOf } from '../orders/money.js';

@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/visibility.js';
+import { mayUseClinic, ofClinics } from '../access/limits.js';
 import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';

@@ -10,7 +10,7 @@ import {
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import type { ItemIdentity } from '../catalog/itemKey.js';
-import { mayUseClinic } from '../access/visibility.js';
+import { mayUseClinic } from '../access/limits.js';
 import { applyElapsedHolds } from '../orders/holds.js';
 import { ordersWhere } from '../orders/orders.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';

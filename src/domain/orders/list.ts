@@ -1,7 +1,7 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/visibility.js';
+import { mayUseClinic, ofClinics } from '../access/limits.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ModelContext } from '../transactions/transaction.js';

@@ -11,7 +11,7 @@ import {
 } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { Queries } from '../../adapters/database/statements.js';
-import { mayUseClinic } from '../access/visibility.js';
+import { mayUseClinic } from '../access/limits.js';
 import { changedSince, type FactKind } from '../approvals/coverage.js';
 import { told } from '../events/record.js';
 import { referenceOf } from '../events/subject.js';

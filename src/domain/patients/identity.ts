@@ -1,4 +1,4 @@
-import type { Patient } from '../../../generated/prisma/client.js';
+import { Prisma, type Patient } from '../../../generated/prisma/client.js';
 import { identityColumns } from './verification.js';
 
 /** The patient as identified at a review: name, birth date (YYYY-MM-DD) and guardian (R-223). */
@@ -12,3 +12,13 @@ export function identityIn({ firstName, lastName, dateOfBirth, guardian }: Patie
 /** Whether two identities differ in name or birth date. */
 export const isOtherIdentity = (one: Identity, other: Identity): boolean =>
   identityColumns.some((column) => one[column] !== other[column]);
+
+/** Text that replaces required texts of erased rows, such as reasons of decisions, which must not be empty. */
+export const ERASED = 'erased';
+export const ERASED_DOMAIN = `@${ERASED}.invalid`;
+
+/** An SQL condition: whether the patient in a row of `client`, given by its alias, was erased. */
+export const isErased = (alias: string): Prisma.Sql => {
+  const patient = Prisma.raw(alias);
+  return Prisma.sql`(${patient}.email_key = ${patient}.id || ${ERASED_DOMAIN})`;
+};

@@ -3,7 +3,7 @@ import { Prisma, type Patient, type RefState } from '../../../generated/prisma/c
 import type { Bodies, Input, Schemas } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import { requireRoom } from '../access/sandboxTenants.js';
-import { visiblePatient } from '../access/visibility.js';
+import { visiblePatient } from './visibility.js';
 import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';

@@ -1,7 +1,7 @@
 import { Prisma, type Encounter, type GfeItem, type Patient } from '../../../generated/prisma/client.js';
 import { groupedBy } from '../transactions/rows.js';
 import type { ReadContext } from '../transactions/transaction.js';
-import { isErased } from './erase.js';
+import { isErased } from './identity.js';
 
 interface Denial
   extends

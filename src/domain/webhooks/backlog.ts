@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import { isHere } from '../access/cells.js';
-import { mayReceive } from './subscriptions.js';
+import { mayReceive } from './visible.js';
 
 /** Numbers about deliveries that wait for active endpoints. */
 interface Backlog {

@@ -15,7 +15,7 @@ import { disable, type Target } from './endpoints.js';
 import { isInbox, receive } from './inbox.js';
 import { nextAttempt, wishOf } from './retries.js';
 import { signedHeaders } from './signature.js';
-import { mayReceive } from './subscriptions.js';
+import { mayReceive } from './visible.js';
 
 export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 

@@ -6,7 +6,7 @@ import { comparableInstant } from '../transactions/instant.js';
 import { keyOf, listCursor, listPage, type ListPage } from '../transactions/listCursor.js';
 import { onlyUuid } from '../transactions/uuid.js';
 import { getEndpoint, requireActive, typeOf } from './endpoints.js';
-import { isWanted } from './subscriptions.js';
+import { isWanted } from './visible.js';
 
 /** A delivery: one event on its way to one endpoint. */
 export interface Delivery {

@@ -42,7 +42,7 @@ const DELETED_AT_ONCE = 5_000;
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** The columns of an {@link Endpoint}. */
-export const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
+const shown = Prisma.sql`${fieldsOf('WebhookEndpoint', 'webhook_endpoint', Object.keys(shownFields))},
   types::text[] AS types`;
 
 /** The endpoints that a caller manages: its own, and those of deactivated clients (R-126). */
@@ -167,6 +167,20 @@ export async function disable(
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING api_client_id AS "apiClientId"`;
   const place = { tenantId, clinicId: null, apiClientId: owner?.apiClientId ?? null };
   recordEvent(context, place, 'webhook.disabled', { endpointId: id, reason });
+}
+
+/** Disables an endpoint and records that, unless it is disabled already (R-128). @throws Error if there is none */
+export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
+  const { disabledReason } = await endpointOf(context, tenantId, id);
+  if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
+}
+
+/** Reads and locks an endpoint, so that concurrent commands run one after the other. */
+async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
+  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
+    SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  if (!endpoint) throw new Error(`The tenant ${tenantId} has no webhook endpoint ${id}: see "webhook list".`);
+  return endpoint;
 }
 
 /** Column values that disable an endpoint. One that is already disabled keeps its reason. */

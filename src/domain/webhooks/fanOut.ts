@@ -9,7 +9,7 @@ import {
   type BackgroundContext,
   type TransactionContext,
 } from '../transactions/transaction.js';
-import { isWanted, mayReceive } from './subscriptions.js';
+import { isWanted, mayReceive } from './visible.js';
 
 /** Maximum of events of one tenant in one transaction. */
 const BATCH = 500;

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { erasePatient } from '../../../src/domain/patients/erase.js';
+import { erasePatient } from '../../../src/domain/sweeps/erase.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { newClient, newPartner, newProduct, newCategory, shipTo } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';

@@ -1,4 +1,5 @@
-import { visiblePatient, visiblePatients, type PatientViewer } from '../../../src/domain/access/visibility.js';
+import { type PatientViewer } from '../../../src/domain/access/limits.js';
+import { visiblePatient, visiblePatients } from '../../../src/domain/patients/visibility.js';
 import { newClient, newClinic, newDocument, newEncounter, newPartner, newPatient } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 

@@ -1,7 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
 import type { Permission } from '../../contract.js';
-import { visiblePatient, within, type Viewer } from '../access/visibility.js';
+import { within, type Viewer } from '../access/limits.js';
+import { visiblePatient } from '../patients/visibility.js';
 
 /** The permission to read what an event is about, by the first word of its type. */
 const permissionFor = {
@@ -59,3 +60,20 @@ export function visibleEvent(viewer: EventViewer, alias: string): Prisma.Sql {
     AND (${event}.api_client_id IS NULL OR ${event}.api_client_id = ${apiClientId}::uuid)
     AND ${ofClinics} AND ${ofPharmacies})`;
 }
+
+const owner = {
+  tenantId: Prisma.sql`webhook_endpoint.tenant_id`,
+  apiClientId: Prisma.sql`api_client.id`,
+  permissions: Prisma.sql`api_client.permissions`,
+  allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
+  allowedPharmacyIds: Prisma.sql`api_client.allowed_pharmacy_ids`,
+};
+
+/** An SQL condition: whether the endpoints of an `api_client` receive events (R-126). */
+export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
+
+/** An SQL condition: whether an endpoint wants an event that its client may see (R-129). Pings go to one endpoint. */
+export const isWanted = Prisma.sql`CASE event.type::text
+  WHEN 'webhook.ping' THEN event.data->>'endpointId' = webhook_endpoint.id::text
+  ELSE (cardinality(webhook_endpoint.types) = 0 OR event.type = ANY (webhook_endpoint.types))
+    AND ${visibleEvent(owner, 'event')} END`;

@@ -1,11 +1,8 @@
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
 import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
-import { unsaid } from './patients.js';
-
-/** Text that replaces required texts of erased rows, such as reasons of decisions, which must not be empty. */
-const ERASED = 'erased';
-const ERASED_DOMAIN = `@${ERASED}.invalid`;
+import { ERASED, ERASED_DOMAIN } from '../patients/identity.js';
+import { unsaid } from '../patients/patients.js';
 
 /** How to erase a patient. */
 interface Erasure {
@@ -96,12 +93,6 @@ async function requireRetentionEnded({ db, now }: TransactionContext, tenantId: 
     `The records must be kept until ${kept.until}, ${kept.years} years after the last decision. Nothing was erased. To erase them sooner, give --before-retention and --reason.`,
   );
 }
-
-/** An SQL condition: whether the patient in a row of `client`, given by its alias, was erased. */
-export const isErased = (alias: string): Prisma.Sql => {
-  const patient = Prisma.raw(alias);
-  return Prisma.sql`(${patient}.email_key = ${patient}.id || ${ERASED_DOMAIN})`;
-};
 
 /** Values that replace all columns with personal data. The e-mail must be unique, so it contains the id. */
 function pseudonym(id: string): Partial<Patient> {
