@@ -28,7 +28,7 @@ export const tellingAll = <T>(harness: Harness, table: string, work: () => Promi
 export const withUnreadableAudit = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
   withSql(
     harness,
-    'ALTER TABLE audit_event RENAME count TO renamed',
-    'ALTER TABLE audit_event RENAME renamed TO count',
+    'ALTER TABLE audit_event ALTER operation_id TYPE jsonb USING to_jsonb(operation_id)',
+    "ALTER TABLE audit_event ALTER operation_id TYPE text USING operation_id #>> '{}'",
     work,
   );
