@@ -94,6 +94,8 @@ function configOf(values: CleanedEnv<typeof variables>) {
       encounterDays: values.ENCOUNTER_RETENTION_DAYS ?? null,
     },
     metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    /** Service name in traces; null = no traces. OpenTelemetry itself reads the collector's address. */
+    tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,
   };
 }
 

@@ -119,6 +119,8 @@ export const variables = {
   BACKUP_S3_SECRET_KEY: text.optional('Secret key of backups'),
   METRICS_PORT: port.optional('Port of Prometheus metrics; without it, metrics are off ([monitoring](monitoring.md))'),
   METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional('Collector for a span of every request ([monitoring](monitoring.md))'),
+  OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
 };
 
 /** For each prefix, the condition (`VARIABLE` or `VARIABLE=value`) without which its variables have no effect. */

@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
+import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
 import { describeCauses, messageOf } from './failures.js';
 import { listenAt } from './http/listener/listen.js';
@@ -8,6 +9,7 @@ import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
 import { openServiceLog } from './runtime/serviceLog.js';
 import type { RunningService, StartOptions } from './service.js';
+import { startTelemetry } from './telemetry.js';
 
 const program = new Command('clinical-encounter-service')
   .description('Starts the HTTP server. Environment variables configure it: see scripts/production/configuration.md.')
@@ -42,7 +44,8 @@ function refuse(what: string): (error: unknown) => never {
 async function start(config: Config, log: Logger, options: StartOptions): Promise<RunningService> {
   for (const warning of configWarnings(process.env)) log.warn(warning);
   await assertFree(config);
-  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir } = config;
+  const { databaseUrl, databaseDirectUrl, databaseOwnerUrl, dataDir, tracedAs } = config;
+  if (tracedAs !== null) startTelemetry({ tracing: await startTracing(tracedAs) });
   const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   const [opened, { startService }] = await Promise.all([
     configuredDatabase({

@@ -22,6 +22,7 @@ import { registerCell } from './runtime/ownCell.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices, type ServiceState } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
+import { tracing } from './telemetry.js';
 
 export interface StartOptions {
   readonly migrate?: true;
@@ -72,6 +73,7 @@ export async function startService(start: Start) {
         // Load balancers see the failing readiness and stop sending while connections are still accepted.
         const drained = delay(shutdownDelay).then(() => drain(listener, drainTimeout));
         await Promise.all([drained, background.stop()]);
+        await tracing?.stop().catch(() => undefined);
         services.limits?.close();
         await services.auditLog.close();
         await background.close();

@@ -1,9 +1,14 @@
 import type { Metrics } from './adapters/metrics/createMetrics.js';
+import type { Tracing } from './adapters/tracing/startTracing.js';
 
 /** The counters of this process; undefined without METRICS_PORT, so that counting costs nothing. */
 export let metrics: Metrics | undefined;
 
-/** Call this first: code that counts reads `metrics` when it opens. */
-export function startTelemetry(created: Metrics): void {
-  metrics = created;
+/** The tracer of requests; undefined without OTEL_EXPORTER_OTLP_ENDPOINT, so that tracing costs nothing. */
+export let tracing: Tracing | undefined;
+
+/** Call this first: code that counts or traces reads `metrics` and `tracing` when it opens. */
+export function startTelemetry(parts: { metrics?: Metrics; tracing?: Tracing }): void {
+  metrics = parts.metrics ?? metrics;
+  tracing = parts.tracing ?? tracing;
 }

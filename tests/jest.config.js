@@ -11,7 +11,7 @@ const slow = [
   'tests/contract/reference(Page|Run)',
   'tests/system/(auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit)\\.',
   'tests/system/(moveFaults|nodeVersions)\\.',
-  'tests/system/(s3Start|standardOutput|uploadCrash|workbench)\\.',
+  'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;

@@ -25,7 +25,7 @@ export interface MetricsPage {
 /** Starts counting; returns the function that serves the page of metrics. */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
-  startTelemetry(created);
+  startTelemetry({ metrics: created });
   const { registry } = created;
   return (sources) => servePage(registry, place, addServerGauges(registry, sources));
 }

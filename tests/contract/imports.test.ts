@@ -75,6 +75,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   minio: ['adapters'],
   pg: ['adapters', 'embedded'],
   'prom-client': ['adapters', 'runtime'],
+  '@opentelemetry/api': ['adapters'],
+  '@opentelemetry/sdk-node': ['adapters'],
 };
 
 /** Who may look at the environment: the two programs hand it to config, the client's program has no config, PostgreSQL needs the PATH. */

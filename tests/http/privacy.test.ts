@@ -31,7 +31,7 @@ const metrics = createMetrics();
 let readDatabaseLog: Awaited<ReturnType<typeof logEverything>> = null;
 
 beforeAll(async () => {
-  startTelemetry(metrics);
+  startTelemetry({ metrics });
   files = await startFileHost();
   database = await createTestDatabase();
   readDatabaseLog = await logEverything(database.url);

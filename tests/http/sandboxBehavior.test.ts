@@ -13,7 +13,7 @@ import { expectProblem } from '../support/refusals.js';
 import { thingsOf } from '../support/sandbox.js';
 
 const metrics = createMetrics();
-startTelemetry(metrics);
+startTelemetry({ metrics });
 
 const limits = ['REQUESTS', 'BURST', 'UPLOADS', 'BULK'].map((name) => [`RATE_LIMIT_${name}`, '100000']);
 // Four connections give a sandbox one slot.

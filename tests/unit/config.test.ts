@@ -62,6 +62,7 @@ it('the configuration without any variable has the embedded database, and is fro
     trustedProxies: 0,
     retention: { documentDays: null, encounterDays: null },
     metrics: null,
+    tracedAs: null,
   } satisfies Config);
 });
 

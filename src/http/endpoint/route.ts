@@ -21,7 +21,7 @@ export interface Behavior {
 /** The state of a request for its log line and error response, in the object that Express passes on. */
 export interface Locals {
   readonly requestId: string;
-  /** The trace's id, from the caller's `traceparent` (W3C). */
+  /** The trace's id, from the caller's `traceparent` (W3C) or the request's span. */
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;

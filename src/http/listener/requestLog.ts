@@ -1,13 +1,14 @@
 import type { Logger } from 'pino';
 import { UUID } from '../../domain/transactions/uuid.js';
-import { metrics } from '../../telemetry.js';
+import { metrics, tracing } from '../../telemetry.js';
 import { problems } from '../../problem.js';
 import { logIdsOf, type Request, type Response } from '../endpoint/route.js';
 import type { RefusalObserver } from './server.js';
 
 /** Logs one line per request with ids and the path template: path, query, headers and body may hold health data. */
 export function logWhenClosed(log: Logger, req: Request, res: Response): void {
-  res.locals.traceId = traceIdOf(req.headers['traceparent']);
+  const span = tracing?.startRequest(req);
+  res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);
   const start = performance.now();
   res.once('close', () => {
     const { route, caller, code, behavior } = res.locals;
@@ -16,6 +17,7 @@ export function logWhenClosed(log: Logger, req: Request, res: Response): void {
     const durationMs = performance.now() - start;
     const ownMs = Math.max(0, durationMs - (behavior?.delayMs ?? 0));
     if (!behavior?.problem) countRequest(route?.operationId, status, ownMs);
+    span?.end({ route: route?.path, operationId: route?.operationId, status });
     log.info(
       {
         method: req.method,
