@@ -7,7 +7,7 @@ import process from 'node:process';
  */
 const slow = [
   'tests/client/generators',
-  'tests/consumer/(dynamicMock|samples)',
+  'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
   'tests/system/(auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit)\\.',
   'tests/system/(moveFaults|nodeVersions)\\.',

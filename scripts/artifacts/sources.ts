@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 
 export const root = join(import.meta.dirname, '../..');
 export const output = join(root, 'generated/docs');
@@ -26,7 +28,7 @@ export interface Content {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-interface Parameter {
+export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
@@ -45,5 +47,37 @@ export const operationsOf = ({ paths }: Contract): Placed[] =>
     Object.entries(item).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
+/** The workflows of openapi/arazzo.yaml. */
+export interface Workflows {
+  readonly workflows: readonly Workflow[];
+}
+
+export interface Workflow {
+  readonly workflowId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly inputs: { readonly properties: Readonly<Record<string, { readonly default?: string }>> };
+  readonly steps: readonly Step[];
+}
+
+export interface Step {
+  readonly stepId: string;
+  readonly description: string;
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly value: unknown }[];
+  readonly requestBody?: { readonly payload: unknown };
+  readonly successCriteria: readonly { readonly condition: string }[];
+  readonly outputs?: Readonly<Record<string, string>>;
+}
+
 export const readContract = async (): Promise<Contract> =>
   JSON.parse(await readFile(join(root, 'generated/dereferenced.json'), 'utf8')) as Contract;
+
+/** Reads the workflows, and inlines shared components. */
+export async function readWorkflows(): Promise<Workflows> {
+  const bundled = join(output, 'arazzo.json');
+  const program = join(root, 'node_modules/.bin/redocly');
+  const bundle = ['bundle', 'openapi/arazzo.yaml', '--config', 'openapi/redocly.yaml', '--output', bundled];
+  await promisify(execFile)(process.execPath, [program, ...bundle], { cwd: root });
+  return JSON.parse(await readFile(bundled, 'utf8')) as Workflows;
+}

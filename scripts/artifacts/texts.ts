@@ -30,5 +30,6 @@ const FILES = `## Documents
 - [Guide](${ADDRESS}/docs/guide.md): how to schedule an encounter, tokens, errors, retries, webhooks and the sandbox
 - [Contract](${ADDRESS}/openapi.json): every operation, OpenAPI 3.1
 - [Workflows](${ADDRESS}/docs/arazzo.yaml): the flow step by step, Arazzo 1.0
+- [Postman collection](${ADDRESS}/docs/postman.json): the flow and every operation
 - [Changes](${ADDRESS}/docs/changelog.md): what changed for partners
 `;

@@ -1,19 +1,24 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { changelogFeed } from './feed.js';
+import { postmanCollection } from './postman.js';
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
-import { output, readContract, root } from './sources.js';
+import { output, readContract, readWorkflows, root } from './sources.js';
 import { guideText, llmsText } from './texts.js';
 
 /** Writes the files that the service offers under /docs in addition to the reference. */
 export async function writeArtifacts(requests: object): Promise<void> {
   const contract = await readContract();
+  const { workflows } = await readWorkflows();
   const source = (name: string): Promise<string> => readFile(join(root, 'openapi', name), 'utf8');
   const files = {
     'arazzo.yaml': (await source('arazzo.yaml')).replace('./openapi.yaml', `${ADDRESS}/openapi.json`),
+    'changelog.atom': changelogFeed(contract, await source('CHANGELOG.md')),
     'changelog.md': await source('CHANGELOG.md'),
     'guide.md': guideText(contract, await source('info.md')),
     'llms.txt': llmsText(contract),
     'samples.json': JSON.stringify(requests),
+    'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(output, name), text);
 }

@@ -70,7 +70,10 @@ describe('GET /docs', () => {
     }
     // Most of it is Redoc.
     expect(transferred).toBeLessThan(700_000);
-    expect(text.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toBeNull();
+    // Browsers do not load an alternate.
+    expect(text.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toEqual([
+      '<link rel="alternate" type="application/atom+xml" title="Changes of the contract" href="/docs/changelog.atom">',
+    ]);
     expect(text.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
   });
 });

@@ -30,6 +30,7 @@ const sections = {
   pagination: 'section/paging',
   permissions: 'section/access-tokens/permissions',
   pharmacy: "section/for-pharmacies/a-pharmacy's-day",
+  Postman: 'section/for-tools',
   'rate limit': 'section/limits',
   'refresh token': 'section/access-tokens',
   refund: 'orders/refundpayment',

@@ -8,6 +8,6 @@ export const tools = fileURLToPath(new URL('tests/tools', packageRoot));
 
 /** Whether `make tools` was run; as {@link isThere}. */
 export function hasTools(): boolean {
-  const found = existsSync(`${tools}/node_modules/orval`);
-  return isThere(found, 'generated clients', 'Install the tools: make tools');
+  const found = existsSync(`${tools}/node_modules/newman`);
+  return isThere(found, 'generated clients, or the Postman collection', 'Install the tools: make tools');
 }

@@ -35,7 +35,15 @@ const client = await createApiClient(systemContext(stage.db), {
 const token = await newToken({ baseUrl }, client);
 const upload = operationOf('uploadPatientDocument');
 const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
-const files = ['arazzo.yaml', 'changelog.md', 'clinical-encounter-client.tgz', 'guide.md', 'llms.txt'];
+const files = [
+  'arazzo.yaml',
+  'changelog.atom',
+  'changelog.md',
+  'clinical-encounter-client.tgz',
+  'guide.md',
+  'llms.txt',
+  'postman.json',
+];
 const documents = files.map((name) => `/docs/${name}`);
 const link = new URL(body.userDocument.fileUrl).pathname;
 /** Every operation and every other route, sent by a client with all permissions. */

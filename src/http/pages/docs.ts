@@ -24,9 +24,11 @@ const PAGE = {
 /** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
   'arazzo.yaml': 'application/yaml',
+  'changelog.atom': 'application/atom+xml',
   'changelog.md': 'text/markdown',
   'guide.md': 'text/markdown',
   'llms.txt': 'text/plain',
+  'postman.json': 'application/json',
   'samples.json': 'application/json',
 } as const;
 
