@@ -111,6 +111,7 @@ export const variables = {
   MOVE_VIA_URL: postgresUrl.optional(
     "For `tenant move`: how the other cell's PostgreSQL reaches this one; default: the owner's address",
   ),
+  BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(
     'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',
   ),

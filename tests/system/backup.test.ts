@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { appendFile, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -40,6 +40,7 @@ const environmentOf = (database: string, dataDir: string) => ({
   DATABASE_OWNER_URL: urlOf('owner', database),
   DATA_DIR: folder(dataDir),
   ERASURE_JOURNAL: folder('erasures.ndjson'),
+  BACKUP_PASSPHRASE: 'a long passphrase, kept apart from the backup',
   PATH: process.env['PATH'] ?? '',
 });
 
@@ -149,10 +150,12 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(patients).toBeLessThan(writes.after);
   });
 
-  it('restores every document', async () => {
-    expect(await readFile(folder('restored', 'documents', document.userDocument.blobPath))).toEqual(
-      Buffer.from(sampleFiles.png),
-    );
+  it('restores every document and the keys, so that earlier links still lead to their documents', async () => {
+    const link = new URL(document.fileUrl ?? document.url);
+    const answer = await fetch(`${restored.baseUrl}${link.pathname}`);
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.from(sampleFiles.png));
+    const keys = (dataDir: string) => readFile(folder(dataDir, 'signing-keys.json'), 'utf8');
+    expect(await keys('restored')).toBe(await keys('source'));
   });
 
   it('lets a server start after the restore, and clients authenticate and read', async () => {
@@ -207,11 +210,11 @@ async function upload(patientId: string): Promise<Answer['body']> {
   it('is readable only by its owner, even in a folder that others can read', async () => {
     await mkdir(folder('open'), { mode: 0o755 });
     const to = folder('open');
-    await runJson(environmentOf('ces', 'source'), 'backup', '--to', to);
+    await runJson(environmentOf('ces', 'source'), 'backup', '--to', to, '--with-keys');
     const names = await readdir(to, { recursive: true });
     const files = await Promise.all(names.map(async (name) => ({ name, mode: (await stat(join(to, name))).mode })));
     const open = files.filter(({ mode, name }) => name !== 'objects' && (mode & 0o077) !== 0);
-    expect([files.length, open]).toEqual([5, []]);
+    expect([files.length, open]).toEqual([6, []]);
   });
 
   it('contains no subscription of a move, even when a superuser makes it: it would have the password of a cell', async () => {
@@ -232,9 +235,20 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);
   });
 
+  it('is not restored by a pg_restore of a newer version than the server', async () => {
+    const program = folder('newer', 'pg_restore');
+    await mkdir(folder('newer'));
+    await writeFile(program, '#!/bin/sh\necho "pg_restore (PostgreSQL) 17.6"\n', { mode: 0o755 });
+    const args = ['restore', '--from', folder(BACKUP), '--pg-bin', folder('newer')];
+    await shell("psql -v ON_ERROR_STOP=1 -c 'CREATE DATABASE ces_again OWNER ces_owner'", 'again');
+    const { stderr } = await runProgram(environmentOf('ces_again', 'again'), ...args);
+    expect(stderr).toMatch(
+      /^pg_restore of PostgreSQL 17 cannot restore into PostgreSQL 1[56]: .*, or install pg_restore of /,
+    );
+  });
+
   const withS3 = hasS3Server() ? it : it.skip;
   withS3('whose restore was interrupted makes a server refuse to start until the restore is repeated', async () => {
-    await shell("psql -v ON_ERROR_STOP=1 -c 'CREATE DATABASE ces_again OWNER ces_owner'", 'again');
     const s3 = await startS3Server();
     const environment = { ...environmentOf('ces_again', 'again'), ...s3.environment };
     const restore = (given: typeof environment) => runProgram(given, 'restore', '--from', folder(BACKUP));
@@ -256,6 +270,16 @@ async function upload(patientId: string): Promise<Answer['body']> {
     } finally {
       await s3.close();
     }
+  });
+
+  it('is refused with a wrong or missing passphrase before anything is restored', async () => {
+    const restore = async (passphrase: string) => {
+      const environment = { ...environmentOf('ces', 'source'), BACKUP_PASSPHRASE: passphrase };
+      return (await runProgram(environment, 'restore', '--from', folder(BACKUP), '--with-keys')).stderr;
+    };
+    await runJson(environmentOf('ces', 'source'), 'backup', '--to', folder(BACKUP), '--with-keys');
+    expect(await restore('another')).toBe('BACKUP_PASSPHRASE is not the passphrase of the keys in this backup.\n');
+    expect(await restore('')).toBe('The signing keys in a backup are encrypted: set BACKUP_PASSPHRASE.\n');
   });
 
   it('is not restored into a database that is not empty', async () => {

@@ -121,7 +121,7 @@ const places = {
 
     it('replaces the previous backup and the remains of interrupted ones, but no foreign file', async () => {
       const others = ['database-notes.dump', 'objects/notes', `notes/database-${randomUUID()}.dump`];
-      const remains = [`database-${randomUUID()}.dump`];
+      const remains = [`database-${randomUUID()}.dump`, `keys-${randomUUID()}.json`];
       for (const file of [...others, ...remains]) await place.write(file, 'mine');
       const before = (await place.files()).length;
       expect(await create()).toMatchObject({ copied: 0 });

@@ -44,6 +44,7 @@ it('the configuration without any variable has the embedded database, and is fro
     signingKeysFile: resolve('.data/signing-keys.json'),
     createSigningKeys: true,
     erasureJournal: resolve('.data/erasures.ndjson'),
+    backupPassphrase: null,
     backupS3: { region: 'us-east-1', endpoint: undefined, accessKey: undefined, secretKey: undefined },
     objectStore: { kind: 'file' },
     documentFetchAllowedHosts: [],
@@ -77,6 +78,7 @@ describe('a variable', () => {
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['DATA_DIR', '/var/lib/ces', inDataDir('/var/lib/ces')],
     ['ERASURE_JOURNAL', '/secure/erasures.ndjson', { erasureJournal: '/secure/erasures.ndjson' }],
+    ['BACKUP_PASSPHRASE', 'correct horse', { backupPassphrase: 'correct horse' }],
     ['BACKUP_S3_REGION', 'eu-central-1', { backupS3: { ...readConfig({}).backupS3, region: 'eu-central-1' } }],
     ['DATA_DIR', 'data', inDataDir(resolve('data'))],
     [

@@ -14,6 +14,9 @@ interface ObjectStoreOptions {
   readonly timeout?: number;
 }
 
+/** The file with the secret that signs links to files of this service. */
+export const linkSecretFile = (dataDir: string): string => join(dataDir, 'file-link.key');
+
 /** Opens the configured store without contacting it. @throws Error for a wrong DATA_DIR or configuration */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
   const { dataDir, baseUrl, store, ...limits } = options;
@@ -22,6 +25,6 @@ export async function openObjectStore(options: ObjectStoreOptions): Promise<Obje
     const { openS3Store } = await import('./s3Store.js');
     return openS3Store({ ...store, ...limits, spoolFolder: join(dataDir, 'spool') });
   }
-  const links = createFileLinks(await loadLinkSecret(join(dataDir, 'file-link.key')));
+  const links = createFileLinks(await loadLinkSecret(linkSecretFile(dataDir)));
   return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });
 }

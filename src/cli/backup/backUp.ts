@@ -15,6 +15,8 @@ interface Source {
   readonly store: ObjectStore;
   /** Finds a pg_dump that can dump a server of this major version. */
   readonly pgDump: (server: number) => Promise<PgProgram>;
+  /** The encrypted keys to add; null = without keys. */
+  readonly keys: string | null;
 }
 
 /** Number of the advisory lock for backups; fixed, and unused elsewhere. */
@@ -41,7 +43,7 @@ export async function describeDatabase(client: Connection): Promise<{ rows: Reco
  * objects of the dumped rows exist, except those whose rows were removed meanwhile.
  * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
  */
-export async function backUp(target: BackupStore, { url, store, pgDump }: Source) {
+export async function backUp(target: BackupStore, { url, store, pgDump, keys }: Source) {
   await store.check();
   return withClient({ connectionString: url }, async (client) => {
     const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
@@ -59,7 +61,11 @@ export async function backUp(target: BackupStore, { url, store, pgDump }: Source
       else objects.push(object);
       if (result === 'copied') copied += 1;
     });
-    const manifest: Manifest = { format: 1, version, database, ...dumped, objects, missing };
+    const name = `keys-${randomUUID()}.json`;
+    const manifest: Manifest = {
+      ...{ format: 1, version, database, ...dumped, objects, missing },
+      keys: keys === null ? null : { file: name, sha256: await target.write(name, backups.bodyOf(keys)) },
+    };
     await backups.writeManifest(target, manifest);
     const named = 'SELECT blob_path AS key FROM document WHERE blob_path = ANY ($1)';
     const { rows: lost } = await client.query<{ key: string }>(named, [missing]);

@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { text } from 'node:stream/consumers';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
 import type { DomainContext } from '../../context.js';
 import { skipNumbers } from '../../domain/sweeps/skipNumbers.js';
@@ -14,6 +15,7 @@ import { print } from '../output.js';
 import { erase } from '../patient.js';
 import { backUp } from './backUp.js';
 import { openBackupStore, type BackupStore } from './backupStore.js';
+import { openedKeys, passphrase, sealedKeys } from './keys.js';
 import { readManifest, verifyFiles, type Manifest } from './manifest.js';
 import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
@@ -28,23 +30,25 @@ const PG_BIN = [
 
 /** Adds the commands `backup` and `restore`. */
 export function addBackupCommands(program: Command, terminal: CliIo): void {
-  const backup = addGroup(program, 'backup', 'copies of the database and the documents');
+  const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
     'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, and copies ' +
     'only the documents that it lacks';
-  const targets = [`--to ${FOLDER}`, `--to ${BUCKET}`];
+  const targets = [`--to ${FOLDER} --with-keys`, `--to ${BUCKET}`];
   addCommand(backup, 'create', creating, targets, { isDefault: true })
     .requiredOption(
       '--to <address>',
       'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
     )
+    .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
     .option(...PG_BIN)
-    .action(async ({ to, pgBin, json }) => {
+    .action(async ({ to, withKeys, pgBin, json }) => {
+      const keys = withKeys ? await sealedKeys(terminal, passphrase(terminal)) : null;
       const store = await openStore(terminal);
       const target = await openBackupStore(terminal, to, true);
       const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
       const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
-        recordedOn(terminal, url, () => backUp(target, { url, store, pgDump })),
+        recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys })),
       );
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
@@ -67,18 +71,19 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     });
 
   const restoring = 'restore a backup into an empty database and the object store; stop the servers first';
-  const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --erasures /secure/erasures.ndjson`];
+  const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --with-keys --erasures /secure/erasures.ndjson`];
   addCommand(program, 'restore', restoring, examples)
     .requiredOption(...FROM)
+    .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
     .option('--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again')
     .option(...PG_BIN)
-    .action(async ({ from, erasures: journal, pgBin, json }) => {
+    .action(async ({ from, withKeys, erasures: journal, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
       const manifest = await verified(terminal, backup, pgBin);
       const listed = journal === undefined ? [] : await readErasures(journal);
+      if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
-      const pgRestore = (server: number) =>
-        pgProgram('pg_restore', Math.max(server, manifest.postgres.program), { ...terminal, pgBin });
+      const pgRestore = (server: number) => restoringProgram(terminal, server, manifest, pgBin);
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(backup, manifest, { url, store, pgRestore });
@@ -126,6 +131,29 @@ async function verified(terminal: CliIo, backup: BackupStore, pgBin: string | un
   const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
   await program.feed(backup.read(manifest.dump.file), null, '--list');
   return manifest;
+}
+
+/** The first version whose pg_restore sets transaction_timeout, which earlier servers refuse. */
+const SETS_TIMEOUT = 17;
+
+async function restoringProgram(terminal: CliIo, server: number, { postgres }: Manifest, pgBin: string | undefined) {
+  const program = await pgProgram('pg_restore', Math.max(server, postgres.program), { ...terminal, pgBin });
+  if (server >= SETS_TIMEOUT || program.major < SETS_TIMEOUT) return program;
+  const others =
+    postgres.program < SETS_TIMEOUT
+      ? `, or install pg_restore of PostgreSQL ${postgres.program} to ${SETS_TIMEOUT - 1}`
+      : '';
+  throw new Error(
+    `pg_restore of PostgreSQL ${program.major} cannot restore into PostgreSQL ${server}: ` +
+      `restore into PostgreSQL ${SETS_TIMEOUT} or later${others}.`,
+  );
+}
+
+async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manifest): Promise<void> {
+  if (keys === null)
+    throw new Error('The backup has no keys: it was made without --with-keys. Omit --with-keys here, too.');
+  const write = await openedKeys(terminal, await text(backup.read(keys.file)), passphrase(terminal));
+  await write();
 }
 
 /** Skips numbers that the lost database may have assigned, and unlocks jobs that its processes had begun. */

@@ -5,7 +5,7 @@ import type { BackupStore } from './backupStore.js';
 const MANIFEST = 'manifest.json';
 const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
 /** The names of this program's files; other files are left alone. */
-const OWN = new RegExp(`^(database-${UUID}\\.dump|objects/[\\da-f]{64})$`);
+const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\\da-f]{64})$`);
 /** Maximum of objects that are copied at the same time. */
 const CONCURRENCY = 8;
 
@@ -39,6 +39,8 @@ export interface Manifest {
   readonly objects: readonly BackedUpObject[];
   /** Keys of objects that the dump names but the object store lacked. */
   readonly missing: readonly string[];
+  /** The file with the encrypted keys; null = the backup has none. */
+  readonly keys: { readonly file: string; readonly sha256: string } | null;
 }
 
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
@@ -93,9 +95,9 @@ export async function digestOf(body: AsyncIterable<Uint8Array>): Promise<string>
 }
 
 /** All files of a backup except the manifest. */
-function filesOf({ dump, objects }: Manifest): { file: string; sha256: string }[] {
+function filesOf({ dump, keys, objects }: Manifest): { file: string; sha256: string }[] {
   const digests = [...new Set(objects.map(({ sha256 }) => sha256))];
-  return [dump, ...digests.map((sha256) => ({ file: objectFile(sha256), sha256 }))];
+  return [dump, ...(keys ? [keys] : []), ...digests.map((sha256) => ({ file: objectFile(sha256), sha256 }))];
 }
 
 /** Compares the files of a backup with their digests. @throws Error naming those that are missing or damaged */

@@ -63,6 +63,7 @@ export async function exportTenant(
         objectStore: storeName,
         database: databaseOf(tenantId),
         takenAt: at.toISOString(),
+        keys: null,
       },
       ...{ postgres: { server, program: psql.major }, migrations, dump, rows, objects, missing },
     };
