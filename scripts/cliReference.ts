@@ -8,7 +8,7 @@ let output = '';
 const out = (text: string): void => {
   output += text;
 };
-const program = createProgram({ environment: {}, out, err: out }, out);
+const program = createProgram({ environment: {}, out, err: out, screen: null }, out);
 
 /** The end of a command's help, after its options: formats, notes and examples. */
 function textAfterHelp(command: CommandUnknownOpts): string {

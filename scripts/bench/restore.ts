@@ -70,7 +70,7 @@ async function seed(): Promise<void> {
 async function measure(environment: ReturnType<typeof environmentOf>, ...args: readonly string[]): Promise<void> {
   const start = performance.now();
   const err = (text: string): unknown => process.stderr.write(text);
-  const code = await runCommand(args, { environment, out: () => undefined, err, ask: undefined });
+  const code = await runCommand(args, { environment, out: () => undefined, err, ask: undefined, screen: null });
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}`);
   process.stdout.write(`${args.slice(0, -2).join(' ')}: ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
 }

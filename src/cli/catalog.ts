@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { SingleBar } from 'cli-progress';
 import { exportCatalog } from '../domain/catalog/exportCatalog.js';
 import { catalogSchema, ownKeywords } from '../domain/catalog/import/catalogSchema.js';
 import { importCatalog, type CatalogReport, type PlannedChange } from '../domain/catalog/import/importCatalog.js';
@@ -27,9 +28,10 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
     .option('--dry-run', 'print the changes without importing them')
     .action(async (file, { tenant, dryRun = false, json }) => {
       const text = await readText(file);
+      const bar = progressBar(dryRun ? null : terminal.screen);
       const { report, changes } = await withTenant(terminal, tenant, async (context, id) =>
-        faultless(file, await importCatalog(context, id, text, { dryRun })),
-      );
+        faultless(file, await importCatalog(context, id, text, { dryRun, progress: bar.progress })),
+      ).finally(bar.stop);
       const counts = reportTable(report);
       if (dryRun) print(terminal, json, { ...report, changes }, `${preview(file, changes)}\n${counts}`);
       else print(terminal, json, report, counts);
@@ -57,4 +59,15 @@ function reportTable(report: CatalogReport): string {
     return [kind, ...[created, updated, deleted, unchanged].map(String)];
   });
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
+}
+
+/** A progress bar on a terminal; draws nothing if the stream is null, for files and pipes. */
+function progressBar(stream: NodeJS.WriteStream | null) {
+  if (!stream) return { progress: () => {}, stop: () => {} };
+  const format = 'importing {bar} {percentage} % ({value} of {total} rows)';
+  const bar = new SingleBar({ stream, clearOnComplete: true, format });
+  return {
+    progress: (written: number, total: number) => (bar.isActive ? bar.update(written) : bar.start(total, written)),
+    stop: () => bar.stop(),
+  };
 }

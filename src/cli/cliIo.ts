@@ -19,6 +19,8 @@ export interface CliIo {
   out(text: string): void;
   /** Writes to standard error, which is for everything else. */
   err(text: string): void;
+  /** The terminal for progress bars; null if the output is a file or a pipe. */
+  readonly screen: NodeJS.WriteStream | null;
   /** Asks the person at the terminal; undefined if there is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** The command that runs, for the audit; set before it starts. */

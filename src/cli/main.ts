@@ -9,6 +9,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   ask: process.stdin.isTTY ? ask : undefined,
+  screen: process.stderr.isTTY ? process.stderr : null,
 });
 
 async function ask(question: string): Promise<string> {

@@ -2,9 +2,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
+import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { refusal, openOperator } from './operator.js';
 import { startProcess } from './runProgram.js';
@@ -103,6 +105,21 @@ it.each([
 it('catalog import accepts a byte order mark, which editors on Windows write', async () => {
   const path = await file('bom.json', '\uFEFF{}');
   expect(await run('catalog', 'import', path, '--tenant', 'second')).toMatchObject({ code: 0 });
+});
+
+it('catalog import draws its progress bar on a terminal only', async () => {
+  const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(['catalog', 'import', otherCatalog, '--tenant', 'third', '--json'], {
+    environment,
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+    screen,
+  });
+  expect({ code, err }).toEqual({ code: 0, err: [] });
+  expect(JSON.parse(out.join(''))).toMatchObject({ products: { created: 13 } });
+  expect(String(screen.read())).toMatch(/importing .* 100 % \((\d+) of \1 rows\)/);
 });
 
 it('catalog import writes no row when it is interrupted', async () => {

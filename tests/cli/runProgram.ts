@@ -28,7 +28,7 @@ export async function runAtTerminal(
   let stderr = '';
   const out = (part: string): void => void (stdout += part);
   const err = (part: string): void => void (stderr += part);
-  const code = await runCommand(args, { environment, out, err, ask });
+  const code = await runCommand(args, { environment, out, err, ask, screen: null });
   return { code, stdout, stderr };
 }
 

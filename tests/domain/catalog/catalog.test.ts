@@ -93,12 +93,15 @@ describe('a new catalog', () => {
     expect([...elements, ...parts].map((element) => element?.id)).toEqual(ids);
   });
 
-  it('is stored completely in several batches', async () => {
+  it('is stored completely in several batches, and reports its growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
       product({ sku: `SKU-${index}`, productOffer: offer({ price: `${index}.5` }) }),
     );
-    await imported(catalog);
+    const steps: number[] = [];
+    await imported(catalog, harness.tenantId, (written, total) => steps.push(written / total));
+    expect(steps).toEqual([...steps].sort((a, b) => a - b));
+    expect(steps.at(-1)).toBe(1);
     const { products } = await stored();
     expect(products).toHaveLength(2_345);
     expect(products.every((each) => each.offer?.price.toFixed(2) === `${each.sku.slice(4)}.50`)).toBe(true);

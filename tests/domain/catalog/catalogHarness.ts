@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/adapters/database/database.js';
 import type { DomainContext } from '../../../src/context.js';
 import { exportCatalog } from '../../../src/domain/catalog/exportCatalog.js';
 import { importCatalog } from '../../../src/domain/catalog/import/importCatalog.js';
-import type { CatalogReport, CatalogResult } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { CatalogReport, CatalogResult, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
 import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase } from '../../support/postgres.js';
@@ -59,10 +59,9 @@ export async function openCatalogHarness() {
       return tenantId;
     },
     newTenant,
-    sql: (text: string): Promise<unknown> => db.prisma.$executeRawUnsafe(text),
     /** Imports a catalog; throws if it has faults. */
-    async imported(catalog: unknown, tenant = tenantId): Promise<CatalogReport> {
-      const result = await importCatalog(context, tenant, write(catalog));
+    async imported(catalog: unknown, tenant = tenantId, progress: Progress = () => {}): Promise<CatalogReport> {
+      const result = await importCatalog(context, tenant, write(catalog), { progress });
       if ('faults' in result) throw new Error(write(result.faults));
       return result.report;
     },

@@ -24,11 +24,15 @@ export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
 export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
-/** Rows per statement: enough to save round trips, few enough for the memory of a statement. */
+/** Called with the number of rows written so far, and of all rows to write. */
+export type Progress = (written: number, total: number) => void;
+
+/** Rows per statement: enough to save round trips, few enough to show progress. */
 const BATCH = 1_000;
 
 export interface ImportOptions {
   readonly dryRun?: boolean;
+  readonly progress?: Progress;
 }
 
 /** Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written. */
@@ -48,7 +52,7 @@ export async function writeCatalog(
   context: TransactionContext,
   tenantId: string,
   { value: catalog, document }: ValidFile<Catalog>,
-  { dryRun = false }: ImportOptions = {},
+  { dryRun = false, progress = () => {} }: ImportOptions = {},
 ): Promise<CatalogResult> {
   const faults: JsonFault[] = [];
   const planning = {
@@ -58,7 +62,7 @@ export async function writeCatalog(
   };
   const plan = planCatalog(planning, catalog);
   if (faults.length > 0) return { faults: inFileOrder(faults) };
-  if (!dryRun) await writePlan(context, tenantId, plan);
+  if (!dryRun) await writePlan(context, tenantId, plan, progress);
   const counts = Object.entries(reported).map(([name, kind]) => [name, countsOf(plan[kind])]);
   const changes = Object.values(reported).flatMap((kind) => plan[kind].filter(({ state }) => state !== 'unchanged'));
   return {
@@ -74,7 +78,7 @@ function countsOf(changes: readonly Change[]): Counts {
 }
 
 /** Writes each table in a few statements: deletions first, children before parents; then rows, parents first. */
-async function writePlan({ db, now }: TransactionContext, tenantId: string, plan: CatalogPlan) {
+async function writePlan({ db, now }: TransactionContext, tenantId: string, plan: CatalogPlan, progress: Progress) {
   const at = now();
   const times = { createdAt: at, updatedAt: at };
   for (const { id, key } of plan.pharmacy.filter(({ state }) => state === 'updated')) {
@@ -91,13 +95,20 @@ async function writePlan({ db, now }: TransactionContext, tenantId: string, plan
     const rows: object[] = written.map(({ id, columns }) => ({ id, tenantId, ...columns, ...times }));
     return batches(rows, (part) => upsert(table, part));
   });
-  for (const statement of [...deletions, ...upserts]) await db.everyTenant.run(statement);
+  const statements = [...deletions, ...upserts];
+  const total = statements.reduce((sum, { size }) => sum + size, 0);
+  let written = 0;
+  for (const { size, sql } of statements) {
+    await db.everyTenant.run(sql);
+    progress((written += size), total);
+  }
 }
 
 function batches<Item>(items: readonly Item[], statement: (part: readonly Item[]) => Prisma.Sql) {
-  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) =>
-    statement(items.slice(index * BATCH, (index + 1) * BATCH)),
-  );
+  return Array.from({ length: Math.ceil(items.length / BATCH) }, (_, index) => {
+    const part = items.slice(index * BATCH, (index + 1) * BATCH);
+    return { size: part.length, sql: statement(part) };
+  });
 }
 
 function upsert(table: string, rows: readonly object[]): Prisma.Sql {
