@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -16,28 +16,44 @@ export interface Cluster {
   readonly logFile: string;
   readonly password: string;
   readonly prefix: readonly string[];
-  /** The folder of PostgreSQL's programs. */
+  /** The folder of PostgreSQL's programs; their major version must be that of the data. */
   readonly programs: string;
 }
 
 /**
  * Finds or creates the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
  * Creates it under another name and renames it, so that crashes and concurrent processes never leave or see an
- * incomplete cluster.
+ * incomplete cluster. @throws Error for data of another major version than the programs
  */
 export async function prepareCluster(dataDir: string): Promise<Cluster> {
   await makeDataDir(dataDir);
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
   const programs = findPrograms();
+  await removeAbandoned(home);
   if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder, programs);
+  const pgdata = join(folder, 'data');
+  await assertMajor(pgdata, programs);
   return {
-    pgdata: join(folder, 'data'),
+    pgdata,
     logFile: join(home, 'postgres.log'),
     password: (await readFile(join(folder, 'password'), 'utf8')).trim(),
     prefix: await commandPrefix(folder, programs),
     programs,
   };
+}
+
+/** @throws Error that tells how to move data of another major version than that of the programs' npm package */
+async function assertMajor(pgdata: string, programs: string): Promise<void> {
+  const { version } = JSON.parse(await readFile(join(programs, '../../package.json'), 'utf8')) as { version: string };
+  const installed = Number.parseInt(version, 10);
+  const found = Number(await readFile(join(pgdata, 'PG_VERSION'), 'utf8'));
+  if (found === installed) return;
+  const folder = dirname(pgdata);
+  throw new Error(
+    `${folder} has data of PostgreSQL ${found}, but this build has PostgreSQL ${installed}. Export them with the build that ` +
+      `made them (ces backup --to FOLDER), move ${folder} away, and run "ces restore --from FOLDER" with this build.`,
+  );
 }
 
 /** Creates the cluster's folder, unless another process has done so first. */
@@ -69,6 +85,16 @@ async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'prog
     ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`],
   ];
   await run(program, args, { cwd: '/', env: environment() });
+}
+
+/** Removes unfinished cluster folders of processes that died during initdb. */
+async function removeAbandoned(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    const pid = Number(/^postgres\.new\.(\d+)$/.exec(name)?.[1]);
+    const abandoned = pid > 0 && (pid === process.pid || !exists(pid));
+    // An orphaned initdb may still write, so that the removal fails; the next start removes the folder.
+    if (abandoned) await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 /**

@@ -20,9 +20,10 @@ export interface RunningPostgres {
 export async function startPostgres(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
+  wantedPort?: number,
 ): Promise<RunningPostgres | undefined> {
   await removeStaleLock(cluster);
-  const port = await freePort();
+  const port = wantedPort ?? (await freePort());
   const all = Object.entries({ ...defaultSettings, ...settings }).map(([name, value]) => `--${name}=${value}`);
   const command = [join(cluster.programs, 'postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
   const [program = '', ...args] = [...cluster.prefix, ...command];
@@ -40,7 +41,7 @@ export async function startPostgres(
   }
   const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
   if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
-  if (output.includes('could not bind')) return startPostgres(cluster, settings);
+  if (wantedPort === undefined && output.includes('could not bind')) return startPostgres(cluster, settings);
   const reason = output.trim().split('\n').slice(-5).join(' | ');
   throw new Error(`PostgreSQL did not start (see ${cluster.logFile}): ${reason}`);
 }

@@ -117,12 +117,14 @@ describe('one owner', () => {
     expect(log).not.toMatch(/jane|person|duplicate/);
   });
 
-  it('refuses data of another major version, and says where they are', async () => {
+  it('refuses data of another major version, and says how to export and restore them', async () => {
     await (await here('server')).close();
     const version = join(dataDir, 'postgres', 'data', 'PG_VERSION');
     const own = await readFile(version, 'utf8');
     await writeFile(version, '15\n');
-    await expect(here('server')).rejects.toThrow(/see \S+postgres\.log.*database files are incompatible with server/);
+    await expect(here('server')).rejects.toThrow(
+      /has data of PostgreSQL 15, but this build has PostgreSQL \d+\. Export them .* "ces restore --from FOLDER"/,
+    );
     await writeFile(version, own);
     expect(await here('server')).toMatchObject({ started: true });
   });
@@ -177,6 +179,13 @@ describe('after a crash', () => {
     expect(await query(second.url, 'SELECT n FROM kept')).toEqual([[1]]);
     await second.close();
     expect(await isGone(second.url)).toBe(true);
+  });
+
+  it('the owner restarts a killed PostgreSQL at the same address', async () => {
+    const { url } = await here('server');
+    await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
+    process.kill(await postmaster(), 'SIGKILL');
+    await until(async () => (await query(url, 'SELECT n FROM durable').catch(() => [])).length === 1);
   });
 
   it('Ctrl-C in a terminal ends the server but does not reach PostgreSQL', async () => {
