@@ -1,8 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
 import type { PdfDocument } from '../adapters/pdf/pdfRenderer.js';
 import { statusAt } from '../domain/approvals/coverage.js';
-import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
+import type { Certificate } from '../domain/reviews/certificate.js';
 import { guardianView } from './patientView.js';
+
+type CertifiedItem = Certificate['items'][number];
 
 /** Formats a time for the certificate. */
 type Clock = (time: Date | null) => string;

@@ -1,7 +1,7 @@
 import type { Document, EncounterTreatment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { statusAt } from '../domain/approvals/coverage.js';
-import type { Chart, EarlierReview, Supply } from '../domain/reviews/chart.js';
+import type { Chart } from '../domain/reviews/chart.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { withinBytes } from '../domain/transactions/listCursor.js';
 import { patientDocumentView } from './documentView.js';
@@ -78,7 +78,7 @@ function documentView(document: Document, encounter: Chart['encounter'], fileUrl
   return { documentId, isOfEncounter, docType, fileName, contentType, sizeBytes, createdAt, fileUrl };
 }
 
-function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
+function reviewView(review: Chart['earlierReviews'][number], now: Date): Schemas['ChartReview'] {
   return {
     encounter_id: Number(review.encounterNo),
     clinicId: review.clinicId,
@@ -105,7 +105,7 @@ function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
   };
 }
 
-function supplyView({ order, ...supply }: Supply): Schemas['ChartSupply'] {
+function supplyView({ order, ...supply }: Chart['supplies'][number]): Schemas['ChartSupply'] {
   return {
     treatmentId: supply.productId,
     name: supply.name,

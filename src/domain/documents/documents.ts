@@ -34,7 +34,8 @@ export async function listPatientDocuments(
 export async function openDocument(context: Context, id: string) {
   const { tenantId } = context.caller;
   const where = { id, tenantId, patient: visiblePatients(context.caller) };
-  const document = found(await context.db.prisma.document.findFirst({ where }));
+  const document = await context.db.prisma.document.findFirst({ where });
+  if (!document) throw new Problem('document_not_found');
   return { document, fileUrl: document.withdrawnAt ? null : await linkDocument(context, document) };
 }
 
@@ -42,10 +43,6 @@ export async function openDocument(context: Context, id: string) {
 async function getDocument({ db, caller }: CallerContext, id: string): Promise<Document> {
   const isVisible = Prisma.sql`id = ${id}::uuid AND ${ofVisiblePatient(caller)}`;
   const [document] = await findRows(db, caller.tenantId, 'Document', isVisible);
-  return found(document);
-}
-
-function found(document: Document | null | undefined): Document {
   if (!document) throw new Problem('document_not_found');
   return document;
 }

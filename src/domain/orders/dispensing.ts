@@ -1,34 +1,19 @@
-import type { EncounterTreatment, OrderLine, Patient } from '../../../generated/prisma/client.js';
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licences.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { approvalEnded } from './holds.js';
 import type { OrderRecord } from './orders.js';
-import { shipToOf, type ShipTo } from './shipTo.js';
+import { shipToOf } from './shipTo.js';
 
 /** The lines of an order that a pharmacy may dispense now, and what it needs for that. */
-export interface Dispensing {
-  readonly order: OrderRecord;
-  readonly patient: Patient;
-  /** Whether the patient's name or birth date differ from those at the review. */
-  readonly isIdentityChanged: boolean;
-  readonly shipTo: ShipTo;
-  /** Null: the provider is not registered. */
-  readonly provider: FrozenProvider | null;
-  readonly lines: readonly {
-    readonly line: OrderLine;
-    readonly treatment: EncounterTreatment;
-    readonly approvedAt: Date;
-    readonly validUntil: Date | null;
-  }[];
-}
+export type Dispensing = Awaited<ReturnType<typeof dispense>>;
 
 /**
  * Collects what a pharmacy needs to dispense an order (R-202). Call it in the snapshot that read the order.
  * @param order with the lines of the caller's pharmacies
  * @throws Problem approval_ended if all these lines are held; ship_to_required (R-203)
  */
-export async function dispense({ db }: ModelContext, order: OrderRecord): Promise<Dispensing> {
+export async function dispense({ db }: ModelContext, order: OrderRecord) {
   const { tenantId, encounter } = order;
   const free = order.lines.filter(({ holdAt, status }) => holdAt === null && status !== 'cancelled');
   if (free.length === 0) throw approvalEnded(order.lines, order.lines);
@@ -45,8 +30,9 @@ export async function dispense({ db }: ModelContext, order: OrderRecord): Promis
     return { line, treatment, approvedAt: item.decidedAt, validUntil: item.validUntil };
   });
   const present = identityIn(patient);
-  // Null after an erasure.
+  // The name or birth date may differ from those at the review; null after an erasure.
   const reviewed = (encounter.reviewedIdentity as Identity | null) ?? present;
+  // Null: the provider is not registered.
   const provider = encounter.reviewedProvider as FrozenProvider | null;
   return { order, patient, isIdentityChanged: isOtherIdentity(reviewed, present), shipTo, provider, lines };
 }

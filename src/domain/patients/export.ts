@@ -52,17 +52,15 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       omit: { tenantId: true, patientIds: true, reviewerRef: true, count: true },
       orderBy: { position: 'asc' },
     });
-    const found = {
-      patient: [patient],
-      document: documents,
-      encounter: encounters,
-      order: orders,
-      event: events,
-      audit,
-    } satisfies Record<ExportedRow['type'], readonly object[]>;
-    const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
-      list.map((data) => ({ type: type as ExportedRow['type'], data })),
-    );
+    const rowsOf = (type: ExportedRow['type'], list: readonly object[]) => list.map((data) => ({ type, data }));
+    const rows = [
+      ...rowsOf('patient', [patient]),
+      ...rowsOf('document', documents),
+      ...rowsOf('encounter', encounters),
+      ...rowsOf('order', orders),
+      ...rowsOf('event', events),
+      ...rowsOf('audit', audit),
+    ];
     return { rows, documents, omittedDocuments: stored.length - documents.length };
   });
 }

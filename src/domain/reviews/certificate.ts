@@ -6,38 +6,11 @@ import { identityIn, isOtherIdentity, type Identity } from '../patients/identity
 import type { FrozenProvider } from '../providers/licences.js';
 import type { ModelContext } from '../transactions/transaction.js';
 
-/** A treatment with the decision about it and the end of that. */
-export type CertifiedItem = Pick<
-  GfeItem,
-  'categoryName' | 'subCategoryName' | 'status' | 'validUntil' | 'decidedAt' | 'rationale'
-> & {
-  readonly approvedTreatments: readonly string[];
-  /** The names of the treatments that the approval excepts (R-200). */
-  readonly declinedTreatments: readonly string[];
-};
-
 /** The content of a certificate, which a clinic shows to inspectors (R-108). */
-export interface Certificate {
-  readonly gfeNo: string;
-  readonly tenantName: string;
-  readonly isSandbox: boolean;
-  readonly clinicName: string;
-  /** The clinic's primary location on one line; null if there is none. */
-  readonly clinicAddress: string | null;
-  /** The time zone of the primary location. */
-  readonly timeZone: string | null;
-  readonly patientId: string;
-  readonly identity: Identity;
-  /** Whether the patient's name or birth date have changed since the review. */
-  readonly isIdentityChanged: boolean;
-  readonly reviewerRef: string | null;
-  /** The provider as of the decision; null: not registered. */
-  readonly provider: FrozenProvider | null;
-  readonly items: readonly CertifiedItem[];
-}
+export type Certificate = Awaited<ReturnType<typeof certify>>;
 
 /** The certificate of a completed encounter. @throws Problem invalid_state */
-export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter): Promise<Certificate> {
+export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter) {
   const { tenantId } = caller;
   const { id, status, gfeNo, patientId, reviewerRef } = encounter;
   if (status !== 'completed') throw invalidState(status);
@@ -58,16 +31,20 @@ export async function certify({ db, caller }: ModelContext, encounter: ShownEnco
   // Null after an erasure.
   const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
   return {
+    /** `isIdentityChanged`: whether the patient's name or birth date have changed since the review. */
     ...{ gfeNo, patientId, identity, isIdentityChanged: isOtherIdentity(identity, present), reviewerRef },
     tenantName: clinic.tenant.name,
     isSandbox: clinic.tenant.mode === 'sandbox',
     clinicName: clinic.legalName,
+    /** The clinic's primary location on one line; null if there is none. */
     clinicAddress: place ? addressOf(place) : null,
     timeZone: place?.timezone ?? null,
+    /** The provider as of the decision; null: not registered. */
     provider: encounter.reviewedProvider as FrozenProvider | null,
     items: gfeItems.map((item) => ({
       ...item,
       approvedTreatments: namesOf(item, 'approved'),
+      /** The names of the treatments that the approval excepts (R-200). */
       declinedTreatments: namesOf(item, 'declined'),
     })),
   };

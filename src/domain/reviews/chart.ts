@@ -1,54 +1,16 @@
-import {
-  Prisma,
-  type Document,
-  type Encounter,
-  type EncounterAddendum,
-  type EncounterTreatment,
-  type GfeItem,
-  type Order,
-  type OrderLine,
-} from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import type { Models } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
-import { getPatient, type PatientRecord } from '../patients/patients.js';
-import { findPossibleDuplicates, type PossibleDuplicate } from '../patients/possibleDuplicates.js';
+import { getPatient } from '../patients/patients.js';
+import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
 import { showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { chartVersion, readMarks } from './chartVersion.js';
 
-/** An earlier review of the patient with the items that it decided. */
-export type EarlierReview = Encounter & {
-  readonly gfeItems: readonly GfeItem[];
-  readonly addenda: readonly EncounterAddendum[];
-  readonly treatments: readonly EncounterTreatment[];
-};
-
-/** A line of an order of the patient: two supplies of one treatment at once must be visible. */
-export type Supply = OrderLine & { readonly order: Order };
-
 /** Everything that a provider needs to know for a decision. */
-export interface Chart {
-  readonly version: string;
-  readonly encounter: DetailedEncounter;
-  readonly patient: PatientRecord;
-  readonly treatments: readonly EncounterTreatment[];
-  /** The patient's documents, beginning with the encounter's; withdrawn ones are excluded. */
-  readonly documents: readonly Document[];
-  /** Documents of the encounter that were withdrawn. */
-  readonly withdrawnDocuments: readonly Document[];
-  readonly earlierReviews: readonly EarlierReview[];
-  /** Other encounters of the patient that wait for a decision. */
-  readonly openEncounters: readonly DetailedEncounter[];
-  /** Encounters of the patient that were cancelled or expired. */
-  readonly endedEncounters: readonly DetailedEncounter[];
-  /** What was ordered for the patient, latest first. */
-  readonly supplies: readonly Supply[];
-  /** Whether the chart omits older entries, or possible duplicates or their denials. */
-  readonly hasMore: boolean;
-  readonly possibleDuplicates: readonly PossibleDuplicate[];
-}
+export type Chart = Awaited<ReturnType<typeof readChart>>;
 
 /** Maximum of each: earlier reviews, other encounters, supplies, and documents that the encounter does not name. */
 const MAX_ENTRIES = 100;
@@ -69,14 +31,14 @@ export async function openChart(
 }
 
 /** Reads the chart of an encounter in a snapshot. */
-async function readChart(context: ModelContext, encounter: DetailedEncounter): Promise<Chart> {
+async function readChart(context: ModelContext, encounter: DetailedEncounter) {
   const { prisma } = context.db;
   const { tenantId, id, patientId } = encounter;
   const files = await patientDocuments(prisma, encounter);
   const reviews = await latestReviews(prisma, { tenantId, patientId });
   const open = await showUndecidedEncounters(context, patientId, 'open', MAX_ENTRIES);
   const ended = await showUndecidedEncounters(context, patientId, 'ended', MAX_ENTRIES);
-  // At any clinic.
+  // At any clinic: two supplies of one treatment at once must be visible.
   const supplies = await prisma.orderLine.findMany({
     where: { tenantId, order: { tenantId, encounter: { tenantId, patientId } } },
     include: { order: true },
@@ -94,12 +56,17 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter): P
       where: { tenantId, encounterId: id },
       orderBy: { position: 'asc' },
     }),
+    /** The patient's documents, beginning with the encounter's; withdrawn ones are excluded. */
     documents: files.documents,
+    /** Documents of the encounter that were withdrawn. */
     withdrawnDocuments: files.withdrawnDocuments,
     earlierReviews: reviews.earlierReviews,
+    /** Other encounters of the patient that wait for a decision. */
     openEncounters: open.encounters.filter((other) => other.id !== id),
+    /** Encounters of the patient that were cancelled or expired. */
     endedEncounters: ended.encounters,
     supplies: supplies.slice(0, MAX_ENTRIES),
+    /** Whether the chart omits older entries, or possible duplicates or their denials. */
     hasMore: [files, reviews, open, ended, possible].some(({ hasMore }) => hasMore) || supplies.length > MAX_ENTRIES,
     possibleDuplicates: possible.patients,
   };

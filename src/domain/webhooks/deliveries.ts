@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type WebhookDelivery } from '../../../generated/prisma/client.js';
 import type { Bodies, EventType, Input, Schemas } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import type { CallerContext, ModelContext, TransactionContext } from '../transactions/transaction.js';
@@ -9,13 +9,8 @@ import { getEndpoint, requireActive, typeOf } from './endpoints.js';
 import { isWanted } from './visible.js';
 
 /** A delivery: one event on its way to one endpoint. */
-export interface Delivery {
-  readonly id: string;
-  readonly eventId: string;
+export interface Delivery extends Pick<WebhookDelivery, 'id' | 'eventId' | 'status' | 'createdAt' | 'nextAttemptAt'> {
   readonly eventType: EventType;
-  readonly status: Schemas['WebhookDelivery']['status'];
-  readonly createdAt: Date;
-  readonly nextAttemptAt: Date | null;
   /** The latest attempts, oldest first, in the form of the contract. */
   readonly attempts: Schemas['WebhookAttempt'][];
 }
