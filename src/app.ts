@@ -1,8 +1,6 @@
-import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
-import { Socket } from 'node:net';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { parse } from 'node:querystring';
 import express, { type ErrorRequestHandler, type Express } from 'express';
-import helmet from 'helmet';
 import type { Services } from './context.js';
 import { createBackend, type Backend } from './http/endpoint/backend.js';
 import { docsRoutes } from './http/pages/docs.js';
@@ -16,8 +14,24 @@ import * as operations from './operations/index.js';
 import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
 
-/** A path with an optional query: the request target that nearly every client sends. */
-const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
+/** Headers of every response against misuse by browsers. Pages with scripts replace the policy. */
+const PROTECTION = {
+  'Content-Security-Policy': "default-src 'none';base-uri 'none';frame-ancestors 'none'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Origin-Agent-Cluster': '?1',
+  'Referrer-Policy': 'no-referrer',
+  'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+  'X-Content-Type-Options': 'nosniff',
+  'X-DNS-Prefetch-Control': 'off',
+  'X-Download-Options': 'noopen',
+  'X-Frame-Options': 'SAMEORIGIN',
+  'X-Permitted-Cross-Domain-Policies': 'none',
+  'X-XSS-Protection': '0',
+};
+
+/** A request target: a path with an optional query. Some clients send an origin before it, or a fragment. */
+const TARGET = /^(?:https?:\/\/[^/?#\s]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#.*)?$/i;
 
 /** All operations of the contract; does not compile if an operation is missing, mistyped or extra. */
 type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Operations>, never>;
@@ -30,7 +44,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
   const backend = createBackend(
     await (endpoints ??= endpointsOf(operations satisfies Registered)),
     services,
-    protectiveHeaders(),
+    PROTECTION,
   );
   const others = otherRoutes(services, backend);
   const receive = async (req: Request, plainResponse: ServerResponse): Promise<void> => {
@@ -40,7 +54,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
     logWhenClosed(services.log, req, res);
     try {
       const { method = '', url = '', headers } = req;
-      const [, path, search] = PLAIN_TARGET.exec(url) ?? [];
+      const [, path, search] = TARGET.exec(url) ?? [];
       const match = path === undefined ? 'unknown_path' : backend.match(method, path);
       if (path !== undefined && match !== 'unknown_path' && !('allow' in match)) {
         const head = { path, params: match.params, query: parse(search ?? ''), headers };
@@ -55,8 +69,8 @@ export async function createApp(services: Services): Promise<RequestListener> {
   return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 
-/** Express's routes: documentation, stored files, rejected requests, and operations with an unusual request target. */
-function otherRoutes(services: Services, { match, answer, headers: common }: Backend): Express {
+/** Express's routes: documentation, stored files and rejected requests. */
+function otherRoutes(services: Services, { match, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
   // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
@@ -72,14 +86,9 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
   app.use('/files', fileRoutes(documentLinks(services)));
   app.use((req, res) => {
     const found = match(req.method, req.path);
-    if (found === 'unknown_path') throw new Problem('route_not_found', finalSlash(req.path));
-    if ('allow' in found) {
-      res.set('Allow', found.allow);
-      throw new Problem('method_not_allowed');
-    }
-    const { path, query, headers } = req;
-    const own = Object.assign(res, { locals: res.locals as Locals });
-    return answer(found.operation, { path, params: found.params, query, headers }, req, own);
+    if (found === 'unknown_path' || !('allow' in found)) throw new Problem('route_not_found', finalSlash(req.path));
+    res.set('Allow', found.allow);
+    throw new Problem('method_not_allowed');
   });
   app.use(failureHandler(services));
   // Close the connection: Express would print the error, including values, to standard error.
@@ -90,18 +99,3 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
 /** The problem's detail for an unknown path with a final slash: without it, the path may be that of an operation. */
 const finalSlash = (path: string): string | undefined =>
   /.\/$/.test(path) ? 'No operation has this path. Send it without the slash at its end.' : undefined;
-
-/** The headers of helmet, which are constant and therefore computed once. */
-function protectiveHeaders(): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const recorder = new ServerResponse(new IncomingMessage(new Socket()));
-  recorder.setHeader = (name, value) => {
-    headers[name] = String(value);
-    return recorder;
-  };
-  const none = ["'none'"];
-  const directives = { defaultSrc: none, baseUri: none, frameAncestors: none };
-  const protect = helmet({ contentSecurityPolicy: { useDefaults: false, directives } });
-  protect(recorder.req, recorder, () => undefined);
-  return headers;
-}

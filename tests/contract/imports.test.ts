@@ -60,7 +60,6 @@ const rules: Readonly<Record<string, readonly string[]>> = {
 /** Packages that belong to one place; others may be imported anywhere. */
 const packages: Readonly<Record<string, readonly string[]>> = {
   express: ['app.ts', 'http'],
-  helmet: ['app.ts'],
   'openapi-backend': ['http'],
   'find-my-way': ['http'],
   commander: ['main.ts', 'cli'],
