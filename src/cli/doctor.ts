@@ -6,6 +6,7 @@ import { configWarnings, setVariables } from '../runtime/configWarnings.js';
 import {
   causeOf,
   CHECK_TIMEOUT_MS,
+  checkOf,
   failure,
   ok,
   runChecks,
@@ -68,17 +69,13 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
 
 function configCheck({ environment }: CliIo): Check {
   const remedy = 'Correct it: scripts/production/configuration.md lists every variable.';
-  return {
-    name: 'configuration',
-    remedy,
-    async run() {
-      const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
-      const warnings = configWarnings(environment).map((text) => warning(text, remedy));
-      const set = setVariables(environment);
-      const message = `Set: ${set.join(', ') || 'none'}. The others have their defaults.`;
-      return faults.length + warnings.length > 0 ? [...faults, ...warnings] : ok(message);
-    },
-  };
+  return checkOf('configuration', remedy, async () => {
+    const faults = [...configFaults(environment).values()].map((text) => failure(text, remedy));
+    const warnings = configWarnings(environment).map((text) => warning(text, remedy));
+    const set = setVariables(environment);
+    const message = `Set: ${set.join(', ') || 'none'}. The others have their defaults.`;
+    return faults.length + warnings.length > 0 ? [...faults, ...warnings] : ok(message);
+  });
 }
 
 /** Prints the findings. @throws Error naming the checks that failed */

@@ -21,6 +21,8 @@ export interface Check {
   run(): Promise<Result | Result[]>;
 }
 
+export const checkOf = (name: string, remedy: string, run: Check['run']): Check => ({ name, remedy, run });
+
 /** Maximum milliseconds for a check, so that it does not delay the others. */
 export const CHECK_TIMEOUT_MS = 5_000;
 

@@ -15,7 +15,7 @@ import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import { usesDisk } from '../../runtime/readiness.js';
 import { PROGRAM } from '../command.js';
-import { causeOf, CHECK_TIMEOUT_MS, failure, ok, warning, type Check } from './check.js';
+import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, warning, type Check } from './check.js';
 
 const INSTALL = 'scripts/production/install.md';
 /** Timeout of requests, shorter than that of the check, so that its error names the reason. */
@@ -37,43 +37,32 @@ export function serviceChecks(config: Config): Check[] {
 
 function disk(config: Config): Check {
   const { dataDir, minFreeDisk } = config;
-  return {
-    name: 'disk',
-    remedy: 'Let DATA_DIR name a folder that the user of the service can write to.',
-    async run() {
-      await makeDataDir(dataDir);
-      const free = await freeBytes(dataDir);
-      const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
-      if (free >= minFreeDisk || !usesDisk(config)) return ok(message);
-      return failure(message, 'Free space on this disk, or enlarge it.');
-    },
-  };
+  return checkOf('disk', 'Let DATA_DIR name a folder that the user of the service can write to.', async () => {
+    await makeDataDir(dataDir);
+    const free = await freeBytes(dataDir);
+    const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
+    if (free >= minFreeDisk || !usesDisk(config)) return ok(message);
+    return failure(message, 'Free space on this disk, or enlarge it.');
+  });
 }
 
 const mebibytes = (bytes: number): number => Math.floor(bytes / 1024 ** 2);
 
 function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Check {
   const remedy = `Restore the file from the backup, or make new keys by "${PROGRAM} keys rotate" (${INSTALL}).`;
-  return {
-    name: 'signing keys',
-    remedy,
-    async run() {
-      const found = await stat(file).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return null;
-        throw error;
-      });
-      if (!found && createSigningKeys) return ok(`The first start creates ${file}.`);
-      if (!found) return failure(`${file} is missing.`, remedy);
-      await (await openSigningKeys(file, null, () => undefined)).current();
-      // Allow the group to read, because Kubernetes mounts secrets in this way.
-      if ((found.mode & 0o027) === 0) return ok(`${file} is readable, for the service only.`);
-      const mode = (found.mode & 0o777).toString(8);
-      return failure(
-        `Others may read or change ${file} (mode ${mode}).`,
-        `Run chmod 600 ${file}, then rotate the keys.`,
-      );
-    },
-  };
+  return checkOf('signing keys', remedy, async () => {
+    const found = await stat(file).catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    });
+    if (!found && createSigningKeys) return ok(`The first start creates ${file}.`);
+    if (!found) return failure(`${file} is missing.`, remedy);
+    await (await openSigningKeys(file, null, () => undefined)).current();
+    // Allow the group to read, because Kubernetes mounts secrets in this way.
+    if ((found.mode & 0o027) === 0) return ok(`${file} is readable, for the service only.`);
+    const mode = (found.mode & 0o777).toString(8);
+    return failure(`Others may read or change ${file} (mode ${mode}).`, `Run chmod 600 ${file}, then rotate the keys.`);
+  });
 }
 
 function objectStore({ dataDir, objectStore: store }: Config): Check[] {
@@ -82,33 +71,25 @@ function objectStore({ dataDir, objectStore: store }: Config): Check[] {
     openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
   const place = isS3 ? 'the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete' : 'DATA_DIR';
   const remedy = `Check ${place} (${INSTALL}#object-store).`;
-  const probe: Check = {
-    name: 'object store',
-    remedy,
-    async run() {
-      const objects = await opened();
-      const key = `doctor/${v7()}`;
-      await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
-      try {
-        const content = Buffer.concat(await all(objects.read(key))).toString();
-        if (content !== key) return failure('An object is not what was stored.', remedy);
-        const listed = await all(objects.list('doctor'));
-        if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', remedy);
-      } finally {
-        await objects.remove(key);
-      }
-      return ok(`An object was stored, read, listed and deleted (${store.kind}).`);
-    },
-  };
+  const probe = checkOf('object store', remedy, async () => {
+    const objects = await opened();
+    const key = `doctor/${v7()}`;
+    await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
+    try {
+      const content = Buffer.concat(await all(objects.read(key))).toString();
+      if (content !== key) return failure('An object is not what was stored.', remedy);
+      const listed = await all(objects.list('doctor'));
+      if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', remedy);
+    } finally {
+      await objects.remove(key);
+    }
+    return ok(`An object was stored, read, listed and deleted (${store.kind}).`);
+  });
   const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
-  const versions: Check = {
-    name: 'bucket versions',
-    remedy: advice,
-    async run() {
-      const isVersioned = (await opened()).isVersioned?.();
-      return (await isVersioned) ? ok('The bucket keeps versions.') : warning('The bucket keeps no versions.', advice);
-    },
-  };
+  const versions = checkOf('bucket versions', advice, async () => {
+    const isVersioned = (await opened()).isVersioned?.();
+    return (await isVersioned) ? ok('The bucket keeps versions.') : warning('The bucket keeps no versions.', advice);
+  });
   return isS3 ? [probe, versions] : [probe];
 }
 
@@ -119,39 +100,30 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 function scanner({ documentScanner }: Config): Check {
-  return {
-    name: 'scanner',
-    remedy: 'Start clamd, or correct CLAMAV_ADDRESS.',
-    async run() {
-      try {
-        await all(createDocumentScanner(documentScanner).scanned(Readable.from([Buffer.from(EICAR)])));
-      } catch (error) {
-        if (error instanceof Problem && error.code === 'document_rejected')
-          return ok('clamd finds the test file EICAR.');
-        throw error;
-      }
-      return failure('clamd does not find the test file EICAR.', 'Update its signatures (freshclam) and restart it.');
-    },
-  };
+  return checkOf('scanner', 'Start clamd, or correct CLAMAV_ADDRESS.', async () => {
+    try {
+      await all(createDocumentScanner(documentScanner).scanned(Readable.from([Buffer.from(EICAR)])));
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'document_rejected') return ok('clamd finds the test file EICAR.');
+      throw error;
+    }
+    return failure('clamd does not find the test file EICAR.', 'Update its signatures (freshclam) and restart it.');
+  });
 }
 
 function redis(url: string): Check {
   const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts alone.';
-  return {
-    name: 'redis',
-    remedy,
-    async run() {
-      const client = await connectRedis(url, pino({ level: 'silent' }));
-      try {
-        await client.ping();
-        return ok('Redis answers.');
-      } catch {
-        return failure('Redis at RATE_LIMIT_REDIS_URL does not answer.', remedy);
-      } finally {
-        client.disconnect();
-      }
-    },
-  };
+  return checkOf('redis', remedy, async () => {
+    const client = await connectRedis(url, pino({ level: 'silent' }));
+    try {
+      await client.ping();
+      return ok('Redis answers.');
+    } catch {
+      return failure('Redis at RATE_LIMIT_REDIS_URL does not answer.', remedy);
+    } finally {
+      client.disconnect();
+    }
+  });
 }
 
 function baseUrl(config: Config): Check {
@@ -171,16 +143,12 @@ function baseUrl(config: Config): Check {
       'Restart the server, or update it.',
     );
   };
-  return {
-    name: 'base URL',
-    remedy,
-    async run() {
-      const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
-      const plain = warning(
-        `${url} is plain HTTP: tokens are not protected.`,
-        `Let BASE_URL be https (${INSTALL}#proxy).`,
-      );
-      return [await named(), ...(isProtected ? [] : [plain])];
-    },
-  };
+  return checkOf('base URL', remedy, async () => {
+    const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
+    const plain = warning(
+      `${url} is plain HTTP: tokens are not protected.`,
+      `Let BASE_URL be https (${INSTALL}#proxy).`,
+    );
+    return [await named(), ...(isProtected ? [] : [plain])];
+  });
 }
