@@ -102,27 +102,17 @@ export async function createEndpoint(
 }
 
 /** Lists the endpoints, oldest first. Their number is limited, so there are no pages. */
-export const listEndpoints = (context: ModelContext): Promise<OwnedEndpoint[]> =>
-  findEndpoints(context.db, ownOf(context));
+export const listEndpoints = (context: ModelContext): Promise<Endpoint[]> => findEndpoints(context.db, ownOf(context));
 
 /** Reads an endpoint. @throws Problem webhook_endpoint_not_found */
 export const getEndpoint = (context: ModelContext, id: string): Promise<Endpoint> =>
   found(findEndpoints(context.db, { ...ownOf(context), id }));
 
-/** An endpoint with the id of the API client that owns it. */
-interface OwnedEndpoint extends Endpoint {
-  /** OAuth `client_id`. */
-  readonly clientId: string;
-}
-
 /** The type of an event by its name in Prisma, where names cannot have a full stop. */
 export const typeOf = (name: NamedType): EventType => name.replace('_', '.') as EventType;
 
-/** Finds endpoints, oldest first. */
-export async function findEndpoints(
-  { prisma }: Reads,
-  where: Prisma.WebhookEndpointWhereInput,
-): Promise<OwnedEndpoint[]> {
+/** Finds endpoints, oldest first, with the OAuth `client_id` of the API client that owns each. */
+export async function findEndpoints({ prisma }: Reads, where: Prisma.WebhookEndpointWhereInput) {
   const select = { ...shownFields, types: true, apiClient: { select: { clientId: true } } } as const;
   const endpoints = await prisma.webhookEndpoint.findMany({ where, select, orderBy: { id: 'asc' } });
   return endpoints.map(({ types, apiClient, ...endpoint }) => ({
