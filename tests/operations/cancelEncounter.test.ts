@@ -1,16 +1,7 @@
 import { newClient, newEncounter, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
-import {
-  cancelled,
-  claimedEncounter,
-  completedEncounter,
-  deny,
-  eventsOf,
-  reviewed,
-  recordOf,
-} from '../support/reviews.js';
+import { claimedEncounter, eventsOf, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 /** Holds every permission, so that it counts as a provider. */
@@ -49,18 +40,5 @@ describe('cancelEncounter 200', () => {
     const { reviewerRef, claimedAt } = claimed;
     expect(body).toMatchObject({ status: 'cancelled', reviewerRef, claimedAt, leaseExpiresAt: null, order_no: null });
     expect(body.gfe_data).toMatchObject([{ status: 'cancelled' }]);
-  });
-});
-
-describe('cancelEncounter 409', () => {
-  it('refuses an encounter with a final status, for partner and provider', async () => {
-    for (const over of [
-      await completedEncounter(harness, provider),
-      await reviewed(harness, provider, await newEncounter(harness, provider), deny),
-      await cancelled(harness, provider, await newEncounter(harness, provider)),
-    ]) {
-      for (const client of [partner, provider]) expectInvalidState(await send(over.encounter_id, client), over.status);
-      expect(await stored(over)).toEqual(over);
-    }
   });
 });

@@ -1,7 +1,6 @@
 import { newPartner, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
@@ -36,13 +35,5 @@ describe('cancelOrder 200', () => {
     const events = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
     expect(events.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
     expectProblem(await pay(harness, partner, order_no, { amount: '1.00' }), 409, 'invalid_state');
-  });
-});
-
-describe('cancelOrder 409', () => {
-  it('refuses a partly paid order, which stays pending', async () => {
-    await pay(harness, partner, order_no, { amount: '1.00' });
-    expectInvalidState(await cancel(), 'pending');
-    expect((await orderOf()).order_status).toBe('pending');
   });
 });

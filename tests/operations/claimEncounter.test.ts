@@ -39,11 +39,3 @@ describe('claimEncounter 200', () => {
     expect(await eventTypesOf(harness, claimed)).toEqual([started, released, started]);
   });
 });
-
-describe('claimEncounter 409', () => {
-  it('refuses an encounter that another provider has claimed', async () => {
-    const claimed = await claimedEncounter(harness, partner);
-    expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
-    expect(await stored(claimed)).toEqual(claimed);
-  });
-});

@@ -13,8 +13,6 @@ import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { recordOf } from '../support/reviews.js';
 
-const absent = '01a10caf-a4c0-7000-8000-00000000dead';
-
 const harness = await openHarness();
 const partner = await newPartner(harness);
 /** A valid body; the time zone of its clinic is America/Chicago. */
@@ -157,29 +155,6 @@ describe('createEncounter 400', () => {
     const clinicId = await newClinic(harness, partner, { places });
     const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
     expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
-  });
-});
-
-describe('createEncounter 404', () => {
-  it('names every unknown id, and stores no encounter', async () => {
-    const before = await stored();
-    const treatmentIds = [...valid.treatmentIds, absent];
-    const answer = await create({ ...valid, patientId: absent, treatmentIds, documentIds: [absent] });
-    expectProblem(answer, 404, 'patient_not_found', [
-      { pointer: '#/patientId', code: 'patient_not_found' },
-      { pointer: '#/treatmentIds/1', code: 'treatment_not_found' },
-      { pointer: '#/documentIds/0', code: 'document_not_found' },
-    ]);
-    expect(await stored()).toBe(before);
-  });
-});
-
-describe('createEncounter 409', () => {
-  it('refuses an inactive clinic, and stores no encounter', async () => {
-    const before = await stored();
-    const clinicId = await newClinic(harness, partner, { isActive: false });
-    expectProblem(await create({ ...valid, clinicId }), 409, 'clinic_inactive', [{ pointer: '#/clinicId' }]);
-    expect(await stored()).toBe(before);
   });
 });
 

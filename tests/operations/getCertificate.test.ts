@@ -10,9 +10,8 @@ import {
 } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { isThere, packages } from '../support/optional.js';
-import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -154,14 +153,5 @@ describe('getCertificate 200', () => {
     expect(text.replace(/\s+/g, '')).toContain(`Patient:Jane${'x'.repeat(90)}ApprovedBorn:`);
     expect(text.match(/^Approved/gm)).toHaveLength(20);
     expect((await get(encounter_id)).text.match(/\/Type \/Page\b/g)).toHaveLength(pages.length);
-  });
-});
-
-describe('getCertificate 409', () => {
-  it('refuses an encounter that is not completed with its current_status', async () => {
-    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
-    for (const { encounter_id, status } of [await claimedEncounter(harness, partner), denied]) {
-      expectInvalidState(await get(encounter_id), status);
-    }
   });
 });

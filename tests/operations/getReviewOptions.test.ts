@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   encounterBody,
-  newClient,
   newClinic,
   newPartner,
   newPatient,
@@ -118,14 +117,6 @@ describe('getReviewOptions 200', () => {
       expect(await reasonsFor({ ...records, patientId }, strict)).toEqual(unlicensed);
       expect((await ask({ ...records, patientId }, strict)).body.reviewState).toBeNull();
     });
-  });
-});
-
-describe('getReviewOptions 403', () => {
-  it('answers clinic_not_permitted to a client that is limited to other clinics', async () => {
-    const own = await newClinic(harness, partner);
-    const limited = await newClient(harness, partner.tenantId, ['read:encounter'], [own]);
-    expectProblem(await ask(await encounterBody(harness, partner), limited), 403, 'clinic_not_permitted');
   });
 });
 

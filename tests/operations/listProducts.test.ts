@@ -123,5 +123,3 @@ describe('listProducts 200', () => {
     });
   });
 });
-
-describe('listProducts 400', () => {});

@@ -1,7 +1,6 @@
 import { newClient, newClinic, newEncounter, newPartner, newProduct, newToken } from '../support/factories.js';
 import { call, type Answer } from '../support/http.js';
 import { openHarness } from '../support/harness.js';
-import { expectProblem } from '../support/refusals.js';
 import { completedEncounter, deny, reviewed } from '../support/reviews.js';
 
 const harness = await openHarness();
@@ -86,15 +85,5 @@ describe('listRenewals 200', () => {
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [own.clinicId]);
     expect(numbers(await list(token))).toEqual([own.encounter_id]);
     expect(numbers(await list(token, { clinicId: other.clinicId }))).toEqual([]);
-  });
-});
-
-describe('listRenewals 400', () => {
-  it('refuses a missing expiring_before and a cursor of another list', async () => {
-    const { token } = await newPartner(harness);
-    expectProblem(await call(harness, 'GET /renewals', { token }), 400, 'validation_failed');
-    const cursor = Buffer.from('2026-11-20T16:00:00.000Z 100123').toString('base64url');
-    const target = `GET /renewals?expiring_before=2100-01-01&cursor=${cursor}`;
-    expectProblem(await call(harness, target, { token }), 400, 'cursor_invalid');
   });
 });

@@ -2,7 +2,6 @@ import { feedPage } from '../support/events.js';
 import { newClient, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
@@ -25,14 +24,5 @@ describe('pingWebhookEndpoint 202', () => {
     }));
     expect((await feedPage(harness, partner)).data).toEqual([ofOurs]);
     expect((await feedPage(harness, colleague)).data).toEqual([ofTheirs]);
-  });
-});
-
-describe('pingWebhookEndpoint 409', () => {
-  it('refuses a disabled endpoint', async () => {
-    const { id } = await newEndpoint(harness, partner);
-    const json = { status: 'disabled' };
-    await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
-    expectInvalidState(await ping(id), 'disabled');
   });
 });

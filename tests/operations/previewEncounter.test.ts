@@ -104,13 +104,3 @@ describe('previewEncounter 200', () => {
     expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
 });
-
-describe('previewEncounter 404', () => {
-  it('answers clinic_not_found to a client that is limited to other clinics', async () => {
-    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    const patientId = await newPatient(harness, { ...partner, ...limited });
-    expectProblem(await preview({ ...valid, patientId }, limited), 404, 'clinic_not_found', [
-      { pointer: '#/clinicId' },
-    ]);
-  });
-});

@@ -73,29 +73,3 @@ describe('provideInformation 400', () => {
     expect(recordOf(await details(asked))).toEqual(asked);
   });
 });
-
-describe('provideInformation 404', () => {
-  it("answers 404 for an unknown encounter or document and for another tenant's", async () => {
-    const other = await newPartner(harness);
-    const foreign = await askedEncounter(harness, other);
-    for (const id of [foreign.encounter_id, 999_999_999]) {
-      expectProblem(await send(id, notes), 404, 'encounter_not_found');
-    }
-    const asked = await askedEncounter(harness, partner);
-    for (const id of [await newDocument(harness, other, foreign.patientId), absent]) {
-      const answer = await send(asked.encounter_id, { documentIds: [id] });
-      expectProblem(answer, 404, 'document_not_found', [{ pointer: '#/documentIds/0' }]);
-    }
-    expect(recordOf(await details(asked))).toEqual(asked);
-  });
-});
-
-describe('provideInformation 409', () => {
-  it('refuses a document of another patient, and leaves the encounter unchanged', async () => {
-    const asked = await askedEncounter(harness, partner);
-    const id = await newDocument(harness, partner, await newPatient(harness, partner));
-    const answer = await send(asked.encounter_id, { documentIds: [id] });
-    expectProblem(answer, 409, 'document_patient_mismatch', [{ pointer: '#/documentIds/0' }]);
-    expect(recordOf(await details(asked))).toEqual(asked);
-  });
-});

@@ -97,16 +97,6 @@ describe('recordFulfilment 200', () => {
   });
 });
 
-describe('recordFulfilment 404', () => {
-  it('answers order_not_found for orders of other tenants and for pharmacies without a line in the order', async () => {
-    expectProblem(await record('accepted', {}, await newPartner(harness)), 404, 'order_not_found');
-    const stranger = '01a10caf-a4c0-7000-8000-00000000dead';
-    expectProblem(await record('accepted', {}, await pharmacyClient(stranger)), 404, 'order_not_found');
-    expectProblem(await record('accepted', { pharmacyId: stranger }), 404, 'order_not_found');
-    expect((await orderOf()).lines[0].fulfilment.status).toBe('pending');
-  });
-});
-
 describe('recordFulfilment 409', () => {
   it('answers facts_changed with what changed since the approval, until the pharmacist acknowledges it', async () => {
     const { patientId } = await orderOf();

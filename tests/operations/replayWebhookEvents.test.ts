@@ -94,12 +94,3 @@ describe('replayWebhookEvents 400', () => {
     expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });
 });
-
-describe('replayWebhookEvents 409', () => {
-  it('refuses a disabled endpoint', async () => {
-    const { id } = await newEndpoint(harness, partner);
-    const json = { status: 'disabled' };
-    await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
-    expectProblem(await replay(id, { after: now() }), 409, 'invalid_state');
-  });
-});

@@ -1,17 +1,7 @@
-import { newClient, newEncounter, newPartner } from '../support/factories.js';
+import { newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
-import { expectProblem } from '../support/refusals.js';
-import {
-  cancelled,
-  claim,
-  claimedEncounter,
-  completedEncounter,
-  eventsOf,
-  recordOf,
-  reviewer,
-} from '../support/reviews.js';
+import { claimedEncounter, eventsOf, recordOf, reviewer } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -41,26 +31,5 @@ describe('requestInformation 200', () => {
     const { encounter_id, gfe_no } = claimed;
     const last = (await eventsOf(harness, claimed)).at(-1);
     expect(last).toEqual(['encounter.information_requested', { encounter_id, gfe_no }]);
-  });
-});
-
-describe('requestInformation 409', () => {
-  it('refuses every provider except the holder of the claim, and an encounter without a claim', async () => {
-    const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
-    expectProblem(await send(claimed.encounter_id), 409, 'claimed_by_other');
-    const other = await newClient(harness, partner.tenantId);
-    const sameName = { ...question, reviewerRef: 'Dr A' };
-    expectProblem(await send(claimed.encounter_id, sameName, other), 409, 'claimed_by_other');
-    expect(recordOf(await details(claimed))).toEqual(claimed);
-    const lapsed = await claimedEncounter(harness, partner, {}, { leaseSeconds: 1 });
-    harness.clock.advance(1);
-    for (const encounter of [
-      { ...lapsed, status: 'pending_review' },
-      await newEncounter(harness, partner),
-      await completedEncounter(harness, partner),
-      await cancelled(harness, partner, await claimedEncounter(harness, partner)),
-    ]) {
-      expectInvalidState(await send(encounter.encounter_id), encounter.status);
-    }
   });
 });

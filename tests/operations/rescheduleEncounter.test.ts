@@ -1,9 +1,8 @@
 import { newEncounter, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectInvalidState } from '../support/invalidState.js';
 import { expectProblem } from '../support/refusals.js';
-import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf } from '../support/reviews.js';
+import { eventsOf, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -41,32 +40,5 @@ describe('rescheduleEncounter 200', () => {
     const { body: unscheduled } = await send(encounter_id, {});
     expect(unscheduled).toEqual({ ...encounter, ...cleared, updatedAt, version: 4 });
     expect((await claim()).status).toBe(200);
-  });
-});
-
-describe('rescheduleEncounter 400', () => {
-  const skipped = { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' };
-
-  it.each([
-    ['a time without a day', { scheduledTime: '12:00:00' }, 'schedule_incomplete'],
-    ['an offset', { ...visit, scheduledTimeZone: '+05:30' }, 'schedule_time_zone_unknown'],
-    ['a skipped time', skipped, 'schedule_time_nonexistent'],
-  ] as const)('refuses %s, and leaves the encounter unchanged', async (_what, json, code) => {
-    const encounter = await newEncounter(harness, partner);
-    expectProblem(await send(encounter.encounter_id, json), 400, code);
-    expect(recordOf(await details(encounter))).toEqual(encounter);
-  });
-});
-
-describe('rescheduleEncounter 409', () => {
-  it('refuses an encounter that is not in the queue', async () => {
-    for (const encounter of [
-      await claimedEncounter(harness, partner),
-      await askedEncounter(harness, partner),
-      await cancelled(harness, partner, await newEncounter(harness, partner)),
-    ]) {
-      expectInvalidState(await send(encounter.encounter_id, visit), encounter.status);
-      expect(recordOf(await details(encounter))).toEqual(encounter);
-    }
   });
 });

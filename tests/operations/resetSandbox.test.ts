@@ -6,12 +6,12 @@ import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
 import { exampleBody, operationOf } from '../support/contract.js';
 import { feedPage } from '../support/events.js';
-import { newClient, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newClient, newEncounter, newPatient, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newEndpoint, receiveExample } from '../support/webhooks.js';
-import { newSandbox, reset, setClock, simulate, thingsOf, whileAnotherResets } from '../support/sandbox.js';
+import { newSandbox, reset, setClock, simulate, thingsOf } from '../support/sandbox.js';
 
 const harness = await openHarness();
 const partner = await newSandbox(harness);
@@ -202,32 +202,6 @@ describe('resetSandbox 204', () => {
       ...history(held.encounter_id, ...toOrder, 'order_updated', 'gfe_revoked', 'order_held', 'order_paid'),
       ...history(unchanged.encounter_id, ...toOrder),
     ]);
-  });
-});
-
-describe('resetSandbox 409', () => {
-  it('answers sandbox_busy with Retry-After while another reset runs, and changes no row', async () => {
-    const { tenantId } = partner;
-    const before = await things();
-    await whileAnotherResets(harness, tenantId, async () => {
-      const refused = await reset(harness, partner);
-      expectProblem(refused, 409, 'sandbox_busy');
-      expect(refused.headers.get('Retry-After')).toBe('1');
-      expect((await reset(harness, other)).status).toBe(204);
-    });
-    expect(await things()).toEqual(before);
-    expect((await reset(harness, partner)).status).toBe(204);
-  });
-});
-
-describe('resetSandbox 403', () => {
-  it('answers sandbox_only to a live tenant with every permission, and changes no row', async () => {
-    const live = await newPartner(harness);
-    await newPatient(harness, live);
-    const before = await things(live);
-    expectProblem(await reset(harness, live), 403, 'sandbox_only');
-    expect(await things(live)).toEqual(before);
-    expect(existsSync(join(harness.dataDir, 'documents', live.tenantId))).toBe(false);
   });
 });
 

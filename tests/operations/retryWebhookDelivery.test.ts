@@ -41,11 +41,3 @@ describe('retryWebhookDelivery 404', () => {
     expectProblem(await retry(made.delivery_id, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
   });
 });
-
-describe('retryWebhookDelivery 409', () => {
-  it('refuses a disabled endpoint', async () => {
-    const target = `PATCH /webhook-endpoints/${made.endpoint_id}`;
-    await call(harness, target, { token: partner.token, json: { status: 'disabled' } });
-    expectProblem(await retry(), 409, 'invalid_state');
-  });
-});

@@ -1,9 +1,8 @@
-import { newClient, newEncounter, newPartner, newProduct } from '../support/factories.js';
+import { newClient, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
-import { expectProblem } from '../support/refusals.js';
-import { completedEncounter, deny, reviewed, recordOf } from '../support/reviews.js';
+import { completedEncounter, recordOf } from '../support/reviews.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -57,21 +56,6 @@ describe('revokeApprovals 200', () => {
 });
 
 describe('revokeApprovals 409', () => {
-  it('refuses the whole request when an item is denied or expired, with its status', async () => {
-    const encounter = await newEncounter(harness, partner, await twoItems());
-    const partly = await reviewed(harness, partner, encounter, (item, index) =>
-      index === 1 ? deny(item, index) : { decision: 'approved' },
-    );
-    const refused = await revoke(partly);
-    expectProblem(refused, 409, 'invalid_state', [{ pointer: '#/items/1', code: 'invalid_state' }]);
-    expect(refused.body.current_status).toBe('denied');
-    expect(await stored(partly)).toEqual(partly);
-    const expired = await completedEncounter(harness, partner);
-    const where = { tenantId: partner.tenantId, encounterId: expired.id };
-    await harness.domain.db.prisma.gfeItem.updateMany({ where, data: { validUntil: harness.clock.now } });
-    expect((await revoke(expired)).body).toMatchObject({ code: 'invalid_state', current_status: 'expired' });
-  });
-
   it('lets one of two simultaneous requests revoke', async () => {
     const completed = await completedEncounter(harness, partner);
     const answers = await Promise.all([revoke(completed), revoke(completed)]);

@@ -2,8 +2,6 @@ import { newSandbox, setClock } from '../support/sandbox.js';
 import {} from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { whileKeyIsUsed } from '../support/keys.js';
-import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
 const harness = await openHarness();
@@ -49,15 +47,5 @@ describe('rotateWebhookSecret 200', () => {
     const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where });
     const texts = [stored.secret, stored.previousSecret ?? []].map((bytes) => Buffer.from(bytes).toString('base64'));
     expect(texts).toEqual([secret, first].map((text: string) => text.slice('whsec_'.length)));
-  });
-});
-
-describe('rotateWebhookSecret 409', () => {
-  it('answers idempotency_in_progress while a rotation with its key runs', async () => {
-    const { id } = await newEndpoint(harness, partner);
-    const send = () => rotate(id, { 'Idempotency-Key': 'slow' });
-    const answer = await whileKeyIsUsed(harness, partner, 'rotateWebhookSecret', 'slow', send);
-    expectProblem(answer, 409, 'idempotency_in_progress');
-    expect((await send()).status).toBe(200);
   });
 });

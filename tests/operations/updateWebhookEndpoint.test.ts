@@ -1,7 +1,6 @@
 import { newPartner, newPatient } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
@@ -58,14 +57,5 @@ describe('updateWebhookEndpoint 400', () => {
     for (const json of [{ url: null }, { status: null }]) expectProblem(await update(json), 400, 'validation_failed');
     expectProblem(await update({ status: 'paused' }), 400, 'validation_failed', [{ pointer: '#/status' }]);
     expect(await stored()).toEqual(before);
-  });
-});
-
-describe('updateWebhookEndpoint 409', () => {
-  it('answers idempotency_in_progress while a change with its key runs', async () => {
-    const send = () => update({ description: 'b' }, endpoint.id, { 'Idempotency-Key': 'slow' });
-    const answer = await whileKeyIsUsed(harness, partner, 'updateWebhookEndpoint', 'slow', send);
-    expectProblem(answer, 409, 'idempotency_in_progress');
-    expect((await send()).status).toBe(200);
   });
 });

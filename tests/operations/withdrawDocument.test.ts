@@ -122,13 +122,6 @@ describe('withdrawDocument 404', () => {
 });
 
 describe('withdrawDocument 409', () => {
-  it('refuses a reason that differs from that of the first request', async () => {
-    const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
-    const { body } = await withdraw(documentId);
-    expectProblem(await withdraw(documentId, 'illegible'), 409, 'document_withdrawn');
-    expect((await send(`GET /documents/${documentId}`)).body.withdrawn).toEqual(body.withdrawn);
-  });
-
   it('lets one of several simultaneous requests with different reasons succeed', async () => {
     const documentId = await newDocument(harness, partner, await newPatient(harness, partner));
     const reasons = ['wrong_patient', 'superseded', 'illegible'];
