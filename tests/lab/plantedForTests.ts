@@ -18,7 +18,7 @@ export const plantedForTests: readonly Planted[] = [
     name: 'simulation in a live tenant',
     where: 'domain/access/sandboxTenants.ts',
     break: ["if (caller.tenantMode !== 'sandbox') throw", 'if (false) throw'],
-    noticedBy: '/setClock.test',
+    noticedBy: 'contract/exampleErrors.test',
   },
   {
     name: 'token of another type',
@@ -72,13 +72,13 @@ export const plantedForTests: readonly Planted[] = [
     name: 'claim at the end of its lease',
     where: 'domain/encounters/states.ts',
     break: ['now >= leaseExpiresAt', 'now > leaseExpiresAt'],
-    noticedBy: '/claimEncounter.test',
+    noticedBy: '/decisions/encounters.test',
   },
   {
     name: 'release by another provider',
     where: 'domain/encounters/states.ts',
     break: ['encounter.reviewerRef === reviewerRef', 'encounter.reviewerRef !== null'],
-    noticedBy: '/releaseEncounter.test',
+    noticedBy: '/decisions/encounters.test',
   },
   {
     name: 'cancellation of a completed encounter',
@@ -87,7 +87,7 @@ export const plantedForTests: readonly Planted[] = [
       "revoke: { to: 'completed', by: ['provider'] },",
       "revoke: { to: 'completed', by: ['provider'] }, cancel: { to: 'cancelled', by: ['partner', 'provider'] },",
     ],
-    noticedBy: '/cancelEncounter.test',
+    noticedBy: '/decisions/encounters.test',
   },
   {
     name: "sweep that ignores the tenant's clock",
@@ -234,7 +234,7 @@ export const plantedForTests: readonly Planted[] = [
     name: 'more than 100 addenda',
     where: 'domain/reviews/afterReview.ts',
     break: ['MAX_ADDENDA = 100', 'MAX_ADDENDA = 1_000'],
-    noticedBy: '/addAddendum.test',
+    noticedBy: '/decisions/reviews.test',
   },
   {
     name: 'page above 1 MiB',

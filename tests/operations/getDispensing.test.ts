@@ -84,13 +84,6 @@ describe('getDispensing 200', () => {
     expect((await get(order_no)).body.patient.isIdentityChanged).toBe(isChanged);
   });
 
-  it('leaves out held lines, and returns null as prescription of a treatment that needs none', async () => {
-    const { order_no, encounter_id, gfe_data, treatmentIds } = await orderOfTwo([newId(), newId()]);
-    await revoke({ encounter_id, gfe_data });
-    const { lines } = (await get(order_no)).body;
-    expect(lines).toMatchObject([{ treatmentId: treatmentIds[1], prescription: null }]);
-  });
-
   it('names the licences that were in force on the day of the approval, even after they have lapsed', async () => {
     const [day, dayBefore] = ['2026-11-20', '2026-11-19'];
     const licence = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };

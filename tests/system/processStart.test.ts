@@ -86,19 +86,9 @@ describe('the start', () => {
     expect(await refusalOf({ DATA_DIR: file })).toMatch(/DATA_DIR .*a-file cannot be used/);
   });
 
-  it('fails when DATA_DIR cannot be created', async () => {
-    expect(await refusalOf({ DATA_DIR: '/proc/x/y' })).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
-  });
-
   it('exits with 2 for an unknown option', async () => {
     const server = startServer({ DATA_DIR: folder() }, '--migrat');
     expect(await server.ended).toEqual({ code: 2, signal: null });
     expect(server.stderr()).toContain("unknown option '--migrat'");
   });
-});
-
-it('the start warns about an environment variable that is probably misspelt', async () => {
-  const server = startServer({ DATA_DIR: folder(), DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
-  expect(await server.ended).toEqual({ code: 1, signal: null });
-  expect(server.logged()).toMatchObject([{ level: 40, msg: expect.stringMatching(/^LOGLEVEL .* LOG_LEVEL\?$/) }]);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../../support/downloads.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { afterTheFile, eicar, startFakeClamd, type Behaviour } from '../../support/fakeClamd.js';
+import { eicar, startFakeClamd } from '../../support/fakeClamd.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -74,21 +74,14 @@ function describeUploads(
     expect(answer.text + JSON.stringify(harness.logged)).not.toMatch(/eicar/i);
   });
 
-  it.each<[string, Behaviour]>([
-    ['hangs up at once', (socket) => socket.destroy()],
-    ['hangs up in the middle', (socket) => socket.once('data', () => socket.destroy())],
-    ['could not scan', afterTheFile((socket) => socket.end('stream: read failed ERROR\0'))],
-  ])(
-    'uploadPatientDocument answers 503 with Retry-After when clamd %s, and stores no document',
-    async (_fault, behaviour) => {
-      const before = await stored();
-      clamd.behave(behaviour);
-      const answer = await upload(large);
-      expectProblem(answer, 503, 'dependency_unavailable');
-      expect(answer.headers.get('Retry-After')).toBe('5');
-      expect(await stored()).toEqual(before);
-    },
-  );
+  it('uploadPatientDocument answers 503 with Retry-After when clamd hangs up in the middle, and stores no document', async () => {
+    const before = await stored();
+    clamd.behave((socket) => socket.once('data', () => socket.destroy()));
+    const answer = await upload(large);
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await stored()).toEqual(before);
+  });
 }
 
 describe('an upload to the file store', () => {
