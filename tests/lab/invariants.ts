@@ -170,18 +170,18 @@ export function lostVerifications({ sights }: Known): string[] {
   });
 }
 
-/** The steps of an order's lines in its events follow the table (R-124). */
+/** The steps of an order's lines in its events follow the table (R-124); a held line can only be cancelled (R-191). */
 export function impossibleDeliveries(events: readonly Json[]): string[] {
   const statuses = new Map<string, string>();
-  return events.flatMap(({ type, data }) =>
-    (type === 'order.fulfilment_updated' ? data.treatmentIds : []).flatMap((id: string) => {
+  return events.flatMap(({ type, data }) => {
+    if (type === 'order.held') for (const id of data.treatmentIds) statuses.set(id, 'held');
+    if (type !== 'order.fulfilment_updated') return [];
+    return data.treatmentIds.flatMap((id: string) => {
       const [before, status] = [statuses.get(id) ?? 'pending', data.fulfilment_status];
       statuses.set(id, status);
-      const next: readonly string[] = (fulfilmentTransitions as Json)[before] ?? [];
-      // A held line can be cancelled from each status.
-      return next.includes(status) || status === 'cancelled'
-        ? []
-        : [`a line of ${id} went from ${before} to ${status}`];
-    }),
-  );
+      const next: readonly string[] =
+        before === 'held' ? ['cancelled'] : ((fulfilmentTransitions as Json)[before] ?? []);
+      return next.includes(status) ? [] : [`a line of ${id} went from ${before} to ${status}`];
+    });
+  });
 }
