@@ -127,15 +127,17 @@ export function auditRecords({ tenant, intents, feed }: Evidence): string[] {
   const latest = [...known.values()].map(({ sights }) => sights.at(-1)?.body);
   const orders = latest.filter((body) => body?.lines);
   const encounters = latest.filter((body) => body?.gfe_no && body.version);
-  const checks = [staleReads, lostUpdates, wrongRefusals, missingEffects, wrongPayments, lateAddresses];
+  const isClockMoving = tenant.mode === 'sandbox';
+  const checks = [lostUpdates, wrongRefusals, missingEffects, wrongPayments, lateAddresses];
   const ofRecords = [...known].flatMap(([record, one]) => {
     const { body } = one.sights[0] ?? {};
     const own = events.get(record) ?? [];
     const created = body?.lines ? 'order.created' : body?.gfe_no ? 'encounter.created' : undefined;
     const found = [
+      ...staleReads(one, isClockMoving),
       ...checks.flatMap((check) => check(one)),
       ...(body?.gfe_no ? [...impossibleSteps(one), ...claimsOfOthers(one)] : lostVerifications(one)),
-      ...countedEvents(one, own, tenant.mode === 'sandbox'),
+      ...countedEvents(one, own, isClockMoving),
       ...(created === undefined || own[0]?.type === created ? [] : [`its events begin with ${own[0]?.type}`]),
       ...(body?.lines ? [...orderEvents(one, own), ...impossibleDeliveries(own)] : []),
       ...one.sights.flatMap((sight) => (sight.body.lines ? moneyFaults(sight.body) : [])),
