@@ -11,7 +11,7 @@ export interface Sight {
   readonly body: Json;
 }
 
-/** The responses about one record, in the order of their versions. */
+/** The responses about one record, in the order of their versions; about an order, as they arrived. */
 export interface Known {
   readonly sights: readonly Sight[];
   /** The intents about it that have, or may have, had an effect, and those that were refused. */
@@ -64,7 +64,7 @@ export function knownRecords(intents: readonly Intent[]): Map<string, Known> {
     return [
       record,
       {
-        sights: seen.sort((a, b) => a.version - b.version || a.to - b.to),
+        sights: seen.sort((a, b) => (a.body.lines ? 0 : a.version - b.version) || a.to - b.to),
         done: own.filter((intent) => success(intent)),
         unknown,
         refused: own.filter((intent) => !success(intent) && !unknown.includes(intent)),

@@ -120,14 +120,6 @@ describe('simulateEncounter 200', () => {
   });
 });
 
-describe('simulateEncounter 409', () => {
-  it('lets one of eight simultaneous requests succeed', async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => play(waiting, 'approve_all', { pay: true })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)]);
-    expect((await since(waiting)).filter((type) => type === 'order.paid')).toHaveLength(1);
-  });
-});
-
 describe('simulateEncounter 500', () => {
   it('rolls back the review when the payment cannot be written', async () => {
     const before = await stored(waiting);

@@ -1,8 +1,7 @@
 import { newEncounter, newPartner, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { getOrder, pay } from '../../support/orders.js';
-import { claim, completedEncounter, eventsOf, eventTypesOf, reviewer } from '../../support/reviews.js';
+import { claim, eventTypesOf, reviewer } from '../../support/reviews.js';
 
 const harness = await openHarness();
 
@@ -12,24 +11,6 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
 describe.each(['live', 'sandbox'] as const)('a %s tenant', (mode) => {
   let partner: Partner;
   beforeAll(async () => void (partner = await newPartner(harness, mode)));
-
-  it('records simultaneous payments in the order of their falling balances', async () => {
-    const encounters = await times(8, () => completedEncounter(harness, partner));
-    const amounts = ['85.00', '85.00', '85.00', '0.01'];
-    await Promise.all(
-      encounters.flatMap(({ order_no }) => amounts.map((amount) => pay(harness, partner, order_no, { amount }))),
-    );
-    for (const encounter of encounters) {
-      const events = await eventsOf(harness, encounter);
-      const balances = events
-        .filter(([, { balance_amt }]) => balance_amt)
-        .map(([, { balance_amt }]) => Number(balance_amt));
-      expect(balances.length).toBeGreaterThan(3);
-      expect(balances).toEqual(balances.toSorted((a, b) => b - a));
-      const order = await getOrder(harness, partner, encounter.order_no);
-      expect(balances.at(-1)).toBe(Number(order.body.balance_amt));
-    }
-  });
 
   it('records simultaneous claims, releases and cancellations in an order that the state machine allows', async () => {
     const ask = ({ encounter_id }: Answer['body'], action: string, json: object, key = ''): Promise<Answer> => {

@@ -1,5 +1,5 @@
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
-import { newCategory, newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import type { Answer } from '../../support/http.js';
 import { eventsAbout } from '../../support/orders.js';
@@ -105,22 +105,4 @@ describe('items without an end', () => {
     await newEncounter(harness, partner);
     expect(await sweepAt(partner, Date.parse('2999-01-01'))).toEqual([0, 0]);
   });
-});
-
-it('simultaneous sweeps of ending approvals record one event for each of 120 approvals', async () => {
-  const partner = await newPartner(harness);
-  const { tenantId } = partner;
-  const groups = await Promise.all(Array.from({ length: 20 }, () => newCategory(harness, partner)));
-  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
-  const encounters: Answer['body'][] = [];
-  while (encounters.length < 6) encounters.push(await completedEncounter(harness, partner, { treatmentIds }));
-  const moment = Date.parse(encounters[0].gfe_data[0].validUntil);
-  expect(await sweepAt(partner, moment - 1)).toEqual([120, 0]);
-  const sweeps = await Promise.all(Array.from({ length: 4 }, () => sweepAt(partner, moment)));
-  expect(sweeps.reduce((sum, [, expired]) => sum + expired, 0)).toBe(120);
-  expect(await harness.domain.db.prisma.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);
-  for (const encounter of encounters) {
-    const categories = (await noticesOf(partner, encounter)).map(({ data }) => data['categoryId']);
-    expect(new Set(categories).size).toBe(20);
-  }
 });

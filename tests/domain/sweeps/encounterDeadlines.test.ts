@@ -5,7 +5,7 @@ import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partn
 import type { Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
-import { claim, claimedEncounter, completedEncounter, eventTypesOf, recordOf } from '../../support/reviews.js';
+import { claimedEncounter, recordOf } from '../../support/reviews.js';
 import { scansOf, statementsOf } from '../../support/statements.js';
 
 type Encounter = Answer['body'];
@@ -31,51 +31,6 @@ const inSeconds = (seconds: number) => ({
 });
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
-
-it('lapseDueClaims returns an encounter to the queue once, at the end of its lease', async () => {
-  const encounter = await newEncounter(harness, partner, body);
-  await claim(harness, partner, encounter);
-  expect(await lapseDueClaims(inSeconds(3_599.999))).toBe(0);
-  expect(await lapseDueClaims(inSeconds(3_600))).toBe(1);
-  expect(await lapseDueClaims(inSeconds(3_600))).toBe(0);
-  const updatedAt = inSeconds(3_600).now().toISOString();
-  expect(await stored(encounter)).toEqual({ ...encounter, updatedAt, version: 3 });
-  expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
-});
-
-describe('expireDueEncounters', () => {
-  it('expires an encounter and its items once, after 30 days in the queue', async () => {
-    const encounter = await newEncounter(harness, partner, body);
-    expect(await expireDueEncounters(inSeconds(30 * day - 0.001), partner.tenantId)).toBe(0);
-    await expireDueEncounters(inSeconds(30 * day), partner.tenantId);
-    expect(await expireDueEncounters(inSeconds(30 * day), partner.tenantId)).toBe(0);
-    expect(await stored(encounter)).toMatchObject({
-      status: 'expired',
-      version: 2,
-      gfe_data: [{ status: 'expired', decidedAt: null }],
-      order_no: null,
-    });
-    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.expired']);
-  });
-
-  it('expires a scheduled encounter 30 days after the scheduled time', async () => {
-    const schedule = { scheduledDay: '2027-03-01', scheduledTime: '12:00:00', scheduledTimeZone: 'Europe/London' };
-    const encounter = await newEncounter(harness, partner, { ...body, ...schedule });
-    const seconds = (Date.parse('2027-03-31T12:00:00Z') - harness.clock.now.getTime()) / 1000;
-    expect(await expireDueEncounters(inSeconds(seconds - 1))).toBe(0);
-    expect(await expireDueEncounters(inSeconds(seconds))).toBe(1);
-    expect((await stored(encounter)).status).toBe('expired');
-  });
-
-  it('does not expire an encounter that is under review or completed', async () => {
-    const claimed = await claimedEncounter(harness, partner, body);
-    const completed = await completedEncounter(harness, partner, body);
-    expect(await expireDueEncounters(inSeconds(60 * day))).toBe(0);
-    expect([await stored(claimed), await stored(completed)]).toEqual([claimed, completed]);
-    expect(await lapseDueClaims(inSeconds(60 * day))).toBe(1);
-    expect((await stored(claimed)).status).toBe('expired');
-  });
-});
 
 it('the clock of a sandbox decides which of its claims and encounters are due', async () => {
   const sandbox = await newPartner(harness, 'sandbox');
@@ -130,18 +85,6 @@ it('encounters that the sweep fails to update do not block others, are logged wi
 });
 
 describe('many due encounters', () => {
-  it.each([
-    ['claims', claimedEncounter, lapseDueClaims, 'encounter.released'],
-    ['waiting encounters', newEncounter, expireDueEncounters, 'encounter.expired'],
-  ])('%s end once each when three sweeps run simultaneously', async (_records, make, sweep, type) => {
-    const owner = await newPartner(harness);
-    await copyEncounter(observer, (await make(harness, owner)).id, 159);
-    const counts = await Promise.all([1, 2, 3].map(() => sweep(inSeconds(30 * day), owner.tenantId)));
-    expect(counts.reduce((sum, count) => sum + count)).toBe(160);
-    const events = await observer.query('SELECT FROM event WHERE tenant_id = $1 AND type = $2', [owner.tenantId, type]);
-    expect(events.rowCount).toBe(160);
-  });
-
   it('are found by an index, as is the head of the review queue', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
