@@ -12,9 +12,10 @@ import { everyCase } from '../support/everyCase.js';
 
 /**
  * Statuses that tests/contract covers for every operation: invalidRequests (400), security (401, 403), isolation (404), exampleErrors
- * (these and 413, 429, 500, 503). A file of tests/operations repeats one only for a case that those lack.
+ * (these, 409, 413, 429, 500 and 503). tests/domain/decisions shows what leads to a 409. A file of tests/operations repeats a status
+ * only for a case that those lack.
  */
-const enumerated = ['400', '401', '403', '404', '413', '429', '500', '503'];
+const enumerated = ['400', '401', '403', '404', '409', '413', '429', '500', '503'];
 
 const nameOf = ({ operationId }: ContractOperation): string => operationId;
 const root = join(import.meta.dirname, '../..');
