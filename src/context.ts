@@ -154,7 +154,7 @@ export interface IdempotencyRequest {
   readonly operationId: string;
   /** The value of the Idempotency-Key header, without its quotation marks. */
   readonly key: string;
-  /** SHA-256 of path and canonical body: a request with another fingerprint must not use this key. */
+  /** SHA-256 of path, If-Match and canonical body: a request with another fingerprint must not use this key. */
   readonly fingerprint: Buffer;
 }
 

@@ -1,6 +1,10 @@
 import type { Context } from '../context.js';
+import { mayUseClinic } from '../domain/access/limits.js';
 import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
+import { Problem } from '../problem.js';
+
+const NO_LONGER = 'The response to this key shows a clinic that your API client may no longer see.';
 
 /** A stored response, in the form in which it is replayed. */
 interface Response {
@@ -9,12 +13,18 @@ interface Response {
   readonly body: unknown;
 }
 
+/** A stored response, with the clinics whose records it shows. */
+interface StoredResponse extends Response {
+  readonly clinicIds: readonly string[];
+}
+
 /**
  * Does the work of a request in one transaction; with an Idempotency-Key, only once (R-67). Key, changes and response
  * are committed together: a concurrent duplicate waits and then gets the stored response (R-69); after a failure or a
  * crash nothing is stored, and a retry does the work.
  * @param toStore the part of the response to store and replay: all, unless it has a secret
- * @throws Problem idempotency_key_reused, idempotency_in_progress, and the errors of the work
+ * @throws Problem idempotency_key_reused, idempotency_in_progress, insufficient_permission for a replay, and the errors
+ * of the work
  */
 export async function withIdempotency<R extends Response>(
   context: Context,
@@ -24,10 +34,13 @@ export async function withIdempotency<R extends Response>(
   const { audit, idempotency } = context;
   const { response, isReplay } = await inCallerTransaction(context, async (transaction, isFirst) => {
     if (idempotency && !isFirst) {
-      return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
+      return { response: replayed(context, await findResult(transaction, idempotency)) as R, isReplay: true };
     }
     const response = await work(transaction);
-    if (idempotency) storeResult(transaction, idempotency, toStore(response));
+    if (idempotency) {
+      const clinicIds = transaction.events.flatMap(({ clinicId }) => clinicId ?? []);
+      storeResult(transaction, idempotency, { ...toStore(response), clinicIds });
+    }
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };
   });
@@ -43,14 +56,18 @@ export function withoutSecret({ body, ...response }: Response): Response {
   return { ...response, body: { ...shown, secretNotice } };
 }
 
-/** The stored response of this key; null = none. @throws Problem idempotency_key_reused */
+/** The stored response of this key; null = none. @throws Problem idempotency_key_reused, insufficient_permission */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
-  return stored ? (replayed(stored) as R) : null;
+  return stored ? (replayed(context, stored) as R) : null;
 }
 
-/** Needs no check: a key is bound to one operation, so the stored response is one of that operation. */
-function replayed(stored: unknown): Response {
-  const response = stored as Response;
+/**
+ * A key is bound to one operation, so the stored response is one of that operation. @throws Problem
+ * insufficient_permission if it shows a clinic that the client may no longer see
+ */
+function replayed(context: Context, stored: unknown): Response {
+  const { clinicIds, ...response } = stored as StoredResponse;
+  if (!clinicIds.every((id) => mayUseClinic(context, id))) throw new Problem('insufficient_permission', NO_LONGER);
   return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } };
 }

@@ -175,7 +175,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const token = await tokenOf('not read yet', permissions);
     return withoutTable(harness, 'api_client', () => send(operation, { token }));
   },
-  'listRequests internal_error': whileFailing((ask) => withUnreadableAudit(harness, ask), [operationOf('listRequests')]),
+  'listRequests internal_error': whileFailing(
+    (ask) => withUnreadableAudit(harness, ask),
+    [operationOf('listRequests')],
+  ),
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
   rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),

@@ -198,6 +198,33 @@ describe('an idempotency key', () => {
     expectProblem(await send(other, key), 400, 'idempotency_key_reused');
   });
 
+  it('does not replay a response about a clinic that the client may no longer see', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
+    const key = newKey();
+    expect((await send(asked, key, client)).status).toBe(201);
+    const { tenantId, clientId } = client;
+    await harness.domain.db.prisma.apiClient.update({
+      where: { tenantId, clientId },
+      data: { allowedClinicIds: [await newClinic(harness, partner)] },
+    });
+    // Until then, servers may use the state of the client that they know.
+    harness.clock.advance(60);
+    expectProblem(await send(asked, key, client), 403, 'insufficient_permission');
+  });
+
+  it('cannot be used again with another If-Match', async () => {
+    const { user_id: id } = (await send(patient(), undefined)).body;
+    const change = (version: string) =>
+      call(harness, `PATCH /clients/${id}`, {
+        ...{ token: partner.token, json: { notes: 'x' } },
+        headers: { 'Idempotency-Key': 'patched', 'If-Match': version },
+      });
+    const { headers } = await call(harness, `GET /clients/${id}`, { token: partner.token });
+    expect((await change(headers.get('ETag') ?? '')).status).toBe(200);
+    expectProblem(await change('*'), 400, 'idempotency_key_reused');
+  });
+
   it('is kept for 24 hours of real time, not of tenant time, and is then free', async () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();

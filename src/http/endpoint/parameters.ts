@@ -88,11 +88,11 @@ const ofText =
   (given: unknown): unknown =>
     typeof given === 'string' ? read(given) : given;
 
-/** The key without quotation marks, and the fingerprint: a hash of the path and the canonical JSON body (RFC 8785). */
+/** The key without quotation marks, and the fingerprint: a hash of path, If-Match and canonical JSON body (RFC 8785). */
 export function idempotencyOf(operationId: string, { headers, path }: Head, body: unknown): IdempotencyRequest | null {
   const given = headers[KEY_HEADER.toLowerCase()];
   if (typeof given !== 'string') return null;
-  const content = `${path}\n${canonicalize(body) ?? ''}`;
+  const content = [path, headers['if-match'], canonicalize(body)].join('\n');
   return {
     operationId,
     key: /^"(.*)"$/.exec(given)?.[1] ?? given,
