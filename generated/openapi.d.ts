@@ -46,6 +46,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/clinics/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a clinic
+         * @description Returns the clinic that an encounter or order names, active or inactive.
+         */
+        get: operations["getClinic"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clients": {
         parameters: {
             query?: never;
@@ -178,6 +198,26 @@ export interface paths {
          *     `isActive` is true. Deleted products are omitted.
          */
         get: operations["listProducts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/products/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a product
+         * @description Returns the product that an encounter or order names as treatment, even if it is inactive or deleted.
+         */
+        get: operations["getProduct"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3571,6 +3611,11 @@ export interface components {
             };
         };
         /**
+         * Format: uuid
+         * @description UUID in its usual form of 36 characters.
+         */
+        Uuid: string;
+        /**
          * Format: email
          * @description An unquoted ASCII address whose domain has a dot. Surrounding white space is refused.
          */
@@ -3748,11 +3793,6 @@ export interface components {
             /** @description Free text, returned by `getPatient` and shown in the chart. At most 10,000 characters, about four pages. */
             medicalHistory?: string | null;
         };
-        /**
-         * Format: uuid
-         * @description UUID in its usual form of 36 characters.
-         */
-        Uuid: string;
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
         PatientState: {
             /**
@@ -8001,6 +8041,11 @@ export interface components {
          */
         SandboxBehavior: string;
         /**
+         * @description The `id` of a clinic, the `clinicId` of other records.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        ClinicIdInPath: components["schemas"]["Uuid"];
+        /**
          * @description The whole e-mail, in either case. Required without `lastName` and `dateOfBirth`. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example jane.miller@example.com
          */
@@ -8073,6 +8118,11 @@ export interface components {
          * @example name
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
+        /**
+         * @description The `id` of a product, an element of `treatmentIds`.
+         * @example 01a05c32-5e80-7000-8000-00000000b201
+         */
+        ProductIdInPath: components["schemas"]["Uuid"];
         /**
          * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
          * @example intake-forms
@@ -8636,6 +8686,63 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    getClinic: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `id` of a clinic, the `clinicId` of other records.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                id: components["parameters"]["ClinicIdInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clinic */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Clinic"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No clinic has this id */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     findPatients: {
         parameters: {
             query: {
@@ -9104,6 +9211,63 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `id` of a product, an element of `treatmentIds`.
+                 * @example 01a05c32-5e80-7000-8000-00000000b201
+                 */
+                id: components["parameters"]["ProductIdInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No product has this id */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

@@ -12,6 +12,7 @@ export { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata
 export { getCertificate } from './getCertificate.js';
 export { getChart } from './getChart.js';
 export { getClearances } from './getClearances.js';
+export { getClinic } from './getClinic.js';
 export { getClock } from './getClock.js';
 export { getDispensing } from './getDispensing.js';
 export { getDocument } from './getDocument.js';
@@ -21,6 +22,7 @@ export { getJwks } from './getJwks.js';
 export { getLiveness } from './getLiveness.js';
 export { getOrder } from './getOrder.js';
 export { getPatient } from './getPatient.js';
+export { getProduct } from './getProduct.js';
 export { getReadiness } from './getReadiness.js';
 export { getReviewOptions } from './getReviewOptions.js';
 export { getWebhookEndpoint } from './getWebhookEndpoint.js';

@@ -194,6 +194,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
     query: { id: cast.noah.id },
     body: { email: cast.jane.email },
   })),
+  'getClinic clinic_not_found': withQuery({ id: absent }),
+  'getProduct treatment_not_found': withQuery({ id: absent }),
   'getReviewOptions patient_not_found': withQuery({ patientId: absent }),
   patient_access_denied: withQuery({ id: absent }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),

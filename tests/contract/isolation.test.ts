@@ -24,6 +24,7 @@ const unknown: Omit<Records, 'encounter'> = {
   patientId: uuid,
   email: 'unknown@example.com',
   treatmentIds: [uuid],
+  treatmentId: uuid,
   documentIds: [uuid],
   documentId: uuid,
   spareDocumentId: uuid,
@@ -43,6 +44,8 @@ const unknown: Omit<Records, 'encounter'> = {
 const namedBy: Readonly<Record<string, keyof typeof unknown | null>> = {
   ...(Object.fromEntries(Object.keys(unknown).map((name) => [name, name])) as { [K in keyof typeof unknown]: K }),
   id: 'patientId',
+  'getClinic id': 'clinicId',
+  'getProduct id': 'treatmentId',
   // Deleting or withdrawing them must not break the other cases.
   'deleteWebhookEndpoint endpoint_id': 'spareEndpointId',
   // The treatments of other encounters cannot change.
@@ -121,6 +124,7 @@ async function newRecords(owner: Partner) {
     patientId,
     email,
     treatmentIds,
+    treatmentId: treatmentIds[0] as string,
     documentIds: [documentId],
     documentId,
     spareDocumentId,

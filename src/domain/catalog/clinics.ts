@@ -1,7 +1,9 @@
 import { Prisma, type Clinic, type ClinicLocation } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { readPage } from './catalogPage.js';
+import { Problem } from '../../problem.js';
+import { mayUseClinic } from '../access/limits.js';
+import { readOne, readPage } from './catalogPage.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
 export type ClinicFilter = Input<'listClinics'>['query'];
@@ -21,6 +23,14 @@ function inState(tenantId: string, state: string): Prisma.Sql {
   return Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM clinic_location AS place
     WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})
       UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))))`;
+}
+
+/** A clinic that the caller may see. @throws Problem clinic_not_found */
+export async function getClinic(context: Context, id: string): Promise<ListedClinic> {
+  if (!mayUseClinic(context, id)) throw new Problem('clinic_not_found');
+  const clinic = await readOne<ListedClinic>(context, { table: 'clinic', element, first: [] }, id);
+  if (!clinic) throw new Problem('clinic_not_found');
+  return clinic;
 }
 
 /** Lists the caller's clinics, in a total order so that paging is stable (R-21). `stats` ignore the filter. */

@@ -11,7 +11,8 @@ import {
 } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { readPage } from './catalogPage.js';
+import { Problem } from '../../problem.js';
+import { readOne, readPage } from './catalogPage.js';
 import { mayUseClinic } from '../access/limits.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../transactions/uuid.js';
@@ -55,6 +56,14 @@ const element = jsonOf('Product', 'shown', {
   availabilityTotal: Prisma.sql`(SELECT count(*) FROM clinic_availability AS a
     WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
 });
+
+/** A product, even a deleted one: encounters and orders name it. @throws Problem treatment_not_found */
+export async function getProduct(context: Context, id: string): Promise<ListedProduct> {
+  const first = context.caller.allowedClinicIds ?? [];
+  const product = await readOne<ListedProduct>(context, { table: 'product', element, first }, id);
+  if (!product) throw new Problem('treatment_not_found');
+  return product;
+}
 
 /** The tenant's products without deleted ones (R-26). */
 export async function listProducts(context: Context, filter: ProductFilter) {
