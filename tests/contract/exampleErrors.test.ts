@@ -24,7 +24,14 @@ import { call, jsonType, type Answer, type CallOptions } from '../support/http.j
 import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
-import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
+import {
+  type Answers,
+  type Change,
+  expectProvoked,
+  type Provocation,
+  together,
+  whileChanged,
+} from '../support/provoked.js';
 import { whileAnotherResets } from '../support/sandbox.js';
 import { withUnreadableAudit } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
@@ -93,18 +100,6 @@ const tokenOnce = oncePerName<string | undefined>();
 /** A token of a new client of the tenant, made once for each name. */
 const tokenOf = (name: string, ...granted: [readonly Permission[], string[]?]): Promise<string | undefined> =>
   tokenOnce(name, async () => (await newClient(harness, tenantId, ...granted)).token);
-
-type Change = () => Promise<unknown>;
-
-/** Provokes between a change and its reversal. */
-const whileChanged =
-  (change: Change, restore: Change, provoke: Provocation): Provocation =>
-  async (operation) => {
-    await change();
-    const answer = await provoke(operation);
-    await restore();
-    return answer;
-  };
 
 /** Provokes after a change to the records, and resets them afterwards. */
 const after = (change: Change, provoke: Provocation): Provocation =>
@@ -235,8 +230,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   delivery_not_found: withQuery({ delivery_id: absent }),
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
-  'listEvents cursor_invalid': withQuery({ cursor: 'bm9uc2Vuc2U' }),
-  'listAuditEvents cursor_invalid': withQuery({ cursor: 'bm9uc2Vuc2U' }),
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
     return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });

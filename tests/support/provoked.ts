@@ -4,6 +4,18 @@ import type { Answer } from './http.js';
 /** A request of the operation that the service answers with a failure. */
 export type Provocation = (operation: ContractOperation) => Promise<Answer>;
 
+export type Change = () => Promise<unknown>;
+
+/** Provokes between a change and its reversal. */
+export const whileChanged =
+  (change: Change, restore: Change, provoke: Provocation): Provocation =>
+  async (operation) => {
+    await change();
+    const answer = await provoke(operation);
+    await restore();
+    return answer;
+  };
+
 type Failure = (typeof failureExamples)[number];
 
 /** Several operations share one example but report other faults. */
