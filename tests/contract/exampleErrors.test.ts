@@ -33,7 +33,6 @@ import {
   whileChanged,
 } from '../support/provoked.js';
 import { whileAnotherResets } from '../support/sandbox.js';
-import { withUnreadableAudit } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
@@ -101,6 +100,12 @@ const tokenOnce = oncePerName<string | undefined>();
 const tokenOf = (name: string, ...granted: [readonly Permission[], string[]?]): Promise<string | undefined> =>
   tokenOnce(name, async () => (await newClient(harness, tenantId, ...granted)).token);
 
+/** Fails before the operation, which reads nothing that the other requests of this test do not need. */
+const withoutClients: Provocation = async (operation) => {
+  const token = await tokenOf(`not read yet by ${operation.operationId}`, permissions);
+  return withoutTable(harness, 'api_client', () => send(operation, { token }));
+};
+
 /** Provokes after a change to the records, and resets them afterwards. */
 const after = (change: Change, provoke: Provocation): Provocation =>
   whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
@@ -166,14 +171,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
   'setClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('setClock')]),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
-  'listDeaSchedules internal_error': async (operation) => {
-    const token = await tokenOf('not read yet', permissions);
-    return withoutTable(harness, 'api_client', () => send(operation, { token }));
-  },
-  'listRequests internal_error': whileFailing(
-    (ask) => withUnreadableAudit(harness, ask),
-    [operationOf('listRequests')],
-  ),
+  'listDeaSchedules internal_error': withoutClients,
+  'listRequests internal_error': withoutClients,
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
   rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),

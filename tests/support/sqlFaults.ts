@@ -23,12 +23,3 @@ export const tellingAll = <T>(harness: Harness, table: string, work: () => Promi
     `DROP TRIGGER tell ON "${table}";; DROP FUNCTION tell`,
     work,
   );
-
-/** Makes reads of the audit fail, while it still accepts rows of requests. */
-export const withUnreadableAudit = <T>(harness: Harness, work: () => Promise<T>): Promise<T> =>
-  withSql(
-    harness,
-    'ALTER TABLE audit_event ALTER operation_id TYPE jsonb USING to_jsonb(operation_id)',
-    "ALTER TABLE audit_event ALTER operation_id TYPE text USING operation_id #>> '{}'",
-    work,
-  );
