@@ -1,7 +1,7 @@
 import type { Permission } from '../../src/contract.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedRestorableCast } from '../support/cast.js';
 import { castChanges } from '../support/castChanges.js';
 import {
   exampleBody,
@@ -57,7 +57,7 @@ beforeAll(async () => {
       DATABASE_POOL_SIZE: String(8 * operations.filter(isKeyed).length),
     },
   });
-  partner = await seedCast(harness);
+  partner = await seedRestorableCast(harness);
   await addMaria(harness);
   audit = await watchAudit(harness);
 });

@@ -1,7 +1,7 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { watchAudit } from '../support/auditWatch.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
-import { cast, claimTheVisit, readsFirst, resetCast, seedCast } from '../support/cast.js';
+import { cast, claimTheVisit, readsFirst, resetCast, seedRestorableCast } from '../support/cast.js';
 import {
   exampleBody,
   operationOf,
@@ -27,7 +27,7 @@ type Body = Readonly<Record<string, unknown>>;
 type Occasion = () => Promise<Answer>;
 
 const harness = await openHarness();
-const partner = await seedCast(harness);
+const partner = await seedRestorableCast(harness);
 const audit = await watchAudit(harness);
 
 const isRead = ({ operation }: { readonly operation: ContractOperation }): boolean => operation.method === 'GET';

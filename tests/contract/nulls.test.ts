@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { resetCast, seedCast } from '../support/cast.js';
+import { resetCast, seedRestorableCast } from '../support/cast.js';
 import { exampleBody, operationOf, operations, requiredHeaders, targetOf } from '../support/contract.js';
 import type { ContractOperation, Schema } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
@@ -48,7 +48,7 @@ function shared({ status, body }: Answer): { readonly status: number; readonly b
 }
 
 const harness = await openHarness();
-const partner = await seedCast(harness);
+const partner = await seedRestorableCast(harness);
 
 const send = (operation: ContractOperation, json: object): Promise<Answer> =>
   call(harness, targetOf(operation), { token: partner.token, headers: requiredHeaders(operation), json });

@@ -1,4 +1,4 @@
-import { resetCast, seedCast } from '../support/cast.js';
+import { resetCast, seedRestorableCast } from '../support/cast.js';
 import { exampleBody, operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { openHarness } from '../support/harness.js';
@@ -8,7 +8,7 @@ import { newSandbox, thingsOf } from '../support/sandbox.js';
 // Sandboxes share the ids of their fixtures: a statement without its tenant would change the fixtures of all.
 
 const harness = await openHarness();
-const partner = await seedCast(harness);
+const partner = await seedRestorableCast(harness);
 const twin = await newSandbox(harness);
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);

@@ -81,11 +81,17 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
-  await copyCast(harness);
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
-/** Restores the rows of {@link seedCast} from copies of them, in a fraction of the time that a reset takes. */
+/** {@link seedCast}, with copies of its rows for {@link resetCast}. */
+export async function seedRestorableCast(harness: Harness): Promise<Partner> {
+  const partner = await seedCast(harness);
+  await copyCast(harness);
+  return partner;
+}
+
+/** Restores the rows of the cast from copies of them, in a fraction of the time that a reset takes. */
 export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { token }: Caller): Promise<void> {
   clock.now = castTime;
   const { clockOffsetMs } = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });

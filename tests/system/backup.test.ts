@@ -171,7 +171,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
   it('lets readers continue at any cursor up to its last event after the restore, and refuses a later cursor', async () => {
     const { tenantId } = partner;
     await recordPaid(restored, { tenantId, clinicId: null }, 'ORD-102000', 9);
-    const after = async (cursor: string) => (await feedPage(restored, partner, { after: cursor, limit: 100 })).data;
+    const after = async (cursor: string) => (await feedPage(restored, partner, { cursor, limit: 100 })).data;
     const all = (await feedPage(restored, partner, { limit: 100 })).data;
     expect(await after(seen.first)).toEqual(all.slice(1));
     expect(await after(seen.end)).toEqual(all.slice(-9));

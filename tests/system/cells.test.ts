@@ -84,7 +84,7 @@ suiteOfMoves('two cells', () => {
     const partner = await atB(moving);
     const events = [];
     for (let cursor = after, hasMore = true; hasMore;) {
-      const page = await feedPage(b, partner, { after: cursor, limit: 100 });
+      const page = await feedPage(b, partner, { cursor, limit: 100 });
       events.push(...page.data);
       [cursor, hasMore] = [page.next_cursor, page.has_more];
     }

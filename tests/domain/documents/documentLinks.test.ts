@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
@@ -33,6 +34,17 @@ async function load(fileUrl: string, options: RequestInit = {}) {
 }
 
 describe('the link to a document', () => {
+  it('serves the file as an attachment in a sandbox, without a token', async () => {
+    const document = await uploaded('Bücher "1".pdf');
+    const { status, headers, content } = await load(document.fileUrl);
+    expect([status, createHash('sha256').update(content).digest('hex')]).toEqual([200, document.checksum]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-disposition': expect.stringMatching(/^attachment; .*filename\*=UTF-8''B%C3%BCcher%20%221%22\.pdf$/),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
+    });
+  });
+
   it('is never logged, and contains no file name, which proxies would log', async () => {
     const { fileUrl, blobPath } = await uploaded('Jane Miller HIV.pdf');
     await load(fileUrl);
