@@ -140,7 +140,7 @@ image-test: ## build the image of scripts/production/kit and run it (Debian, roo
 	scripts/production/kit/testImage.sh
 
 clean: ## remove everything that can be made again (not DATA_DIR)
-	rm -rf node_modules tests/tools/node_modules generated/build generated/client generated/docs generated/dereferenced.json generated/server.json generated/.fresh
+	rm -rf node_modules tests/tools/node_modules generated/build generated/client generated/docs generated/dereferenced.json generated/server.json generated/problems.json generated/.fresh
 
 node:
 	@node scripts/nodeVersion.cjs

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
+import { readGuide } from './artifacts/guide.js';
 import { operationsOf, readContract } from './artifacts/sources.js';
 import { MERMAID, svgOf } from './diagrams.js';
 import { separated } from './redoc.js';
@@ -94,7 +95,7 @@ Object.assign(contract.info, { 'x-logo': { url: icon, altText: 'Clinical Encount
 Object.assign(contract, { externalDocs: undefined });
 
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
-const guide = await readFile(join(root, 'openapi/info.md'), 'utf8');
+const guide = await readGuide();
 // As headings, the kinds of changes would share one link across all versions.
 contract.info.description = `${withDiagrams(guide)}\n\n${changes.replaceAll(/^### (.*)$/gm, '**$1**')}`;
 // Redoc's menu knows only links with a slash after the hash.

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import openapiTS, { astToString, type OpenAPI3, type OperationObject } from 'openapi-typescript';
 import ts from 'typescript';
+import { parse } from 'yaml';
 import { conditionOf, variables } from '../src/configVariables.js';
 
 const root = join(import.meta.dirname, '..');
@@ -245,6 +246,17 @@ variables that have no effect (\`S3_BUCKET\` with the file store).
 |---|---|---|---|
 `;
 
+/** Writes status, title and detail of each problem for the service. Other examples of a code have none of their own. */
+const writeProblems = async (input: string, output: string): Promise<void> => {
+  const rows = parse(await readFile(join(root, input), 'utf8')) as Record<string, object>;
+  const codes = Object.entries(rows).filter(([name]) => !name.includes('.'));
+  const table = codes.map(([code, row]) => {
+    const { status, title, detail } = row as Record<string, unknown>;
+    return [code, { status, title, detail }];
+  });
+  await writeFile(join(root, output), JSON.stringify(Object.fromEntries(table)));
+};
+
 /** Generates the Prisma client. Without `prisma`, which `make install` installs, the committed one must fit the schema. */
 async function generateClient(committed: string): Promise<void> {
   if (existsSync(join(root, 'node_modules/.bin/prisma'))) {
@@ -266,6 +278,7 @@ await mkdir(join(root, 'generated/docs'), { recursive: true });
 await writeBundle('generated/dereferenced.json', '--dereferenced');
 await writeBundle('generated/openapi.json');
 await writeForServer('generated/openapi.json', 'generated/dereferenced.json', 'generated/server.json');
+await writeProblems('openapi/problems.yaml', 'generated/problems.json');
 await writeTypes('generated/openapi.json', 'generated/openapi.d.ts');
 await writeForClient('generated/openapi.json', 'generated/client');
 await mkdir(join(root, 'scripts/production'), { recursive: true });

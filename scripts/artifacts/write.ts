@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { changelogFeed } from './feed.js';
+import { readGuide } from './guide.js';
 import { postmanCollection } from './postman.js';
 import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { output, readContract, readWorkflows, root } from './sources.js';
@@ -15,7 +16,7 @@ export async function writeArtifacts(requests: object): Promise<void> {
     'arazzo.yaml': (await source('arazzo.yaml')).replace('./openapi.yaml', `${ADDRESS}/openapi.json`),
     'changelog.atom': changelogFeed(contract, await source('CHANGELOG.md')),
     'changelog.md': await source('CHANGELOG.md'),
-    'guide.md': guideText(contract, await source('info.md')),
+    'guide.md': guideText(contract, await readGuide()),
     'llms.txt': llmsText(contract),
     'samples.json': JSON.stringify(requests),
     'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,

@@ -64,9 +64,12 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
         CASE WHEN n % 100 > 0 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t) AS at`,
     `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,
-        shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name)
+        shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name,
+        patient_id, clinic_id, decision, decided_at)
       SELECT gen_random_uuid(), :tenant, ${id('encounter', 'n')}, ${id('product', 'n')}, 0, 'SKU-' || n, '', 1,
-        'FREE_SHIPPING', 0, ${id('pharmacy', '1')}, '', ${id('category', '1')}, '', ${id('subcategory', '1')}, ''
+        'FREE_SHIPPING', 0, ${id('pharmacy', '1')}, '', ${id('category', '1')}, '', ${id('subcategory', '1')}, '',
+        ${id('client', 'n / 2')}, ${id('clinic', few)}, CASE WHEN n % 100 > 0 THEN 'approved'::treatment_decision END,
+        CASE WHEN n % 100 > 0 THEN ${at} END
       FROM generate_series(0, :rows - 1) n`,
     `INSERT INTO gfe_item (id, tenant_id, encounter_id, clinic_id, position, category_id, category_name, subcategory_id,
         sub_category_name, review_often, review_recurring, status, decided_at, valid_until, expiring_notified_at,
@@ -78,17 +81,18 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
         CASE WHEN n % 100 > 0 AND n % 2 = 0 THEN t END, CASE WHEN n % 100 > 0 AND n % 10 > 4 THEN t END
       FROM generate_series(0, :rows - 1) n, LATERAL (SELECT ${at} AS t, CASE WHEN n % 10 > 4 THEN now() - interval '1 day'
         WHEN n % 2 = 0 THEN now() + interval '20 days' ELSE now() + interval '200 days' END AS until) AS at`,
-    `INSERT INTO "order" (id, tenant_id, encounter_id, order_status, currency, sub_total, total_shipping_amt, grand_total,
-        paid_amt, created_at, updated_at, clinic_id)
-      SELECT ${id('order', 'n')}, :tenant, ${id('encounter', 'n')}, 'pending', 'USD', 1, 0, 1, 0, ${at}, ${at}, ${id('clinic', few)}
+    `INSERT INTO "order" (id, tenant_id, encounter_id, position, order_status, currency, sub_total, total_shipping_amt,
+        grand_total, paid_amt, refunded_amt, balance_amt, refundable_amt, held_amt, created_at, updated_at, clinic_id)
+      SELECT ${id('order', 'n')}, :tenant, ${id('encounter', 'n')}, 0, 'pending', 'USD', 1, 0, 1, 0, 0, 1, 0, 0, ${at}, ${at},
+        ${id('clinic', few)}
       FROM generate_series(0, :rows - 1) n WHERE n % 100 > 0`,
     `INSERT INTO order_line (id, tenant_id, order_id, position, gfe_item_id, product_id, sku, name, quantity, unit_price,
         shipping_type, shipping_amt, line_total, pharmacy_id, pharmacy_name, status, ordered_at, updated_at)
       SELECT gen_random_uuid(), :tenant, ${id('order', 'n')}, 0, ${id('item', 'n')}, ${id('product', 'n')}, 'SKU-' || n, '', 1, 1,
         'FREE_SHIPPING', 0, 1, ${id('pharmacy', '1')}, '', 'pending', ${at}, ${at}
       FROM generate_series(0, :rows - 1) n WHERE n % 100 > 0`,
-    `INSERT INTO event (id, tenant_id, position, type, clinic_id, data, timestamp)
-      SELECT gen_random_uuid(), :tenant, n + 1, 'encounter.created', ${id('clinic', few)}, '{}', ${at}
+    `INSERT INTO event (id, tenant_id, position, type, clinic_id, pharmacy_ids, data, timestamp)
+      SELECT gen_random_uuid(), :tenant, n + 1, 'encounter.created', ${id('clinic', few)}, '{}', '{}', ${at}
       FROM generate_series(0, :rows - 1) n`,
     `INSERT INTO event_counter VALUES (:tenant, :rows)`,
     `INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, answer)

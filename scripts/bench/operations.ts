@@ -275,7 +275,8 @@ export const operations: readonly BenchOperation[] = [
              now(), now() + interval '90 days', now(), now()) RETURNING *
          ), treatment AS (
            INSERT INTO encounter_treatment SELECT * FROM jsonb_populate_record(NULL::encounter_treatment,
-             $8 || jsonb_build_object('id', $9::uuid, 'encounter_id', $1, 'product_id', $8->'id0', 'position', 0))
+             $8 || jsonb_build_object('id', $9::uuid, 'encounter_id', $1, 'clinic_id', $3, 'patient_id', $4,
+               'product_id', $8->'id0', 'position', 0))
          ), item AS (
            INSERT INTO gfe_item (id, tenant_id, encounter_id, clinic_id, position, category_id, category_name, subcategory_id,
              sub_category_name, review_often, review_recurring, status)
