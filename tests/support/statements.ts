@@ -27,23 +27,27 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
 }
 
 /**
- * The number of round trips of the transactions during the work: a statement that is sent after an answer has arrived on
- * its connection begins another one.
+ * The number of round trips of the transactions during the work. A statement belongs to the trip after the latest one
+ * whose answers its sender may have: PostgreSQL answers the statements of a connection in their order.
  */
 export async function roundTripsOf(work: () => Promise<unknown>): Promise<number> {
-  const isAnswered = new Map<unknown, boolean>();
+  /** By connection in a transaction, the latest trip with an answer. */
+  const answered = new Map<unknown, number>();
   const send = Client.prototype.query;
   let trips = 0;
   const counted = function (this: Client, ...sent: unknown[]): unknown {
     const { text = String(sent[0]) } = Object(sent[0]) as Partial<Statement>;
-    if (text === 'BEGIN') isAnswered.set(this, true);
-    const wasAnswered = isAnswered.get(this);
-    if (wasAnswered) trips += 1;
-    if (wasAnswered !== undefined) isAnswered.set(this, false);
+    if (text === 'BEGIN') answered.set(this, 0);
+    const earlier = answered.get(this);
     const answer: unknown = send.apply(this, sent as Parameters<typeof send>);
-    const note = (): unknown => isAnswered.has(this) && isAnswered.set(this, true);
+    if (earlier === undefined) return answer;
+    const trip = earlier + 1;
+    const note = (): unknown => answered.has(this) && answered.set(this, Math.max(trip, answered.get(this) ?? 0));
     if (answer instanceof Promise) void answer.then(note, note);
-    if (['COMMIT', 'ROLLBACK'].includes(text)) isAnswered.delete(this);
+    if (['COMMIT', 'ROLLBACK'].includes(text)) {
+      trips += trip;
+      answered.delete(this);
+    }
     return answer;
   };
   const replaced = mock.method(Client.prototype, 'query', counted as typeof send);
