@@ -120,6 +120,20 @@ describe('a job worker', () => {
     expect(await known()).toEqual(expect.arrayContaining(expected));
   });
 
+  it('runs jobs even if the database refused its first look for them', async () => {
+    // A sequence keeps its value when the refused statement rolls back.
+    await sql.query(`CREATE SEQUENCE refused;
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM nextval('public.refused'); RAISE EXCEPTION 'not now'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON graphile_worker._private_tasks EXECUTE FUNCTION refuse();
+      GRANT USAGE ON SEQUENCE refused TO PUBLIC`);
+    await start('late', async () => undefined);
+    await until(async () => (await sql.query('SELECT FROM refused WHERE is_called')).rowCount);
+    await sql.query('DROP FUNCTION refuse CASCADE; DROP SEQUENCE refused');
+    await ask('late');
+    await done();
+  });
+
   it('retries a failed job, and neither logs nor stores the text of its error', async () => {
     let runs = 0;
     await start('fragile', async () => {

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
 import type { ClientConfig, Pool } from 'pg';
@@ -57,9 +58,12 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
     const options = { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS } as const;
     return { task: name, match: cron, options };
   });
-  const start = (): Promise<Runner> =>
-    run({
+  const start = async (): Promise<Runner> => {
+    const events = new EventEmitter();
+    const failed = once(events, 'worker:getJob:error');
+    const runner = await run({
       pgPool: pool,
+      events,
       taskList,
       parsedCronItems: parseCronItems(cronItems),
       logger: engineLogger(log),
@@ -69,6 +73,10 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       // With a delay, a failure to record an outcome would be an unhandled rejection, which ends the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     });
+    // An engine that once failed to read its tasks repeats that failure forever; only a new engine reads them again.
+    void failed.then(() => runner.stop()).catch(() => undefined);
+    return runner;
+  };
   let runner = await start().catch(async (error: unknown) => {
     await pool.end();
     throw error;
