@@ -26,10 +26,16 @@ export async function feedPage(
 }
 
 /** All events of a partner; throws when fewer than `times` have this type. */
-export async function eventsUpTo(server: Server, caller: Caller, type: EventType, times = 1): Promise<ToldEvent[]> {
+export async function eventsUpTo(
+  server: Server,
+  caller: Caller,
+  type: EventType,
+  times = 1,
+  limit = 100,
+): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
   for (let cursor: string | undefined, more = true; more;) {
-    const page = await feedPage(server, caller, { cursor, limit: 100 });
+    const page = await feedPage(server, caller, { cursor, limit });
     events.push(...page.data);
     [cursor, more] = [page.next_cursor, page.has_more];
   }

@@ -28,16 +28,17 @@ export async function listAudit(context: Context, filter: Filter): Promise<Scann
   const start = cursor === undefined ? 0n : positionOf(cursor, owner);
   const ofPatient = patientId === undefined ? {} : { patientIds: { has: patientId } };
   const { isSelective, matches } = filterOf<AuditEvent>(wanted);
+  const most = isSelective || allowedClinicIds ? MAX_SCANNED : limit + 1;
   const latest = await db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' }, select: { through: true } });
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { gt: start, lte: latest?.through ?? 0n }, ...ofPatient },
     orderBy: { position: 'asc' },
-    take: isSelective || allowedClinicIds ? MAX_SCANNED : limit + 1,
+    take: most,
   });
   const found = scanned.filter(matches);
   return scannedPage(
     owner,
-    extentOf(scanned),
+    extentOf(scanned, most),
     allowedClinicIds ? await cut(context, found, patientId) : found,
     limit,
     start,

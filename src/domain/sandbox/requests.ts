@@ -38,13 +38,14 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   const owner = `${tenantId}/requests`;
   const start = cursor === undefined ? NEWEST : positionOf(cursor, owner);
   const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(allowedClinicIds && { clientId: own }) });
+  const most = isSelective ? MAX_SCANNED : limit + 1;
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },
     orderBy: { position: 'desc' },
-    take: isSelective ? MAX_SCANNED : limit + 1,
+    take: most,
   });
   // Do not count older rows, so that a page never announces further ones that are not shown.
   const since = new Date(realNow().getTime() - KEPT_MS);
-  const counted = scanned.filter(isRequest).filter(({ at }) => at >= since);
-  return scannedPage(owner, extentOf(counted), counted.filter(matches), limit, start);
+  const recent = scanned.filter(({ at }) => at >= since);
+  return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);
 }

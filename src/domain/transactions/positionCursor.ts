@@ -17,14 +17,16 @@ export function positionOf(cursor: string, owner: string): bigint {
 /** Maximum of rows that one request scans, which limits its cost. */
 export const MAX_SCANNED = 1_000;
 
-/** The number of scanned rows, and the position of the last one; null if there is none. */
 export interface Scanned {
-  readonly scanned: number;
+  /** Whether the scan ended at its limit, so that further rows may match. */
+  readonly isFull: boolean;
+  /** The position of the last scanned row; null if there is none. */
   readonly end: bigint | null;
 }
 
-export const extentOf = (rows: readonly { readonly position: bigint }[]): Scanned => {
-  return { scanned: rows.length, end: rows.at(-1)?.position ?? null };
+/** @param most the limit of the scan */
+export const extentOf = (rows: readonly { readonly position: bigint }[], most: number): Scanned => {
+  return { isFull: rows.length === most, end: rows.at(-1)?.position ?? null };
 };
 
 /** A filter of scanned rows by equal values; undefined = any. A selective one may exclude rows. */
@@ -46,7 +48,7 @@ export interface ScannedPage<Row> {
 /** Makes a page of rows; one row too many means that more follow. @param start next position if none was scanned */
 export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
-  { scanned, end }: Scanned,
+  { isFull, end }: Scanned,
   found: readonly Row[],
   limit: number,
   start: bigint,
@@ -54,7 +56,7 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   const rows = found.slice(0, limit);
   const goesOn = found.length > limit;
   const last = goesOn ? rows.at(-1)?.position : end;
-  return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
+  return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || isFull };
 }
 
 /** The problem of an invalid cursor. @param detail says what is wrong with it */

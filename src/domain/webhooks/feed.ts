@@ -71,7 +71,7 @@ async function scan(
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest,
       (SELECT gap_end FROM event_counter WHERE tenant_id = ${tenantId} AND gap_start = ${after}) AS resumed,
-      count(*)::int AS scanned, min(position) AS first, max(position) AS "end",
+      count(*) = ${most} AS "isFull", min(position) AS first, max(position) AS "end",
       (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
     FROM scanned`;
   if (!frame) throw new Error('an aggregate returned no row');

@@ -4,7 +4,7 @@ import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import type { EventType } from '../../../src/contract.js';
 import { eventSchemas } from '../../support/contract.js';
-import { feedPage, recordPaid } from '../../support/events.js';
+import { eventsUpTo, feedPage, recordPaid } from '../../support/events.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { newEndpoint } from '../../support/webhooks.js';
@@ -67,6 +67,17 @@ it('a client that is limited to pharmacies gets only the orders with lines of th
   const { data } = await feedPage(harness, client);
   expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101002']);
   expect(await deliveredTypes(client, id)).toEqual(['order.paid']);
+});
+
+it('a page that hides an event of another client says that more events follow', async () => {
+  const { tenantId } = await newPartner(harness);
+  const client = await newClient(harness, tenantId);
+  const hidden = { tenantId, clinicId: null, apiClientId: domain.newId() };
+  await inTransaction(domain, async (transaction) =>
+    recordEvent(transaction, hidden, 'webhook.ping', { endpointId: domain.newId() }),
+  );
+  await recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', 3);
+  expect(await eventsUpTo(harness, client, 'order.paid', 3, 1)).toHaveLength(3);
 });
 
 it('the events of a webhook endpoint are seen by its client alone', async () => {
