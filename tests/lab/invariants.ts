@@ -16,8 +16,8 @@ const stable = ({ status, reviewerRef, reference, treatmentIds, scheduledDay, ca
 ];
 
 /**
- * A response never shows an older version than one that had arrived before its request. Servers learn of a moved sandbox
- * clock one after the other, so that the times of orders say nothing there.
+ * A response never shows an older version than one that had arrived before its request. While servers have different
+ * times, also because they learn of a moved sandbox clock one after the other, the times of orders say nothing.
  */
 export function staleReads({ sights }: Known, isClockMoving: boolean): string[] {
   return sights.flatMap(({ intent, version, from, body }) => {

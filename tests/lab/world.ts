@@ -45,6 +45,8 @@ export interface World {
   replace(index: number, signal: NodeJS.Signals, skewMs?: number): Promise<void>;
   /** Adds a checkpoint to the audit now, instead of within a minute, so that its rows can be read; then verifies it. */
   verifyAudit(): Promise<{ readonly fault: unknown }>;
+  /** Whether a server ever had another time than the others. */
+  hadOtherClock(): boolean;
   /** The servers that ended without a signal from here. */
   readonly crashes: readonly string[];
   /** Of each server, in MiB. */
@@ -127,11 +129,14 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
   const baseUrl = `http://127.0.0.1:${ports[0]}`;
   await Promise.all(clients.map(async (client) => (client.token = await newToken({ baseUrl }, client))));
   const history = openHistory(join(folder, 'history.ndjson'));
+  let hadOtherClock = false;
   return {
     ...{ cluster, tenants, history, entrances, ways, store, counters, receiver, receiving, accepted, crashes },
     addresses: front ? [front.url] : entrances.map(({ url }) => url.replace(/\/$/, '')),
     fileUrl: files.serve('/scan.pdf', { content: sampleFiles.pdf }),
-    async replace(index, signal, skewMs) {
+    hadOtherClock: () => hadOtherClock,
+    async replace(index, signal, skewMs = 0) {
+      hadOtherClock ||= skewMs !== 0;
       await stop(servers[index], signal);
       for (let server; !server;) {
         // PostgreSQL may be down, too.
