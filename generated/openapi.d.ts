@@ -1322,7 +1322,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * @description For load balancers: 200 while the database answers and the service is not stopping. The object store, the malware
+         * @description For load balancers: 200 while the database answers and the service neither starts nor stops. The object store, the malware
          *     scanner and the disk space are reported only; while store or scanner is down, only uploads fail, with 503. The
          *     response comes within 3 seconds.
          */

@@ -52,8 +52,8 @@ export interface Services extends DomainContext {
   readonly log: Logger;
   /** A random UUID, which is cheaper than a UUID v7. */
   readonly newRequestId: () => string;
-  /** Whether the process is shutting down: it finishes its requests and takes no new ones. */
-  readonly isStopping: () => boolean;
+  /** Whether the start is complete and the process is not shutting down. */
+  readonly isServing: () => boolean;
   /** Wakes the webhook deliveries after a transaction with events has committed. */
   readonly wakeDeliveries: () => void;
   readonly auditLog: AuditLog;

@@ -48,7 +48,7 @@ export async function startService(start: Start) {
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const { url, isPooled } = database.requests;
   const domain = systemContext(openDatabase(url, { poolSize: databasePoolSize, isPooled }));
-  const state: ServiceState = { baseUrl: config.baseUrl ?? '', isStopping: false, wakeDeliveries: () => undefined };
+  const state: ServiceState = { baseUrl: config.baseUrl ?? '', isServing: false, wakeDeliveries: () => undefined };
   try {
     await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
@@ -62,6 +62,7 @@ export async function startService(start: Start) {
     const demo = wantsDemo ? await ensureDemo(services, config.dataDir, state.baseUrl) : [];
     // Start background work last: a later failure would close the database while it runs.
     const background = await startBackground(services, database, start, state);
+    state.isServing = true;
     return {
       announce() {
         const kind = databaseUrl === null ? 'embedded' : 'external';
@@ -69,7 +70,7 @@ export async function startService(start: Start) {
         welcome(state.baseUrl, config, demo);
       },
       async stop() {
-        state.isStopping = true;
+        state.isServing = false;
         // Load balancers see the failing readiness and stop sending while connections are still accepted.
         const drained = delay(shutdownDelay).then(() => drain(listener, drainTimeout));
         await Promise.all([drained, background.stop()]);

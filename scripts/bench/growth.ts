@@ -67,7 +67,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     domain,
     databaseUrl: url,
     log: pino({ level: 'error' }),
-    state: { baseUrl: '', isStopping: false, wakeDeliveries: () => undefined },
+    state: { baseUrl: '', isServing: true, wakeDeliveries: () => undefined },
   });
   return {
     ...services,

@@ -22,7 +22,8 @@ import { partsCheck } from './readiness.js';
 export interface ServiceState {
   /** The public address; known after listening. */
   baseUrl: string;
-  isStopping: boolean;
+  /** From the end of the start until the shutdown. */
+  isServing: boolean;
   wakeDeliveries: () => void;
 }
 
@@ -74,7 +75,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
       return state.baseUrl;
     },
     newRequestId: () => randomUUID(),
-    isStopping: () => state.isStopping,
+    isServing: () => state.isServing,
     wakeDeliveries: () => state.wakeDeliveries(),
   };
   // Do not spread `services`: that would call the getter of the base URL before the URL is known.

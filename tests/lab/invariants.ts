@@ -36,12 +36,12 @@ export function lostUpdates({ sights: all }: Known): string[] {
     const { intent, version, body } = sight;
     const before = sights[index - 1];
     const isSplit = before?.version === version && body.gfe_no && !isDeepStrictEqual(stable(before.body), stable(body));
-    const twin = changes.includes(sight) && changes.find((other) => other !== sight && other.version === version);
+    const rival = changes.includes(sight) && changes.find((other) => other !== sight && other.version === version);
     const expected = Number(intent.ifMatch?.slice(1, -1));
     const between = changes.find((other) => other.version > expected && other.version < version);
     return [
       ...(isSplit ? [`${name(intent)} shows another state of the version ${version}`] : []),
-      ...(twin ? [`${name(intent)} and ${name(twin.intent)} made one version ${version}`] : []),
+      ...(rival ? [`${name(intent)} and ${name(rival.intent)} made one version ${version}`] : []),
       ...(between ? [`${name(intent)} did not see ${name(between.intent)}`] : []),
     ];
   });

@@ -14,7 +14,7 @@ const workingStore: RequestListener = (_request, response) => void response.end(
 const refuse: RequestListener = (_request, response) => void response.writeHead(503).end();
 let storeBehaviour = workingStore;
 let storeRequests = 0;
-let stopping = false;
+let isServing = true;
 
 const database = await createTestDatabase();
 const proxy = await startProxy(database.url);
@@ -28,13 +28,13 @@ const scanner = { DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting };
 const harness = await startHarness({
   databaseUrl: proxy.url,
   environment: { OBJECT_STORE: 's3', ...s3, ...scanner },
-  change: (services) => Object.assign(services, { isStopping: () => stopping }),
+  change: (services) => Object.assign(services, { isServing: () => isServing }),
 });
 afterEach(async () => {
   await proxy.mend();
   storeBehaviour = workingStore;
   clamd.behave(undefined);
-  stopping = false;
+  isServing = true;
   await answerWith(allOk);
 });
 afterAll(async () => {
@@ -122,8 +122,8 @@ describe('getReadiness 503', () => {
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 
-  it('is the answer as soon as the process is stopping', async () => {
-    stopping = true;
+  it('is the answer until the start is complete, and as soon as the process stops', async () => {
+    isServing = false;
     expectUnavailable(await getReadiness());
   });
 });

@@ -62,7 +62,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
-  const state = { baseUrl: '', isStopping: false, wakeDeliveries: () => undefined };
+  const state = { baseUrl: '', isServing: true, wakeDeliveries: () => undefined };
   const opened = await openServices({ config, domain, databaseUrl: url, log, state });
   // A spread would read the base URL before it is known.
   const services = options.change?.(opened) ?? opened;

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
+import { freePort } from '../support/mock.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
 import { demoToken, expectCleanExit } from './servers.js';
@@ -22,7 +23,11 @@ let server: ServerProcess;
 let baseUrl: string;
 
 const { dataDir, remove } = await temporaryDataDir();
-await restart();
+const port = String(await freePort());
+server = startServer({ DATA_DIR: dataDir, PORT: port });
+while (!(await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok);
+const filesWhenReady = await readdir(dataDir);
+baseUrl = await server.started;
 
 afterAll(async () => {
   await killServers();
@@ -66,6 +71,10 @@ describe('the first start without configuration', () => {
         { name: expect.any(String), ...tenant },
       ],
     });
+  });
+
+  it('is ready only when these credentials exist', () => {
+    expect(filesWhenReady).toContain('demo-credentials.json');
   });
 
   it('prints where server, reference and credentials are, but no secret', async () => {

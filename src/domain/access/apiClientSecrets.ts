@@ -90,7 +90,8 @@ export async function retireSecret(
 }
 
 /**
- * Finds and locks a client, so that changes of its secrets run one after the other: no constraint limits their number.
+ * Finds a client and, in a transaction, locks it, so that changes of its secrets run one after the other: no constraint
+ * limits their number.
  * @throws Error for an unknown client
  */
 export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {

@@ -20,7 +20,10 @@ export async function listPatientDocuments(
 ): Promise<ListPage<Document>> {
   const { tenantId } = caller;
   const where = { tenantId, patientId, ...olderThan(cursor) };
-  const patient = await prisma.patient.findFirst({ where: { id: patientId, ...visiblePatients(caller) } });
+  const patient = await prisma.patient.findFirst({
+    where: { id: patientId, ...visiblePatients(caller) },
+    select: { id: true },
+  });
   if (!patient) throw new Problem('patient_not_found');
   const found = await prisma.document.findMany({
     where,

@@ -148,7 +148,7 @@ describe('keys rotate', () => {
 describe('the start', () => {
   const start = (environment: Record<string, string>) => {
     const { domain, services, baseUrl } = harness;
-    const state = { baseUrl, isStopping: false, wakeDeliveries: () => undefined };
+    const state = { baseUrl, isServing: true, wakeDeliveries: () => undefined };
     const config = readConfig(environment);
     return openServices({ config, domain, databaseUrl: 'postgresql://127.0.0.1/unused', log: services.log, state });
   };

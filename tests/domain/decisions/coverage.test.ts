@@ -41,7 +41,7 @@ describe('coverage', () => {
     ['approved', 'while all of it holds', {}, {}, {}],
     ['never_requested', 'without a decision', null, {}, {}],
     ['prescription_changed', 'when the product has another prescription', {}, { rx: { refills: 2 } }, {}],
-    ['prescription_changed', 'when the product has no prescription any more', {}, { rx: null }, {}],
+    ['prescription_changed', 'when the product no longer has a prescription', {}, { rx: null }, {}],
     ['not_permitted', 'below the minimum age', {}, { minAge: 37 }, {}],
     ['not_permitted', 'for a minor without guardian', {}, { minAge: 0 }, { age: 17 }],
     ['approved', 'for a minor with guardian', {}, { minAge: 0 }, { age: 17, hasGuardian: true }],
@@ -56,7 +56,7 @@ describe('coverage', () => {
     ['not_permitted', 'while the product is inactive', {}, { isActive: false }, {}],
     ['not_permitted', 'while the clinic is inactive', {}, {}, { isClinicActive: false }],
     ['not_permitted', 'while the patient is inactive', {}, {}, { isPatientActive: false }],
-    ['denied', 'after a denial, whatever else holds', { decision: 'denied' as const }, { isActive: false }, {}],
+    ['denied', 'after a denial, even of a product that is now inactive', { decision: 'denied' as const }, { isActive: false }, {}],
   ])('is %s %s', (expected, _when, decision, changes, present) => {
     const found = decision && { ...latest, ...decision };
     expect(coverage({ ...treatment, ...changes }, found, false, { ...facts, ...present }, at)).toBe(expected);

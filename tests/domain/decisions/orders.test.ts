@@ -203,7 +203,7 @@ describe('lines whose approval ends', () => {
     expect(life.events.find(({ type }) => type === 'gfe.superseded')?.data).toMatchObject({ treatmentIds: ['botox'] });
   });
 
-  it('are recalled after a revocation if they have left, and held for good if they come back', () => {
+  it('are recalled after a revocation if they have shipped, and stay held if they return', () => {
     const life = approved();
     life.fulfil(0, 'accepted', ['botox', 'filler']);
     life.fulfil(0, 'shipped', ['botox']);

@@ -71,7 +71,7 @@ describe('an upload', () => {
       if (waiting.length === 2) for (const answer of waiting) answer();
     });
     const before = await left();
-    const [first, second] = await Promise.all([upload(slow, 'twins'), upload(slow, 'twins')]);
+    const [first, second] = await Promise.all([upload(slow, 'same key'), upload(slow, 'same key')]);
     expect([first.status, second.status, second.body]).toEqual([200, 200, first.body]);
     expect((await left()).rows).toBe(before.rows + 1);
     expect((await fetch(first.body.fileUrl)).status).toBe(200);

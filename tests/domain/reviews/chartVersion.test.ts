@@ -17,7 +17,7 @@ let harness: Harness;
 let partner: Partner;
 let body: EncounterBody;
 /** Another patient with the same birth date and last name, if the test has one. */
-let twin: string;
+let duplicate: string;
 /** A finished review of the same patient, and the one under review. */
 let earlier: Answer['body'];
 let encounter: Answer['body'];
@@ -57,9 +57,9 @@ async function cancelElsewhere(): Promise<void> {
   const { encounter_id } = await newEncounter(harness, partner, { ...body, treatmentIds });
   await post(`/encounters/${encounter_id}/cancel`, { reason: 'clinically_inappropriate' });
 }
-const newTwin = (): Promise<string> => newPatient(harness, partner, { lastName: body.clinicId });
+const newDuplicate = (): Promise<string> => newPatient(harness, partner, { lastName: body.clinicId });
 async function denyTwin(): Promise<void> {
-  await reviewed(harness, partner, await newEncounter(harness, partner, { patientId: twin }), deny);
+  await reviewed(harness, partner, await newEncounter(harness, partner, { patientId: duplicate }), deny);
 }
 const revokeElsewhere = (): Promise<Answer> => {
   const items = earlier.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({
@@ -85,7 +85,7 @@ async function prescribeAgain(): Promise<void> {
 
 /** What a case needs before its chart is read. */
 const withEarlier = async (): Promise<unknown> => (earlier = await completedEncounter(harness, partner, body));
-const withTwin = async (): Promise<unknown> => (twin = await newTwin());
+const withDuplicate = async (): Promise<unknown> => (duplicate = await newDuplicate());
 
 const changes: readonly [string, () => Promise<unknown>, changed: string[], before?: () => Promise<unknown>][] = [
   ['another name', patch({ lastName: 'Another' }), ['patient']],
@@ -99,8 +99,8 @@ const changes: readonly [string, () => Promise<unknown>, changed: string[], befo
   ['a denial elsewhere', denyElsewhere, ['decisions']],
   ['a revocation elsewhere', revokeElsewhere, ['decisions'], withEarlier],
   ['an addendum elsewhere', addendum, ['decisions'], withEarlier],
-  ['a new possible duplicate', newTwin, ['patient']],
-  ['a denial of a possible duplicate', denyTwin, ['patient'], withTwin],
+  ['a new possible duplicate', newDuplicate, ['patient']],
+  ['a denial of a possible duplicate', denyTwin, ['patient'], withDuplicate],
   ['another prescription', prescribeAgain, ['treatments']],
 ];
 

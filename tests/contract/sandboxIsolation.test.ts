@@ -9,7 +9,7 @@ import { newSandbox, thingsOf } from '../support/sandbox.js';
 
 const harness = await openHarness();
 const partner = await seedRestorableCast(harness);
-const twin = await newSandbox(harness);
+const other = await newSandbox(harness);
 
 const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
 const requests = changing.map((operation) => ({
@@ -25,13 +25,13 @@ it('no request changes another sandbox, although its fixtures have the same ids'
   const titleOf = ({ operation }: (typeof requests)[number]): string => operation.operationId;
   return everyCase(requests, titleOf, async ({ operation, json }) => {
     await resetCast(harness, partner);
-    const untouched = await thingsOf(harness, twin.tenantId);
+    const before = await thingsOf(harness, other.tenantId);
     const own = await thingsOf(harness, partner.tenantId);
     const headers = requiredHeaders(operation);
     const asked = { token: partner.token, headers, ...(json ? { json } : {}) };
     const { status } = await call(harness, targetOf(operation), asked);
     expect(status).toBeLessThan(300);
     if (hasEffect(operation)) expect(await thingsOf(harness, partner.tenantId)).not.toEqual(own);
-    expect(await thingsOf(harness, twin.tenantId)).toEqual(untouched);
+    expect(await thingsOf(harness, other.tenantId)).toEqual(before);
   });
 }, 60_000);
