@@ -23,7 +23,7 @@ const sections = {
   events: 'section/events',
   examine: 'section/webhooks/examine-your-receiver',
   hold: 'section/the-life-of-an-encounter/how-long-an-approval-holds',
-  idempotency: 'section/errors/idempotency_key_required',
+  idempotency: 'section/errors/idempotency_key_reused',
   'If-Match': 'section/retries/concurrent-changes:-if-match',
   installments: 'section/orders-and-payments',
   mock: 'section/the-mock',
@@ -159,7 +159,10 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
       const first = `[...document.querySelectorAll('[data-component-name="Search/SearchItem"]')].slice(0, 3)`;
       await page
         .waitForFunction(`${first}.some((item) => item.getAttribute('href') === ${JSON.stringify(`#/${section}`)})`)
-        .catch((cause: unknown) => Promise.reject(new Error(`${term} does not find ${section}`, { cause })));
+        .catch(async (cause: unknown) => {
+          const found = String(await page.evaluate(`${first}.map((item) => item.getAttribute('href'))`));
+          throw new Error(`${term} does not find ${section}, but ${found}`, { cause });
+        });
     }
     expect(await faults(page)).toEqual([]);
     await page.keyboard.press('Escape');

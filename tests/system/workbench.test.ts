@@ -82,10 +82,10 @@ inBrowser('the workbench')('the workbench in a browser', () => {
 
   it('the workbench names a missing permission in the panel that needs it, and shows the other panels', async () => {
     const { tenantId } = await newSandbox(harness);
-    await signIn(await newClient(harness, tenantId, ['sandbox:simulate', 'read:event']));
+    await signIn(await newClient(harness, tenantId, ['sandbox:simulate', 'read:event', 'read:order']));
     await shows('#webhooks', 'lacks admin:webhook');
     await shows('#encounters', 'lacks read:encounter');
-    await shows('#events', 'encounter.completed');
+    await shows('#events', 'order.created');
   }, 60_000);
 
   it('the workbench refuses the credentials of a live tenant, and stores no secret', async () => {
