@@ -3794,7 +3794,7 @@ export interface components {
             medicalHistory?: string | null;
         };
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
-        PatientState: {
+        KnownState: {
             /**
              * Format: uuid
              * @description Id of the state.
@@ -3920,7 +3920,7 @@ export interface components {
              * @example u-4711
              */
             commsUserId: string | null;
-            state: components["schemas"]["PatientState"];
+            state: components["schemas"]["KnownState"];
             adminUser: components["schemas"]["AdminUser"];
         };
         /** @description The whole record of a patient. `guardian`, `insuranceInfo` and `medicalHistory` are present if the token also carries `write:client`. */
@@ -5602,7 +5602,7 @@ export interface components {
             phone?: string | null;
         };
         /** @description The address of delivery: of the order if it has one, else of the patient. */
-        ShipTo: {
+        DeliveryAddress: {
             /**
              * @description Name of the recipient.
              * @example Jane Miller
@@ -5788,7 +5788,7 @@ export interface components {
                  */
                 isIdentityChanged: boolean;
             };
-            shipTo: components["schemas"]["ShipTo"];
+            shipTo: components["schemas"]["DeliveryAddress"];
             changedSinceApproval: components["schemas"]["changedSinceApproval"];
             /** @description The lines of your pharmacies that are not held. */
             lines: components["schemas"]["DispensingLine"][];
@@ -7196,7 +7196,7 @@ export interface components {
             /** @description Phone number of the emergency contact. */
             emergencyContact: string | null;
             guardian: components["schemas"]["Guardian"];
-            state: components["schemas"]["PatientState"];
+            state: components["schemas"]["KnownState"];
             /**
              * @description As sent by the partner.
              * @example Migraine since 2015.
@@ -10873,7 +10873,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ShipTo"];
+                    "application/json": components["schemas"]["DeliveryAddress"];
                 };
             };
             400: components["responses"]["BadRequestBody"];

@@ -18,11 +18,12 @@ export function roleOf({ operationId, security }: Pick<Placed, 'operationId' | '
 
 /** Requests that come last in their folder, in an order that differs from the contract's so that they succeed. */
 const ORDERS: Readonly<Record<string, readonly string[]>> = {
-  Orders: ['recordPayment', 'refundPayment', 'cancelOrder', 'recordFulfilment', 'setShipTo', 'getDispensing'],
-  // Claim twice, because both releasing and requesting information end a claim.
+  Orders: ['recordPayment', 'refundPayment', 'cancelOrder', 'setShipTo', 'recordFulfilment', 'getDispensing'],
+  // Claim twice, because both releasing and requesting information end a claim. A revocation changes the chart, and the
+  // review ends the approvals that could be revoked.
   Reviews: [
-    ...['claimEncounter', 'releaseEncounter', 'claimEncounter', 'getChart'],
-    ...['requestInformation', 'submitReview', 'addAddendum', 'revokeApprovals'],
+    ...['claimEncounter', 'releaseEncounter', 'claimEncounter', 'revokeApprovals', 'getChart'],
+    ...['requestInformation', 'submitReview', 'addAddendum'],
   ],
   Sandbox: ['setClock', 'resetSandbox'],
 };
@@ -46,6 +47,7 @@ export function requestsOf(tag: string, operations: readonly Placed[]): Placed[]
 export const SAVED: Readonly<Record<string, readonly [name: string, member: string]>> = {
   uploadPatientDocument: ['documentId', 'documentId'],
   createEncounter: ['encounter_id', 'encounter_id'],
+  reorderTreatments: ['order_no', 'order_no'],
   recordPayment: ['payment_id', 'payments.at(-1).id'],
   createWebhookEndpoint: ['endpoint_id', 'id'],
   getChart: ['chartVersion', 'chartVersion'],
@@ -58,6 +60,8 @@ export const GIVEN: Readonly<Record<string, Readonly<Record<string, string>>>> =
   createPatient: { email: '{{$guid}}@example.com' },
   withdrawDocument: { documentId: '{{documentId}}' },
   cancelEncounter: { encounter_id: '{{encounter_id}}' },
+  // That of the example has a payment by now.
+  cancelOrder: { order_no: '{{order_no}}' },
   refundPayment: { order_no: 'ORD-100045', payment_id: '{{payment_id}}', amount: '300.00' },
   updateWebhookEndpoint: { endpoint_id: '{{endpoint_id}}' },
   deleteWebhookEndpoint: { endpoint_id: '{{endpoint_id}}' },
