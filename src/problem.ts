@@ -64,9 +64,9 @@ interface ProblemType {
 }
 
 /** Every code with its status, as openapi/problems.yaml has them. */
-export const problems = JSON.parse(
-  readFileSync(new URL('generated/problems.json', packageRoot), 'utf8'),
-) as Readonly<Record<ProblemCode, ProblemType>>;
+export const problems = JSON.parse(readFileSync(new URL('generated/problems.json', packageRoot), 'utf8')) as Readonly<
+  Record<ProblemCode, ProblemType>
+>;
 
 /** An error of the token endpoint, in the form of RFC 6749 §5.2. */
 export class OAuthProblem extends Error {

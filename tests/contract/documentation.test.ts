@@ -144,7 +144,9 @@ describe('a number has one value everywhere', () => {
   it('is 1 to 255 characters for the length of an Idempotency-Key in each parameter and the problem text', async () => {
     const keys = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => name === 'Idempotency-Key'));
     const texts = keys.flatMap(({ description, schema }) => [description, JSON.stringify(schema)]);
-    const others = [...texts, problems.idempotency_key_invalid.detail].filter((text) => !/1 to 255 printable|\{1,255\}/.test(text));
+    const others = [...texts, problems.idempotency_key_invalid.detail].filter(
+      (text) => !/1 to 255 printable|\{1,255\}/.test(text),
+    );
     expect(others).toEqual([]);
     expect(keys.filter(({ schema }) => 'maxLength' in schema)).toEqual([]);
   });

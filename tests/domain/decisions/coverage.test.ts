@@ -56,7 +56,13 @@ describe('coverage', () => {
     ['not_permitted', 'while the product is inactive', {}, { isActive: false }, {}],
     ['not_permitted', 'while the clinic is inactive', {}, {}, { isClinicActive: false }],
     ['not_permitted', 'while the patient is inactive', {}, {}, { isPatientActive: false }],
-    ['denied', 'after a denial, even of a product that is now inactive', { decision: 'denied' as const }, { isActive: false }, {}],
+    [
+      'denied',
+      'after a denial, even of a product that is now inactive',
+      { decision: 'denied' as const },
+      { isActive: false },
+      {},
+    ],
   ])('is %s %s', (expected, _when, decision, changes, present) => {
     const found = decision && { ...latest, ...decision };
     expect(coverage({ ...treatment, ...changes }, found, false, { ...facts, ...present }, at)).toBe(expected);
