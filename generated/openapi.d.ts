@@ -4508,11 +4508,11 @@ export interface components {
             /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
-            /** @description An empty list means every clinic of the tenant; otherwise only the clinics of the active entries. At most 50 entries are shown: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. */
+            /** @description An empty list means every clinic of the tenant; otherwise only the clinics of the active entries. `GET /tenants/products` shows at most 50 entries of each product: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. `GET /tenants/products/{id}` shows all. */
             clinicAvailability: components["schemas"]["ClinicAvailability"][];
             /**
              * Format: int32
-             * @description Number of all entries of the product. If `clinicAvailability` is shorter, ask about one clinic with the filter `clinicId`.
+             * @description Number of all entries of the product.
              * @example 1
              */
             clinicAvailabilityTotal: number;

@@ -1,9 +1,9 @@
 import type { Schemas } from '../contract.js';
-import type { ListedClinic } from '../domain/catalog/clinics.js';
+import type { ShownClinic } from '../domain/catalog/clinics.js';
 import { isoTime, jsonObject } from './values.js';
 
 /** A clinic within a product's availability. */
-export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Schemas['ClinicSummary'] {
+export function clinicSummaryView(clinic: Omit<ShownClinic, 'locations'>): Schemas['ClinicSummary'] {
   return {
     id: clinic.id,
     legalName: clinic.legalName,
@@ -17,11 +17,11 @@ export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Sche
   };
 }
 
-export function clinicView(clinic: ListedClinic): Schemas['Clinic'] {
+export function clinicView(clinic: ShownClinic): Schemas['Clinic'] {
   return Object.assign(clinicSummaryView(clinic), { locations: clinic.locations.map(locationView) });
 }
 
-function locationView(location: ListedClinic['locations'][number]): Schemas['ClinicLocation'] {
+function locationView(location: ShownClinic['locations'][number]): Schemas['ClinicLocation'] {
   return {
     id: location.id,
     clinicId: location.clinicId,

@@ -1,12 +1,12 @@
 import type { Schemas } from '../contract.js';
 import { deaScheduleOf } from '../domain/catalog/deaSchedules.js';
-import type { ListedProduct } from '../domain/catalog/products.js';
+import type { ShownProduct } from '../domain/catalog/products.js';
 import { clinicSummaryView } from './clinicView.js';
 import { isoTime, jsonObject, priceText } from './values.js';
 
-type Audited = Pick<ListedProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'updatedBy'>;
+type Audited = Pick<ShownProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'updatedBy'>;
 
-export function productView(product: ListedProduct): Schemas['Product'] {
+export function productView(product: ShownProduct): Schemas['Product'] {
   return Object.assign(productSummaryView(product), {
     synchronousOnly: product.synchronousOnly || product.category.synchronousOnly,
     category: categoryView(product.category),
@@ -26,7 +26,7 @@ export function productView(product: ListedProduct): Schemas['Product'] {
   });
 }
 
-function productSummaryView(product: ListedProduct): Schemas['ProductSummary'] {
+function productSummaryView(product: ShownProduct): Schemas['ProductSummary'] {
   return {
     id: product.id,
     sku: product.sku,
@@ -46,7 +46,7 @@ function productSummaryView(product: ListedProduct): Schemas['ProductSummary'] {
   };
 }
 
-function offerView(product: ListedProduct): Schemas['ProductOffer'] {
+function offerView(product: ShownProduct): Schemas['ProductOffer'] {
   const { offer } = product;
   if (!offer) throw new Error(`product ${product.id} has no offer`);
   return {
@@ -65,7 +65,7 @@ function offerView(product: ListedProduct): Schemas['ProductOffer'] {
   };
 }
 
-function variantView(variant: NonNullable<ListedProduct['offer']>['variants'][number]): Schemas['OfferVariant'] {
+function variantView(variant: NonNullable<ShownProduct['offer']>['variants'][number]): Schemas['OfferVariant'] {
   return {
     id: variant.id,
     productOfferId: variant.productOfferId,
@@ -79,7 +79,7 @@ function variantView(variant: NonNullable<ListedProduct['offer']>['variants'][nu
   };
 }
 
-function categoryView(category: ListedProduct['category']): Schemas['ProductCategory'] {
+function categoryView(category: ShownProduct['category']): Schemas['ProductCategory'] {
   return {
     id: category.id,
     categoryName: category.categoryName,
@@ -89,7 +89,7 @@ function categoryView(category: ListedProduct['category']): Schemas['ProductCate
   };
 }
 
-function subcategoryView(subcategory: ListedProduct['subcategory']): Schemas['ProductSubcategory'] {
+function subcategoryView(subcategory: ShownProduct['subcategory']): Schemas['ProductSubcategory'] {
   return {
     id: subcategory.id,
     categoryId: subcategory.categoryId,
@@ -98,7 +98,7 @@ function subcategoryView(subcategory: ListedProduct['subcategory']): Schemas['Pr
   };
 }
 
-function rxView(rx: NonNullable<ListedProduct['rx']>): NonNullable<Schemas['ProductRx']> {
+function rxView(rx: NonNullable<ShownProduct['rx']>): NonNullable<Schemas['ProductRx']> {
   return {
     id: rx.id,
     productId: rx.productId,

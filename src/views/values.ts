@@ -1,7 +1,8 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
-/** An ISO time from PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`); in lists, `Date` would cost 20 times as much. */
-export const isoTime = (time: string): string => `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
+/** An ISO time, also from PostgreSQL's JSON (`2026-11-22T16:00:00.5+00:00`): a `Date` would cost lists 20 times as much. */
+export const isoTime = (time: string | Date): string =>
+  time instanceof Date ? time.toISOString() : `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
 
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
 

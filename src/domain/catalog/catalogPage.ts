@@ -55,19 +55,6 @@ export async function readPage<Row, More = unknown>(
   return found;
 }
 
-/** Reads the element of a list with this id, regardless of the list's conditions; null = none. */
-export async function readOne<Row>(
-  { db, caller: { tenantId } }: Context,
-  { table, element, first }: Pick<CatalogList, 'table' | 'element' | 'first'>,
-  id: string,
-): Promise<Row | null> {
-  const [found] = await db.of(tenantId).rows<{ row: Row }>`
-    WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...first]}::uuid[] AS first)
-    SELECT ${element} AS row FROM ${identifier(table)} AS shown
-    WHERE shown.tenant_id = ${tenantId} AND shown.id = ${id}::uuid`;
-  return found?.row ?? null;
-}
-
 /**
  * The words of a search, split at white space and punctuation; a search of punctuation alone is split at white space
  * only (R-22). Lower-cases each character alone, as PostgreSQL does: in a whole text, JavaScript changes a final Σ.

@@ -3,12 +3,15 @@ import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/limits.js';
-import { readOne, readPage } from './catalogPage.js';
+import { readPage } from './catalogPage.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
 export type ClinicFilter = Input<'listClinics'>['query'];
 
-export interface ListedClinic extends JsonOf<Clinic> {
+/** A clinic as a view takes it: an element of the list, or by its id. */
+export type ShownClinic = ListedClinic | Awaited<ReturnType<typeof getClinic>>;
+
+interface ListedClinic extends JsonOf<Clinic> {
   readonly locations: readonly JsonOf<ClinicLocation>[];
 }
 
@@ -26,9 +29,13 @@ function inState(tenantId: string, state: string): Prisma.Sql {
 }
 
 /** A clinic that the caller may see. @throws Problem clinic_not_found */
-export async function getClinic(context: Context, id: string): Promise<ListedClinic> {
+export async function getClinic(context: Context, id: string) {
+  const { db, caller } = context;
   if (!mayUseClinic(context, id)) throw new Problem('clinic_not_found');
-  const clinic = await readOne<ListedClinic>(context, { table: 'clinic', element, first: [] }, id);
+  const clinic = await db.prisma.clinic.findUnique({
+    where: { tenantId_id: { tenantId: caller.tenantId, id } },
+    include: { locations: { orderBy: [{ isPrimary: 'desc' }, { name: 'asc' }, { id: 'asc' }] } },
+  });
   if (!clinic) throw new Problem('clinic_not_found');
   return clinic;
 }

@@ -12,14 +12,17 @@ import {
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { readOne, readPage } from './catalogPage.js';
+import { readPage } from './catalogPage.js';
 import { mayUseClinic } from '../access/limits.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
 
-export interface ListedProduct extends JsonOf<Product> {
+/** A product as a view takes it: an element of the list, or by its id. */
+export type ShownProduct = ListedProduct | Awaited<ReturnType<typeof getProduct>>;
+
+interface ListedProduct extends JsonOf<Product> {
   readonly category: JsonOf<Category>;
   readonly subcategory: JsonOf<Subcategory>;
   readonly rx: JsonOf<ProductRx> | null;
@@ -57,12 +60,23 @@ const element = jsonOf('Product', 'shown', {
     WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
 });
 
-/** A product, even a deleted one: encounters and orders name it. @throws Problem treatment_not_found */
-export async function getProduct(context: Context, id: string): Promise<ListedProduct> {
-  const first = context.caller.allowedClinicIds ?? [];
-  const product = await readOne<ListedProduct>(context, { table: 'product', element, first }, id);
+/**
+ * A product with its availability at all clinics, even a deleted one: encounters and orders name it.
+ * @throws Problem treatment_not_found
+ */
+export async function getProduct({ db, caller: { tenantId } }: Context, id: string) {
+  const product = await db.prisma.product.findUnique({
+    where: { tenantId_id: { tenantId, id } },
+    include: {
+      category: true,
+      subcategory: true,
+      rx: true,
+      offer: { include: { variants: { orderBy: { id: 'asc' } } } },
+      availability: { include: { clinic: true }, orderBy: { id: 'asc' } },
+    },
+  });
   if (!product) throw new Problem('treatment_not_found');
-  return product;
+  return { ...product, availabilityTotal: product.availability.length };
 }
 
 /** The tenant's products without deleted ones (R-26). */

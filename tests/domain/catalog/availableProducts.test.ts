@@ -84,6 +84,14 @@ describe('clinicAvailability of a product with entries for more than 50 clinics'
     expect(new Set(some).size).toBe(50);
   });
 
+  it('shows all entries of a product by its id', async () => {
+    const [{ id }] = (await call(harness, 'GET /tenants/products', { token: many.token })).body.data;
+    const { body } = await call(harness, `GET /tenants/products/${id}`, { token: many.token });
+    const entries: { clinicId: string }[] = body.clinicAvailability;
+    expect(entries.map(({ clinicId }) => clinicId).sort()).toEqual([...clinics].sort());
+    expect(body.clinicAvailabilityTotal).toBe(60);
+  });
+
   it('begins with the clinics that the client is limited to', async () => {
     const own = (await hidden(2)).sort();
     const limited = await newClient(harness, many.tenantId, ['read:product'], own);
