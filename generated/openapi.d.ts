@@ -3744,7 +3744,7 @@ export interface components {
             email: components["schemas"]["Email"];
             /**
              * Format: date
-             * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
+             * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
              */
             dateOfBirth: string;
             /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
@@ -3937,11 +3937,6 @@ export interface components {
              */
             medicalHistory?: string | null;
         };
-        /**
-         * Format: date
-         * @description YYYY-MM-DD; the form of responses, with the time `T00:00:00.000Z`, is accepted, too. A real calendar date, not before 1900-01-01 and not in the future (today in the earliest time zone, UTC+14, is accepted).
-         */
-        dateOfBirth: string;
         /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
         countryCode: string;
         /**
@@ -3986,7 +3981,8 @@ export interface components {
             firstName?: components["schemas"]["PersonName"];
             lastName?: components["schemas"]["PersonName"];
             email?: components["schemas"]["Email"];
-            dateOfBirth?: components["schemas"]["dateOfBirth"];
+            /** @description YYYY-MM-DD, or as `getPatient` returns it, with the time `T00:00:00.000Z`. Otherwise as for `createPatient`. */
+            dateOfBirth?: string;
             countryCode?: components["schemas"]["countryCode"];
             phone?: components["schemas"]["phone"];
             gender?: components["schemas"]["gender"];
@@ -8056,7 +8052,7 @@ export interface components {
          */
         PatientLastName: components["schemas"]["PersonName"];
         /**
-         * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999. It needs `lastName`.
+         * @description The date of birth, YYYY-MM-DD, from 1900 to 2999. It needs `lastName`.
          * @example 1990-06-30
          */
         PatientDateOfBirth: string;
@@ -8757,7 +8753,7 @@ export interface operations {
                  */
                 lastName?: components["parameters"]["PatientLastName"];
                 /**
-                 * @description The date of birth, YYYY-MM-DD or as a response shows it, from 1900 to 2999. It needs `lastName`.
+                 * @description The date of birth, YYYY-MM-DD, from 1900 to 2999. It needs `lastName`.
                  * @example 1990-06-30
                  */
                 dateOfBirth?: components["parameters"]["PatientDateOfBirth"];

@@ -51,6 +51,17 @@ export function patientSteps({ call, ids }: Session): void {
       expect(answer).toMatchObject({ status: 200, body: { data: [], meta: { total: 0 } } });
     });
 
+    it('sends a birth date as it was read in an update only', async () => {
+      const patch = (dateOfBirth: string) => call(`PATCH /clients/${ids.patientId}`, { json: { dateOfBirth } });
+      const { body } = await call(`GET /clients/${ids.patientId}`);
+      for (const right of [body.dateOfBirth, body.dateOfBirth.slice(0, 10)]) expectSuccess(await patch(right), 200);
+      for (const wrong of ['1990-02-30', '1990-02-30T00:00:00.000Z', '1990-06-30T00:00:01.000Z', '30/06/1990']) {
+        expect(await patch(wrong)).toMatchObject({ status: 400 });
+      }
+      const json = { ...newPatient(), dateOfBirth: body.dateOfBirth };
+      expect(await call('POST /clients', { json })).toMatchObject({ status: 400 });
+    });
+
     it('gets 400 for malformed JSON', async () => {
       expect(await call('POST /clients', { raw: '{"firstName":' })).toMatchObject({ status: 400 });
     });

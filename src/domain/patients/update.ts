@@ -58,7 +58,8 @@ export async function updatePatient(
 }
 
 function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
-  if (column === 'dateOfBirth') return birthDate(String(value), now);
+  // A patch may have the form of responses, with a time (D-295).
+  if (column === 'dateOfBirth') return birthDate(String(value).slice(0, 10), now);
   if (column === 'isHomeAddressSameAsShipping') return value ?? true;
   if (column === 'metadata') return patchedMetadata(patient.metadata, value);
   return column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;

@@ -1,5 +1,4 @@
 import { _, type ErrorObject, type KeywordCxt } from 'ajv';
-import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { closestMatch } from 'leven';
@@ -32,17 +31,7 @@ function validator(useDefaults: boolean): Ajv2020 {
   for (const format of ['int32', 'int64']) ajv.addFormat(format, true);
   for (const keyword of ['pattern', 'format']) skipAbove(ajv, 'maxLength', keyword);
   for (const keyword of ['items', 'uniqueItems']) skipAbove(ajv, 'maxItems', keyword);
-  acceptMidnight(ajv);
   return ajv;
-}
-
-/** Adds the keyword `x-accepts-midnight`: it cuts "T00:00:00Z" from a date, before `format` checks it (D-295). */
-function acceptMidnight(ajv: Ajv2020): void {
-  const validate = (_: boolean, text: string, __: unknown, place?: DataValidationCxt): boolean => {
-    if (place) Reflect.set(place.parentData, place.parentDataProperty, text.replace(/T00:00:00(\.0+)?Z$/, ''));
-    return true;
-  };
-  ajv.addKeyword({ keyword: 'x-accepts-midnight', type: 'string', before: 'format', modifying: true, validate });
 }
 
 /** Skips this check of values above a limit: with `allErrors`, large bad requests would cost too much CPU time. */
@@ -92,8 +81,9 @@ const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
 /** The problem for validation errors: locations and rules, never values. A schema may name another problem code. */
 function validationProblem(all: readonly ErrorObject[]): Problem {
-  // One more error than a response lists, so that the response can say that there are more.
-  const errors = all.slice(0, MAX_FIELD_ERRORS + 1);
+  // One more error than a response lists, so that the response can say that there are more. An `if` fails only together
+  // with a rule behind it, which says more.
+  const errors = all.filter(({ keyword }) => keyword !== 'if').slice(0, MAX_FIELD_ERRORS + 1);
   const [code, ...others] = new Set(errors.map(namedCode));
   const malformed = new Set(
     errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
