@@ -23,7 +23,7 @@ describe('the layout for Citus', () => {
     expect([...distributed, ...others].sort()).toEqual(tables.map(({ relname }) => relname).sort());
   });
 
-  it('fits the schema: every distributed table has tenant_id in its primary key, unique indexes and foreign keys', async () => {
+  it('fits the schema: every distributed table has tenant_id in its primary key, unique indexes and deferred foreign keys', async () => {
     const url = await database(createTestDatabase);
     const rows = await rowsOf(
       url,
@@ -35,7 +35,8 @@ describe('the layout for Citus', () => {
            AND NOT EXISTS (SELECT FROM pg_index WHERE indrelid = pg_class.oid AND indisprimary)
        UNION ALL SELECT relname, conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
          WHERE contype = 'f' AND relnamespace = 'public'::regnamespace
-           AND pg_get_constraintdef(pg_constraint.oid) NOT LIKE 'FOREIGN KEY (tenant_id%'`,
+           AND (pg_get_constraintdef(pg_constraint.oid) NOT LIKE 'FOREIGN KEY (tenant_id%DEFERRABLE INITIALLY DEFERRED'
+             OR pg_get_constraintdef(pg_constraint.oid) LIKE '%ON UPDATE%')`,
     );
     const faults = rows.filter(({ table }) => !others.includes(String(table))).map(({ name }) => name);
     expect(faults).toEqual([]);

@@ -1021,132 +1021,134 @@ CREATE INDEX audit_event_patient_ids_idx ON audit_event USING gin (tenant_id, pa
 
 -- Foreign keys -------------------------------------------------------------------------------------------------------
 
+-- Checked at the end of the transaction: a distributed PostgreSQL runs the parts of a combined statement one after the other.
+
 ALTER TABLE tenant_cell
   ADD CONSTRAINT tenant_cell_cell_fkey
-    FOREIGN KEY (cell) REFERENCES cell(name) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (cell) REFERENCES cell(name) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE provider
   ADD CONSTRAINT provider_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE provider_licence
   ADD CONSTRAINT provider_licence_tenant_id_provider_id_fkey
-    FOREIGN KEY (tenant_id, provider_id) REFERENCES provider(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, provider_id) REFERENCES provider(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE api_client
   ADD CONSTRAINT api_client_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE api_client_secret
   ADD CONSTRAINT api_client_secret_tenant_id_api_client_id_fkey
-    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE clinic
   ADD CONSTRAINT clinic_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE clinic_location
   ADD CONSTRAINT clinic_location_tenant_id_clinic_id_fkey
-    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE category
   ADD CONSTRAINT category_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE subcategory
   ADD CONSTRAINT subcategory_tenant_id_category_id_fkey
-    FOREIGN KEY (tenant_id, category_id) REFERENCES category(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, category_id) REFERENCES category(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE product
   ADD CONSTRAINT product_tenant_id_category_id_fkey
-    FOREIGN KEY (tenant_id, category_id) REFERENCES category(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, category_id) REFERENCES category(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT product_tenant_id_category_id_subcategory_id_fkey
     FOREIGN KEY (tenant_id, category_id, subcategory_id)
-      REFERENCES subcategory(tenant_id, category_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+      REFERENCES subcategory(tenant_id, category_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT product_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE product_rx
   ADD CONSTRAINT product_rx_tenant_id_product_id_fkey
-    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE product_offer
   ADD CONSTRAINT product_offer_tenant_id_product_id_fkey
-    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE offer_variant
   ADD CONSTRAINT offer_variant_tenant_id_product_offer_id_fkey
     FOREIGN KEY (tenant_id, product_offer_id)
-      REFERENCES product_offer(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+      REFERENCES product_offer(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE clinic_availability
   ADD CONSTRAINT clinic_availability_tenant_id_clinic_id_fkey
-    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT clinic_availability_tenant_id_product_id_fkey
-    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE client
   ADD CONSTRAINT client_tenant_id_created_by_api_client_id_fkey
     FOREIGN KEY (tenant_id, created_by_api_client_id)
-      REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+      REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT client_tenant_id_fkey
-    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE document
   ADD CONSTRAINT document_tenant_id_patient_id_fkey
-    FOREIGN KEY (tenant_id, patient_id) REFERENCES client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, patient_id) REFERENCES client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT document_tenant_id_uploaded_by_id_fkey
-    FOREIGN KEY (tenant_id, uploaded_by_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, uploaded_by_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter
   ADD CONSTRAINT encounter_tenant_id_claimed_by_id_fkey
-    FOREIGN KEY (tenant_id, claimed_by_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, claimed_by_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT encounter_tenant_id_clinic_id_fkey
-    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, clinic_id) REFERENCES clinic(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT encounter_tenant_id_patient_id_fkey
-    FOREIGN KEY (tenant_id, patient_id) REFERENCES client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, patient_id) REFERENCES client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT encounter_tenant_id_reviewed_by_id_fkey
-    FOREIGN KEY (tenant_id, reviewed_by_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, reviewed_by_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter_treatment
   ADD CONSTRAINT encounter_treatment_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT encounter_treatment_tenant_id_product_id_fkey
-    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, product_id) REFERENCES product(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter_document
   ADD CONSTRAINT encounter_document_tenant_id_document_id_fkey
-    FOREIGN KEY (tenant_id, document_id) REFERENCES document(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, document_id) REFERENCES document(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT encounter_document_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter_information
   ADD CONSTRAINT encounter_information_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter_addendum
   ADD CONSTRAINT encounter_addendum_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE gfe_item
   ADD CONSTRAINT gfe_item_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE "order"
   ADD CONSTRAINT order_tenant_id_encounter_id_fkey
-    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, encounter_id) REFERENCES encounter(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE order_line
   ADD CONSTRAINT order_line_tenant_id_gfe_item_id_fkey
-    FOREIGN KEY (tenant_id, gfe_item_id) REFERENCES gfe_item(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, gfe_item_id) REFERENCES gfe_item(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT order_line_tenant_id_order_id_fkey
-    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE payment
   ADD CONSTRAINT payment_tenant_id_api_client_id_fkey
-    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT payment_tenant_id_order_id_fkey
-    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE refund
   ADD CONSTRAINT refund_tenant_id_api_client_id_fkey
-    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT refund_tenant_id_order_id_fkey
-    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT,
+    FOREIGN KEY (tenant_id, order_id) REFERENCES "order"(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT refund_tenant_id_payment_id_fkey
-    FOREIGN KEY (tenant_id, payment_id) REFERENCES payment(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, payment_id) REFERENCES payment(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE webhook_endpoint
   ADD CONSTRAINT webhook_endpoint_tenant_id_api_client_id_fkey
-    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE webhook_delivery
   ADD CONSTRAINT webhook_delivery_tenant_id_endpoint_id_fkey
     FOREIGN KEY (tenant_id, endpoint_id)
-      REFERENCES webhook_endpoint(tenant_id, id) ON UPDATE CASCADE ON DELETE CASCADE,
+      REFERENCES webhook_endpoint(tenant_id, id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
   ADD CONSTRAINT webhook_delivery_tenant_id_event_id_fkey
-    FOREIGN KEY (tenant_id, event_id) REFERENCES event(tenant_id, id) ON UPDATE CASCADE ON DELETE CASCADE;
+    FOREIGN KEY (tenant_id, event_id) REFERENCES event(tenant_id, id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE idempotency_key
   ADD CONSTRAINT idempotency_key_tenant_id_api_client_id_fkey
-    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON UPDATE CASCADE ON DELETE RESTRICT;
+    FOREIGN KEY (tenant_id, api_client_id) REFERENCES api_client(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 
 -- Constraints between rows -------------------------------------------------------------------------------------------
 
 -- An encounter's phase is what its items and its order refer to. Changes of one transaction pass through states that break
--- these constraints, so all but the order's are checked at its end. Sums of an order are checked by triggers.
+-- these constraints, so they are checked at its end. Sums of an order are checked by triggers.
 
 -- A pending item implies an open encounter.
 ALTER TABLE gfe_item
@@ -1155,7 +1157,7 @@ ALTER TABLE gfe_item
 -- An order implies a completed encounter, and a completed encounter an order.
 ALTER TABLE "order"
   ADD CONSTRAINT order_of_completed_encounter FOREIGN KEY (tenant_id, encounter_id, encounter_phase)
-    REFERENCES encounter(tenant_id, id, phase);
+    REFERENCES encounter(tenant_id, id, phase) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE encounter
   ADD CONSTRAINT encounter_completed_has_order FOREIGN KEY (tenant_id, completed_id, first_order)
     REFERENCES "order"(tenant_id, encounter_id, position) DEFERRABLE INITIALLY DEFERRED;
@@ -1230,7 +1232,8 @@ DECLARE
   of_tenant TEXT;
   of_encounter UUID;
 BEGIN
-  IF TG_TABLE_NAME = 'encounter' THEN
+  -- Not TG_TABLE_NAME: in a distributed PostgreSQL it is the name of a shard.
+  IF TG_OP = 'INSERT' THEN
     of_tenant := NEW."tenant_id";
     of_encounter := NEW."id";
   ELSE

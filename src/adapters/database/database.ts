@@ -46,6 +46,8 @@ const preparedLength = 20_000;
 
 /** Session settings. UTC, because times are sent and read without offset; generic plans, which measured faster. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
+/** Returns to PostgreSQL's own choice of plans on Citus, which cannot distribute generic ones. */
+const PLANS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'`;
 /** PostgreSQL's time limits for a session. */
 const limitsFor = (timeoutMs: number) => ({
   statement_timeout: 0.9 * timeoutMs,
@@ -72,6 +74,8 @@ export function openDatabase(
     pipeline: true,
     types: parsers,
   });
+  // Sent together with the first statement of the connection, which reports the error if it is broken.
+  if (!isPooled) pool.on('connect', (client) => void client.query(PLANS_ON_CITUS).catch(() => undefined));
   metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(
@@ -109,7 +113,8 @@ export const POOLER_SETTINGS = needed.map(([name, value]) => `SET ${name} = ${va
 /** Checks a pooler's sessions, because a pooler does not pass on settings. @throws Error naming the missing settings */
 export async function checkPooler({ everyTenant }: Queries): Promise<void> {
   const found = await everyTenant.rows<{ name: string; setting: string }>`
-    SELECT name, setting FROM pg_settings WHERE name = ANY (${needed.map(([name]) => name)})`;
+    SELECT name, setting FROM pg_settings WHERE name = ANY (${needed.map(([name]) => name)})
+    UNION ALL SELECT 'plan_cache_mode', ${SETTINGS.plan_cache_mode} FROM pg_extension WHERE extname = 'citus'`;
   const isSet = ([name, value]: [string, string | number]): boolean =>
     found.some((row) => row.name === name && row.setting === String(value));
   if (needed.every(isSet)) return;

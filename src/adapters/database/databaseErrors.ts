@@ -5,10 +5,16 @@ import { isRecord } from './tenantGuard.js';
 
 /** Whether an error violates this unique constraint or index, named as in the migrations. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  if (error instanceof DatabaseError) return error.code === '23505' && error.constraint === constraint;
+  // A distributed PostgreSQL adds the number of the shard.
+  return violatedKey(error)?.replace(/_\d+$/, '') === constraint;
+}
+
+/** The unique constraint or index that an error violates. */
+function violatedKey(error: unknown): string | undefined {
+  if (error instanceof DatabaseError) return error.code === '23505' ? error.constraint : undefined;
   const violated = driverError(error);
-  if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return false;
-  return violated['constraint']['index'] === constraint;
+  if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return undefined;
+  return String(violated['constraint']['index']);
 }
 
 /** The SQLSTATE of an error; undefined if the error is not from PostgreSQL. */

@@ -24,13 +24,14 @@ import { reviewModes, type ReviewMode } from '../providers/reviewModes.js';
 import type { EncounterRecord } from './record.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import { flush, write, type Moment } from '../transactions/changes.js';
+import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
-/** The id and number of a sandbox fixture, used in place of generated ones (R-15). */
-export type FixedEncounter = Pick<Encounter, 'id' | 'encounterNo'>;
+/** The id and number of a new encounter: generated, or those of a sandbox fixture (R-15). */
+export type EncounterKey = Pick<Encounter, 'id' | 'encounterNo'>;
 
 /** An encounter as a request would create it. */
 export interface EncounterDraft {
@@ -72,13 +73,17 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 export async function createEncounter(
   context: CallerContext,
   body: EncounterRequest,
-  fixed?: FixedEncounter,
+  fixed?: EncounterKey,
 ): Promise<EncounterRecord> {
   await flush(context);
-  const parts = await lockReferences(context, body, !fixed);
+  const [parts, encounterNo] = await Promise.all([
+    lockReferences(context, body),
+    fixed?.encounterNo ?? nextNumber(context.db, 'encounter_encounter_no_seq'),
+  ]);
   const { caller } = context;
   const at = { now: context.now(), newId: context.newId, caller };
-  const { encounter, faults } = decideCreation(parts, body, at, fixed);
+  const key = { id: fixed?.id ?? context.newId(), encounterNo };
+  const { encounter, faults } = decideCreation(parts, body, at, key);
   const [failing] = faults;
   if (failing) throw refuse(failing);
   await requireRoom(context, 'encounter');
@@ -117,13 +122,14 @@ export async function previewEncounter(context: ReadContext, body: EncounterRequ
 
 /**
  * The encounter of a checked body, for creation, preview and revision. Records that cannot be used become `faults`.
+ * @param key of a new encounter; previews and revisions show no number
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export function decideCreation(
   parts: Parameters<typeof requireFound>[0],
   body: EncounterRequest,
   at: Moment,
-  fixed?: FixedEncounter,
+  key: EncounterKey = { id: at.newId(), encounterNo: 0n },
 ): EncounterDraft {
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A time without a zone needs the zone of the clinic, so report a missing clinic first.
@@ -131,7 +137,7 @@ export function decideCreation(
   const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
   const found = requireFound(parts);
   return {
-    encounter: newEncounter(found, body, schedule, at, fixed),
+    encounter: newEncounter(found, body, schedule, at, key),
     schedule,
     faults: unusableParts(found, body, at.now),
   };
@@ -142,13 +148,12 @@ function newEncounter(
   body: EncounterRequest,
   schedule: ResolvedSchedule,
   { now, newId, caller }: Moment,
-  fixed: FixedEncounter | undefined,
+  { id: encounterId, encounterNo }: EncounterKey,
 ): EncounterRecord {
   if (!caller) throw new Error('encounters are created by API clients only');
-  const { clinic, patient, currency, nextNumber } = found;
-  const encounterNo = fixed?.encounterNo ?? nextNumber ?? 0n;
+  const { clinic, patient, currency } = found;
   const { tenantId } = caller;
-  const of = { tenantId, encounterId: fixed?.id ?? newId(), clinicId: clinic.id };
+  const of = { tenantId, encounterId, clinicId: clinic.id };
   const { id: patientId } = patient;
   const treatments = found.treatments.map((treatment, position) => {
     return { ...of, patientId, id: newId(), position, ...frozenTreatment(treatment), ...untreated };
@@ -156,7 +161,7 @@ function newEncounter(
   const patientState = body.patientState?.toUpperCase() ?? null;
   return {
     ...of,
-    id: of.encounterId,
+    id: encounterId,
     encounterNo,
     gfeNo: `GFE-${encounterNo}`,
     patientId,
@@ -183,7 +188,7 @@ function newEncounter(
     version: 1,
     treatments,
     documents: found.documents.map(({ id: documentId }, position) => {
-      return { tenantId, encounterId: of.encounterId, documentId, position };
+      return { tenantId, encounterId, documentId, position };
     }),
     gfeItems: newItems(found.treatments).map((item, position) => ({ ...of, id: newId(), position, ...item })),
     information: [],

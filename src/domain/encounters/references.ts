@@ -59,12 +59,10 @@ export interface FoundParts {
   readonly documents: readonly FoundDocument[];
   /** ISO 4217 code of the tenant. */
   readonly currency: string;
-  /** The number of a new encounter (R-14); null for a preview, a revision and a sandbox fixture. */
-  readonly nextNumber: bigint | null;
 }
 
 /** The records for the body's ids, in their order; undefined or null if missing, or invisible to the caller. */
-interface EncounterParts extends Pick<FoundParts, 'currency' | 'nextNumber'> {
+interface EncounterParts extends Pick<FoundParts, 'currency'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
   readonly treatments: readonly (Treatment | undefined)[];
@@ -86,22 +84,13 @@ export const readReferences = (context: LookupContext, body: References): Promis
   loadReferences(context, body, false);
 
 /**
- * Takes a number for a new encounter if asked to, locks the patient (R-210) and all records that the body refers to, and reads them:
- * the encounter's rows are written with the events, after which nothing may wait for a lock (R-71). The lock of a document
+ * Locks the patient (R-210) and all records that the body refers to, and reads them: the encounter's rows are written with the events, after which nothing may wait for a lock (R-71). The lock of a document
  * must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the row from before its wait.
  */
-export const lockReferences = (
-  context: LookupContext,
-  body: References,
-  isNumbered: boolean,
-): Promise<EncounterParts> => loadReferences(context, body, true, isNumbered);
+export const lockReferences = (context: LookupContext, body: References): Promise<EncounterParts> =>
+  loadReferences(context, body, true);
 
-async function loadReferences(
-  context: LookupContext,
-  body: References,
-  isLocked: boolean,
-  isNumbered = false,
-): Promise<EncounterParts> {
+async function loadReferences(context: LookupContext, body: References, isLocked: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const lock = (strength: 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE') =>
     isLocked ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
@@ -136,8 +125,7 @@ async function loadReferences(
       JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
-    (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency,
-    ${isNumbered ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
+    (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency`;
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
   return {
@@ -146,7 +134,6 @@ async function loadReferences(
     treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
     documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
     currency: row.currency,
-    nextNumber: row.nextNumber,
   };
 }
 

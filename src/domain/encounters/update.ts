@@ -84,7 +84,7 @@ async function loadRevised(context: CallerContext, which: Prisma.Sql, patch: Pat
   const { version, ...named } = stored;
   if (!isRevision(patch)) return { version, references: null };
   const treatmentIds = patch.treatmentIds ?? named.treatmentIds;
-  return { version, references: await lockReferences(context, { ...named, treatmentIds }, false) };
+  return { version, references: await lockReferences(context, { ...named, treatmentIds }) };
 }
 
 /** @throws Problem validation_failed, invalid_state, and those of {@link decideCreation} */

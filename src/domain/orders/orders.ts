@@ -43,13 +43,6 @@ export interface ApprovedTreatment {
   readonly item: GfeItem;
 }
 
-/** Takes a number for an order; one that is not used is lost (R-14). */
-export async function nextOrderSequence({ db }: Pick<LookupContext, 'db'>): Promise<bigint> {
-  const [row] = await db.everyTenant.rows<{ number: bigint }>`SELECT nextval('order_order_sequence_seq') AS number`;
-  if (!row) throw new Error('a statement returned no row');
-  return row.number;
-}
-
 /** The order of an encounter: one line for each approved treatment, at its frozen price (R-55, R-30). */
 export function newOrder(
   encounter: Encounter,

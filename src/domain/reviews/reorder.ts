@@ -7,9 +7,10 @@ import { itemKey } from '../catalog/itemKey.js';
 import { encounterCommand } from '../encounters/command.js';
 import { refuseRepeatedIds } from '../encounters/creation.js';
 import type { EncounterRecord, EncounterState } from '../encounters/record.js';
-import { newOrder, nextOrderSequence, orderCreated, type NewOrder, type OrderRecord } from '../orders/orders.js';
+import { newOrder, orderCreated, type NewOrder, type OrderRecord } from '../orders/orders.js';
 import type { Decision, Moment } from '../transactions/changes.js';
 import { ageOn } from '../transactions/instant.js';
+import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
@@ -122,7 +123,7 @@ async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonl
     db.of(tenantId).rows<Offer & { productId: string }>`
       SELECT product_id AS "productId", price, shipping_type AS "shippingType", shipping_amount AS "shippingAmount"
       FROM product_offer WHERE tenant_id = ${tenantId} AND product_id = ANY (${[...ids]}::uuid[])`,
-    nextOrderSequence(context),
+    nextNumber(context.db, 'order_order_sequence_seq'),
   ]);
   if (!of) throw new Problem('encounter_not_found');
   const at = { at: now(), knownAt: EVERYTHING };

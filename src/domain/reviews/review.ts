@@ -9,10 +9,11 @@ import { loadEarlier, type DecidedEncounter, type EncounterRecord, type Encounte
 import { actorOf, nextState, type Reviewer } from '../encounters/states.js';
 import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
-import { newOrder, nextOrderSequence, orderCreated, type NewOrder } from '../orders/orders.js';
+import { newOrder, orderCreated, type NewOrder } from '../orders/orders.js';
 import { identityIn } from '../patients/identity.js';
 import { frozenProvider, loadProvider, requireDea, requireLicence, type WithProvider } from '../providers/licences.js';
 import type { Decision, Moment } from '../transactions/changes.js';
+import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { changedParts, readMarks, type ChartMarks } from './chartVersion.js';
 import {
@@ -126,7 +127,7 @@ export function submitReview(
         loadProvider(body.reviewerRef)(transaction),
         readLimits(transaction, which),
         readMarks(transaction, which),
-        fixedOrder?.orderSequence ?? nextOrderSequence(transaction),
+        fixedOrder?.orderSequence ?? nextNumber(transaction.db, 'order_order_sequence_seq'),
       ]);
       const numbers = { id: fixedOrder?.id ?? transaction.newId(), orderSequence, position: 0 };
       return { earlier, ...provider, ...limits, marks, newOrder: numbers };

@@ -70,6 +70,19 @@ function update<Model extends Prisma.ModelName>(
     WHERE tenant_id = ${tenantId} AND ${where}`;
 }
 
+/**
+ * Takes the next number of a sequence; one that is not used is lost (R-14). A statement of its own, because in a distributed
+ * PostgreSQL only the coordinator has the sequence.
+ */
+export async function nextNumber(
+  { everyTenant }: Queries,
+  sequence: 'encounter_encounter_no_seq' | 'order_order_sequence_seq',
+): Promise<bigint> {
+  const [row] = await everyTenant.rows<{ number: bigint }>`SELECT nextval(${sequence}) AS number`;
+  if (!row) throw new Error('a statement returned no row');
+  return row.number;
+}
+
 /** Groups rows by a key. */
 export function groupedBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): (key: string) => Row[] {
   const groups = new Map<string, Row[]>();

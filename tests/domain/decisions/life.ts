@@ -66,11 +66,11 @@ export class Life {
   }
 
   /** The records that a request for these treatments finds. */
-  parts(treatmentIds: readonly string[], nextNumber: bigint | null = null): FoundParts {
+  parts(treatmentIds: readonly string[]): FoundParts {
     const { id, accountIsActive, dateOfBirth, guardian, factsVersion } = this.patient;
     const facts = { factsVersion: Number(factsVersion), factsChanges: {}, hasGuardian: guardian !== null };
     return {
-      ...{ clinic: austin, documents: [], currency: 'USD', nextNumber },
+      ...{ clinic: austin, documents: [], currency: 'USD' },
       patient: {
         id,
         accountIsActive,
@@ -88,12 +88,12 @@ export class Life {
     body: Partial<Bodies['CreateEncounterRequest']> = {},
     parts: Partial<FoundParts> = {},
   ): number {
-    const found = { ...this.parts(treatmentIds, BigInt(101_000 + this.encounters.length)), ...parts };
     const request = {
       ...{ clinicId: 'austin', patientId: 'jane', treatmentIds: [...treatmentIds] },
       ...{ reviewType: 'asynchronous' as const, serviceQueue: 'provider_network' as const, shipTo, ...body },
     };
-    const { encounter, faults } = decideCreation(found, request, this.at());
+    const key = { id: this.at().newId(), encounterNo: BigInt(101_000 + this.encounters.length) };
+    const { encounter, faults } = decideCreation({ ...this.parts(treatmentIds), ...parts }, request, this.at(), key);
     if (faults[0]) throw refuse(faults[0]);
     this.encounters.push(encounter);
     return this.encounters.length - 1;
