@@ -99,3 +99,33 @@ export async function passSequences(source: Client, target: Client): Promise<voi
     await target.query(`SELECT setval('${name}', $1) FROM ${name} WHERE last_value < $1`, [String(passed)]);
   }
 }
+
+/** Largest number that an import may bring: it moves the sequences, whose numbers all tenants share. */
+const MAX_NUMBER = 10 ** 12;
+
+/** Moves the sequences past the numbers of a tenant's imported rows. @throws Error for a number too large to be real */
+export async function passNumbers(client: Client, tenantId: string): Promise<void> {
+  const { rows } = await client.query<{ table: string; column: string; sequence: string }>(
+    `SELECT attrelid::regclass::text AS table, quote_ident(attname) AS column,
+       pg_get_serial_sequence(attrelid::regclass::text, attname) AS sequence FROM pg_attribute WHERE attidentity = 'd'`,
+  );
+  for (const { table, column, sequence } of rows) {
+    const { rows: numbers } = await client.query<{ isReal: boolean | null; last: string | null }>(
+      `SELECT max(${column}) <= ${MAX_NUMBER} AS "isReal", max(${column}) AS last FROM ${table} WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    const [{ isReal, last } = { isReal: null, last: null }] = numbers;
+    if (isReal === false) throw new Error(`${table} has the number ${last}, which would use up the numbers of others.`);
+    await client.query(`SELECT setval($1, greatest(nextval($1), $2::bigint + ${MARGIN}))`, [sequence, last]);
+  }
+}
+
+/** Whether the target has another tenant with the name or id of the source's: operators may give either to a command. */
+export async function hasNamesake(source: Client, target: Client, tenantId: string): Promise<boolean> {
+  const { rows } = await source.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenantId]);
+  const { rowCount } = await target.query(
+    'SELECT FROM tenant WHERE id <> $1 AND (lower(name) IN ($1, lower($2)) OR id = lower($2))',
+    [tenantId, rows[0]?.name],
+  );
+  return rowCount !== 0;
+}

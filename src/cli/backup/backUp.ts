@@ -32,10 +32,15 @@ export async function describeDatabase(client: Connection): Promise<{ rows: Reco
     const counted = await client.query<{ count: number }>(`SELECT count(*)::float AS count FROM ${name}`);
     rows[name] = counted.rows[0]?.count ?? 0;
   }
-  const { rows: settings } = await client.query<{ server: number }>(
+  return { rows, server: await majorVersion(client) };
+}
+
+/** The major version of the server. */
+export async function majorVersion(client: Connection): Promise<number> {
+  const { rows } = await client.query<{ server: number }>(
     `SELECT current_setting('server_version_num')::int / 10000 AS server`,
   );
-  return { rows, server: settings[0]?.server ?? 0 };
+  return rows[0]?.server ?? 0;
 }
 
 /**

@@ -1,5 +1,6 @@
+import { Ajv } from 'ajv';
 import { createHash } from 'node:crypto';
-import { text } from 'node:stream/consumers';
+import { json } from 'node:stream/consumers';
 import type { BackupStore } from './backupStore.js';
 
 const MANIFEST = 'manifest.json';
@@ -43,18 +44,42 @@ export interface Manifest {
   readonly keys: { readonly file: string; readonly sha256: string } | null;
 }
 
+const text = { type: 'string' };
+const digest = { type: 'string', pattern: '^[\\da-f]{64}$' };
+const texts = { type: 'array', items: text };
+const members = (properties: object, optional: object = {}) => ({
+  type: 'object',
+  required: Object.keys(properties),
+  properties: { ...properties, ...optional },
+});
+const fileOf = (name: string) => members({ file: { type: 'string', pattern: `^${name}$` }, sha256: digest });
+
+/** The manifest of an untrusted export: its names of files must not lead elsewhere. */
+const isManifest = new Ajv({ allowUnionTypes: true }).compile<Manifest>(
+  members(
+    {
+      ...{ format: { const: 1 }, takenAt: text, version: text, database: text, migrations: texts, missing: texts },
+      postgres: members({ server: { type: 'integer' }, program: { type: 'integer' } }),
+      dump: fileOf(`database-${UUID}\\.dump`),
+      rows: { type: 'object', additionalProperties: { type: 'integer' } },
+      objects: { type: 'array', items: members({ key: text, contentType: text, sha256: digest }) },
+      keys: { ...fileOf(`keys-${UUID}\\.json`), type: ['object', 'null'] },
+    },
+    { tenant: { type: 'string', pattern: '^[a-z\\d-]{1,63}$' }, objectStore: text },
+  ),
+);
+
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
 
-/** Reads the manifest. @returns null if there is no backup @throws Error for a backup of another format */
+/** Reads the manifest. @returns null if there is no backup @throws Error if it is not valid in this version */
 async function findManifest(store: BackupStore): Promise<Manifest | null> {
-  const content = await text(store.read(MANIFEST)).catch(async (error: unknown) => {
+  const manifest: unknown = await json(store.read(MANIFEST)).catch(async (error: unknown) => {
+    if (error instanceof SyntaxError) return undefined;
     if ((await store.list()).has(MANIFEST)) throw error;
     return null;
   });
-  if (content === null) return null;
-  const manifest = JSON.parse(content) as Manifest | { readonly format: unknown };
-  if (manifest.format === 1) return manifest as Manifest;
-  throw new Error(`${store.address} has a backup in a format of another version. Use the build that made it.`);
+  if (manifest === null || isManifest(manifest)) return manifest;
+  throw new Error(`${store.address} has a manifest that is damaged or of another version. Use the build that made it.`);
 }
 
 /** Reads the manifest. @throws Error if there is no backup (or export of a tenant, if `isOfTenant`) of this format */

@@ -5,7 +5,6 @@ import { findTenant } from '../../domain/access/tenants.js';
 import { nameOfStore } from '../../runtime/ownCell.js';
 import { openBackupStore } from '../backup/backupStore.js';
 import { readManifest, verifyFiles } from '../backup/manifest.js';
-import { pgProgram } from '../backup/programs.js';
 import type { CliIo } from '../cliIo.js';
 import { addCommand } from '../command.js';
 import { confirm, confirmable } from '../confirmation.js';
@@ -23,8 +22,8 @@ rows are copied by PostgreSQL's logical replication; then it gets 503 for some s
 cancel the move with --cancel. Until "tenant forget", the old cell keeps a copy that nothing can change.`;
 
 const FILE_NOTES = `
-It needs psql of PostgreSQL 15 or later. The files have what the database has of the tenant: health data, hashes of client secrets and the
-secrets of webhooks, so that its clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
+The files contain all of the tenant's data: health data, hashes of client secrets and the secrets of webhooks, so that its
+clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
 
 /** Adds `tenant move`, `forget`, `export` and `import` (ADR 9). */
 export function addCellCommands(tenant: Command, terminal: CliIo): void {
@@ -92,7 +91,6 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
     url,
     store: await openStore(terminal),
     storeName: nameOfStore(readConfig(terminal.environment)),
-    psql: await pgProgram('psql', 15, terminal),
   });
   const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';
   addCommand(tenant, 'export', exporting, ['lakeside --to /secure/lakeside'], { notes: FILE_NOTES })
@@ -123,10 +121,7 @@ export function addCellCommands(tenant: Command, terminal: CliIo): void {
   addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [
     '--from /secure/lakeside',
   ])
-    .requiredOption(
-      '--from <address>',
-      'the folder or s3://bucket/prefix of the export, which you trust: it has statements',
-    )
+    .requiredOption('--from <address>', 'the folder or s3://bucket/prefix of the export')
     .action(async ({ from, json }) => {
       const source = await openBackupStore(terminal, from);
       const manifest = await readManifest(source, true);

@@ -1,6 +1,6 @@
 import { entryOf, ownCell, type OwnCell } from '../../adapters/cells/places.js';
 import { isReplicated, nameOfMove } from '../../adapters/cells/replication.js';
-import { tableWithRows, type TenantTable } from '../../adapters/cells/tenantTables.js';
+import { hasNamesake, tableWithRows, type TenantTable } from '../../adapters/cells/tenantTables.js';
 import type { Connection } from '../../adapters/database/withClient.js';
 import { describeMigrations } from '../backup/backUp.js';
 
@@ -52,14 +52,8 @@ export async function assertMovable(
   }
   const filled = await tableWithRows(target, tables, tenantId);
   if (filled) refuse(`The target has rows of ${tenantId} in ${filled}: remove them with "tenant forget" there.`);
-  const { rows } = await source.query<{ name: string }>('SELECT name FROM tenant WHERE id = $1', [tenantId]);
-  const named = await target.query('SELECT FROM tenant WHERE lower(name) = lower($1) OR id = lower($1)', [
-    rows[0]?.name,
-  ]);
-  if (named.rowCount)
-    refuse(
-      `The target has another tenant with the name or id ${JSON.stringify(rows[0]?.name)}, which must be unique in a cell.`,
-    );
+  if (await hasNamesake(source, target, tenantId))
+    refuse(`The target has another tenant with the name or id of ${tenantId}, which must be unique in a cell.`);
   return { here, there };
 }
 

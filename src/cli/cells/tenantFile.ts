@@ -1,14 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { entryOf } from '../../adapters/cells/places.js';
-import { ofTenant, tableWithRows, tenantTables, type TenantTable } from '../../adapters/cells/tenantTables.js';
+import {
+  hasNamesake,
+  ofTenant,
+  passNumbers,
+  tableWithRows,
+  tenantTables,
+  type TenantTable,
+} from '../../adapters/cells/tenantTables.js';
 import { withClient, type Connection } from '../../adapters/database/withClient.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
+import { errorCode } from '../../failures.js';
 import { version } from '../../packageRoot.js';
-import { copy, describeMigrations, documentsOf } from '../backup/backUp.js';
+import { copy, describeMigrations, documentsOf, majorVersion } from '../backup/backUp.js';
 import type { BackupStore } from '../backup/backupStore.js';
 import * as backups from '../backup/manifest.js';
 import type { BackedUpObject, Manifest } from '../backup/manifest.js';
-import type { PgProgram } from '../backup/programs.js';
 import { putMissing } from '../backup/restore.js';
 import { assertSameSchema } from './movable.js';
 
@@ -17,38 +25,34 @@ interface Place {
   readonly url: string;
   readonly store: ObjectStore;
   readonly storeName: string;
-  readonly psql: PgProgram;
 }
 
-const RUN = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1'];
+/** Rows in one line of the file. */
+const BATCH = 100;
+/** Maximum number of characters in a line. */
+const MAX_LINE = 64 * 1024 * 1024;
 
-/** Writes a tenant's rows, as a script for psql, and its documents, all as of one moment. @returns the manifest */
+/**
+ * Writes a tenant's rows and documents, all as of one moment. A line of the rows' file has the name of a table, a tab and
+ * a JSON array of rows. @returns the manifest
+ */
 export async function exportTenant(
   target: BackupStore,
   tenantId: string,
-  { url, store, storeName, psql }: Place,
+  { url, store, storeName }: Place,
 ): Promise<Manifest> {
   await store.check();
   await backups.assertBackupOf(target, databaseOf(tenantId));
   return withClient({ connectionString: url }, async (client) => {
     await assertNotElsewhere(client, tenantId);
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const { rows: started } = await client.query<{ snapshot: string; at: Date; server: number }>(
-      `SELECT pg_export_snapshot() AS snapshot, now() AS at, current_setting('server_version_num')::int / 10000 AS server`,
-    );
-    const [{ snapshot, at, server } = { snapshot: '', at: new Date(0), server: 0 }] = started;
-    const tables = await tenantTables(client);
+    const { rows: started } = await client.query<{ at: Date }>('SELECT now() AS at');
+    const takenAt = started[0]?.at.toISOString() ?? '';
     const file = `database-${randomUUID()}.dump`;
-    const commands = [
-      'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-      `SET TRANSACTION SNAPSHOT '${snapshot}'`,
-      ...tables.flatMap((table) => copyOf(table, tenantId)),
-      ...(await endOf(client)),
-    ];
-    const script = psql.output(url, ...RUN, ...commands.flatMap((command) => ['--command', command]));
-    const dump = { file, sha256: await target.write(file, script) };
-    const rows = await countsOf(client, tables, tenantId);
+    const rows: Record<string, number> = {};
+    const dump = { file, sha256: await target.write(file, rowsOf(client, tenantId, rows)) };
     const [documents, migrations] = [await documentsOf(client, tenantId), await describeMigrations(client)];
+    const server = await majorVersion(client);
     await client.query('COMMIT');
     const [objects, missing]: [BackedUpObject[], string[]] = [[], []];
     await backups.each(documents, async (object) => {
@@ -56,16 +60,8 @@ export async function exportTenant(
       else objects.push(object);
     });
     const manifest: Manifest = {
-      ...{
-        format: 1,
-        version,
-        tenant: tenantId,
-        objectStore: storeName,
-        database: databaseOf(tenantId),
-        takenAt: at.toISOString(),
-        keys: null,
-      },
-      ...{ postgres: { server, program: psql.major }, migrations, dump, rows, objects, missing },
+      ...{ format: 1, version, tenant: tenantId, objectStore: storeName, database: databaseOf(tenantId), takenAt },
+      ...{ postgres: { server, program: server }, migrations, dump, rows, objects, missing, keys: null },
     };
     await backups.writeManifest(target, manifest);
     return manifest;
@@ -84,41 +80,33 @@ async function assertNotElsewhere(client: Connection, tenantId: string): Promise
 /** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
-const copyOf = (table: TenantTable, tenantId: string): string[] => [
-  `\\echo COPY ${table.name} (${table.columns}) FROM stdin;`,
-  `COPY (SELECT ${table.columns} FROM ${table.name} WHERE ${ofTenant(table, tenantId)}) TO STDOUT`,
-  // Quote the text, because psql would take two backslashes as the end of the command.
-  `\\echo '\\\\.'`,
-];
-
-/** Statements that follow the rows: move sequences past the numbers. */
-async function endOf(client: Connection): Promise<string[]> {
-  const { rows } = await client.query<{ statement: string }>(
-    `SELECT format('SELECT setval(%L, %s) FROM %I WHERE last_value < %s;', sequencename, last_value + 1000, sequencename, last_value + 1000)
-       AS statement
-     FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL`,
-  );
-  return rows.map(({ statement }) => `\\echo '${statement.replaceAll("'", "''")}'`);
-}
-
-async function countsOf(client: Connection, tables: readonly TenantTable[], tenantId: string) {
-  const counts: Record<string, number> = {};
-  for (const table of tables) {
-    const { rows } = await client.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM ${table.name} WHERE ${ofTenant(table, tenantId)}`,
-    );
-    counts[table.name] = rows[0]?.count ?? 0;
+/** The lines of a tenant's rows. @param counts gets the number of rows by table */
+async function* rowsOf(client: Connection, tenantId: string, counts: Record<string, number>) {
+  for (const table of await tenantTables(client)) {
+    const { name, columns } = table;
+    await client.query(`
+      DECLARE exported NO SCROLL CURSOR FOR SELECT row_to_json(line)::text AS json
+      FROM (SELECT ${columns} FROM ${name} WHERE ${ofTenant(table, tenantId)}) AS line`);
+    for (counts[name] = 0; ;) {
+      const { rows } = await client.query<{ json: string }>(`FETCH ${BATCH} FROM exported`);
+      if (rows.length === 0) break;
+      counts[name] += rows.length;
+      yield Buffer.from(`${name}\t[${rows.map(({ json }) => json).join(',')}]\n`);
+    }
+    await client.query('CLOSE exported');
   }
-  return counts;
 }
 
-/** Adds an exported tenant to a database that does not have it, in one transaction after the documents. */
+/**
+ * Adds an exported tenant, in one transaction, to a database that does not have it. The files may be hostile: PostgreSQL
+ * gets their rows as values, never as statements, and every row and object must be the tenant's.
+ */
 export async function importTenant(
   from: BackupStore,
   manifest: Manifest,
-  { url, store, storeName, psql }: Place,
+  { url, store, storeName }: Place,
 ): Promise<void> {
-  const { tenant = '', objectStore, migrations, objects, dump, rows } = manifest;
+  const { tenant = '', objectStore, migrations, objects, missing, dump, rows } = manifest;
   // The jobs of each database would delete documents that only the other one names.
   if (objectStore === storeName) throw new Error('Both databases use one object store: use "tenant move" instead.');
   await withClient({ connectionString: url }, async (client) => {
@@ -130,13 +118,60 @@ export async function importTenant(
       const found = `The database already contains rows of tenant ${tenant}, in the table ${filled}.`;
       throw new Error(`${found} Import into a database without this tenant.`);
     }
-    await backups.each(objects, (object) => putMissing(store, from, object));
-    await psql.feed(from.read(dump.file), url, ...RUN, '--single-transaction', '--file=-');
-    const counts = await countsOf(client, tables, tenant);
-    const wrong = Object.keys(rows).filter((name) => rows[name] !== counts[name]);
-    if (wrong.length > 0)
-      throw new Error(
-        `The rows in ${wrong.join(', ')} differ in number from the manifest. Deactivate the tenant, and compare them.`,
-      );
+    await client.query('BEGIN');
+    await client.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+    const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
+    const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
+    if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
+    if (await hasNamesake(client, client, tenant)) refuse('Another tenant has the name or id of this one.');
+    // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
+    await client.query('SET CONSTRAINTS ALL IMMEDIATE');
+    const documents = await documentsOf(client, tenant);
+    const foreign = documents.find(({ key }) => !key.startsWith(`${tenant}/`));
+    if (foreign) refuse(`The object key ${JSON.stringify(foreign.key)} is not the tenant's.`);
+    const files = new Map(objects.map((object) => [object.key, object.sha256]));
+    const present = documents.filter(({ key }) => !missing.includes(key));
+    const without = present.find(({ key, sha256 }) => files.get(key) !== sha256);
+    if (without) refuse(`The manifest does not name the document ${without.key}.`);
+    await passNumbers(client, tenant);
+    await backups.each(present, (object) => putMissing(store, from, object));
+    await client.query('COMMIT');
   });
+}
+
+function refuse(reason: string): never {
+  throw new Error(`The files are not an export of this tenant: ${reason} Nothing was imported.`);
+}
+
+/** Inserts the rows of the lines into the columns that the schema names. @returns the number of rows by table */
+async function insertRows(
+  client: Connection,
+  lines: AsyncIterable<string>,
+  tables: readonly TenantTable[],
+  tenantId: string,
+) {
+  const counts = new Map<string, number>();
+  for await (const line of lines) {
+    const [name = '', json] = line.split('\t', 2);
+    const table = tables.find((each) => each.name === name) ?? refuse(`No table ${JSON.stringify(name)} has its rows.`);
+    const statement = `INSERT INTO ${name} (${table.columns}) SELECT ${table.columns}
+      FROM json_populate_recordset(NULL::${name}, $1) RETURNING ${table.key} = $2 AS own`;
+    const { rows } = await client
+      .query<{ own: boolean }>(statement, [json, tenantId])
+      .catch((error: unknown) => refuse(`PostgreSQL refuses a row of ${name} (${String(errorCode(error))}).`));
+    if (!rows.every(({ own }) => own)) refuse(`A row of ${name} is another tenant's.`);
+    counts.set(name, (counts.get(name) ?? 0) + rows.length);
+  }
+  return counts;
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>) {
+  let rest = '';
+  for await (const text of Readable.from(body, { objectMode: false }).setEncoding('utf8')) {
+    const lines = (rest + String(text)).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE) refuse('A line is too long.');
+    yield* lines;
+  }
+  if (rest) refuse('The last line is not complete.');
 }

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { tenantDigests, tenantTables } from '../../src/adapters/cells/tenantTables.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import { newPartner } from '../support/factories.js';
+import { temporaryFolder } from '../support/folder.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { rowsOf } from '../support/migrations.js';
+import { openTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { newSandbox } from '../support/sandbox.js';
+import { openOperator, type Operator } from './operator.js';
+import { runProgram } from './runProgram.js';
+
+const folder = temporaryFolder();
+const SENTINEL = folder('sentinel');
+let source: Operator;
+let target: TestDatabase;
+let there: Harness;
+let tenant: string;
+/** The tenant of the target, which has what a hostile file aims at. */
+let victim: { readonly tenantId: string; readonly clientId: string };
+
+beforeAll(async () => {
+  [source, target] = [await openOperator(), await openTestDatabase()];
+  there = await startHarness({ databaseUrl: target.url });
+  afterAll(() => there.close());
+  victim = await newPartner(there);
+  tenant = (await newSandbox(source.harness)).tenantId;
+  expect(await source.run('tenant', 'export', tenant, '--to', folder('export'))).toMatchObject({ code: 0 });
+});
+
+const importFrom = (name: string) =>
+  runProgram(
+    { DATABASE_URL: target.url, DATA_DIR: there.dataDir, USER: 'alice' },
+    'tenant',
+    'import',
+    '--from',
+    folder(name),
+  );
+
+/** All rows of the target but its audit, its sequences, and the names of its objects. */
+async function contents(): Promise<unknown> {
+  const tables = await rowsOf(
+    target.url,
+    `
+    SELECT relname AS name, query_to_xml(format('SELECT * FROM %I ORDER BY 1, 2', relname), true, true, '')::text AS rows
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname NOT LIKE 'audit%'`,
+  );
+  const sequences = await rowsOf(
+    target.url,
+    `SELECT sequencename, last_value FROM pg_sequences WHERE sequencename NOT LIKE 'audit%'`,
+  );
+  return [tables, sequences, await readdir(`${there.dataDir}/documents`, { recursive: true })];
+}
+
+interface Files {
+  /** The manifest, to be changed in place. */
+  readonly manifest: any;
+  /** The text of the rows, of which the manifest then has the digest. */
+  rows: string | Buffer;
+}
+
+/** Replaces the first match in the rows; fails if there is none, so that each case is what its name says. */
+const replace = (files: Files, pattern: RegExp, by: string): void => {
+  expect(String(files.rows)).toMatch(pattern);
+  files.rows = String(files.rows).replace(pattern, by);
+};
+const addLine = (files: Files, line: string): void => void (files.rows = `${String(files.rows)}${line}\n`);
+/** A line of the table with its first row changed, and counted by the manifest. */
+const addRow = (files: Files, table: string, changes: object): void => {
+  const [, json = '[]'] = new RegExp(`^${table}\t(.*)$`, 'm').exec(String(files.rows)) ?? [];
+  addLine(files, `${table}\t${JSON.stringify([{ ...JSON.parse(json)[0], ...changes }])}`);
+  files.manifest.rows[table] = Number(files.manifest.rows[table]) + 1;
+};
+
+const hostile: [name: string, message: RegExp, change: (files: Files) => unknown][] = [
+  ['a shell command of psql', /No table/, (files) => addLine(files, `\\! touch ${SENTINEL}`)],
+  ['a COPY from a program', /No table/, (files) => addLine(files, `COPY client FROM PROGRAM 'touch ${SENTINEL}';`)],
+  ['a statement', /No table/, (files) => addLine(files, 'DROP TABLE client;')],
+  ['a statement behind the name of a table', /No table/, (files) => addLine(files, 'client; DROP TABLE client\t[]')],
+  [
+    'a statement in place of rows',
+    /PostgreSQL refuses/,
+    (files) => addLine(files, "client\t'); DROP TABLE client; --"),
+  ],
+  ['a row of the audit', /No table/, (files) => addLine(files, 'audit_event\t[{}]')],
+  [
+    'a row of the directory of cells',
+    /No table/,
+    (files) => addLine(files, `tenant_cell\t[{"tenant_id": "${tenant}"}]`),
+  ],
+  ['a migration', /No table/, (files) => addLine(files, '_prisma_migrations\t[{}]')],
+  ['a job', /No table/, (files) => addLine(files, 'graphile_worker._private_jobs\t[{}]')],
+  [
+    "another tenant's client",
+    /another tenant's/,
+    (files) => addRow(files, 'api_client', { id: randomId(), client_id: 'x', tenant_id: victim.tenantId }),
+  ],
+  ['another tenant', /another tenant's/, (files) => addRow(files, 'tenant', { id: 'intruder', name: 'Intruder' })],
+  [
+    'a row without a tenant',
+    /PostgreSQL refuses/,
+    (files) => addRow(files, 'clinic', { id: randomId(), tenant_id: null }),
+  ],
+  [
+    "a client's public id that is another tenant's",
+    /PostgreSQL refuses/,
+    (files) => addRow(files, 'api_client', { id: randomId(), client_id: victim.clientId }),
+  ],
+  [
+    'a name that is the id of another tenant',
+    /Another tenant has the name/,
+    (files) => replace(files, /"name":"Sandbox \d+"/, `"name":"${victim.tenantId}"`),
+  ],
+  [
+    "a document whose object is another tenant's",
+    /The object key/,
+    (files) => replace(files, /"blob_path":"[^/]+/, `"blob_path":"${victim.tenantId}`),
+  ],
+  [
+    'a document whose object the manifest lacks',
+    /does not name the document/,
+    ({ manifest }) => (manifest.objects = []),
+  ],
+  [
+    'a document with a key that leads elsewhere',
+    /does not name the document/,
+    (files) => replace(files, /"blob_path":"/, `"blob_path":"${tenant}/../${victim.tenantId}/`),
+  ],
+  [
+    'a number beyond any real one',
+    /would use up the numbers/,
+    (files) => replace(files, /"encounter_no":\d+/, '"encounter_no":9000000000000000000'),
+  ],
+  [
+    'a row that breaks a constraint',
+    /PostgreSQL refuses/,
+    (files) => replace(files, /"currency":"USD"/, '"currency":"usd"'),
+  ],
+  ['an array in place of a row', /PostgreSQL refuses/, (files) => addLine(files, 'clinic\t[[1]]')],
+  ['a row with U+0000', /PostgreSQL refuses/, (files) => replace(files, /"display_name":"|"name":"/, '$&\\u0000')],
+  ['JSON that is too deep', /PostgreSQL refuses/, (files) => addLine(files, `clinic\t${'['.repeat(100_000)}`)],
+  ['a compressed file', /No table/, (files) => (files.rows = Buffer.concat([gzipSync(files.rows), Buffer.from('\n')]))],
+  ['a file that ends within a line', /last line/, (files) => (files.rows = String(files.rows).slice(0, -5))],
+  ['rows that the manifest does not count', /differ in number/, ({ manifest }) => (manifest.rows = {})],
+  ['rows whose digest differs', /is damaged/, ({ manifest }) => (manifest.dump.sha256 = '0'.repeat(64))],
+  ['rows in a file elsewhere', /manifest that is damaged/, ({ manifest }) => (manifest.dump.file = '../../etc/passwd')],
+  [
+    'an object in a file elsewhere',
+    /manifest that is damaged/,
+    ({ manifest }) => (manifest.objects[0].sha256 = '../manifest'),
+  ],
+  ['an object that is missing', /is missing/, ({ manifest }) => (manifest.objects[0].sha256 = '0'.repeat(64))],
+  [
+    'an id of a tenant that leads elsewhere',
+    /manifest that is damaged/,
+    ({ manifest }) => (manifest.tenant = '../etc'),
+  ],
+  ['the id of a tenant that is there', /already contains rows/, ({ manifest }) => (manifest.tenant = victim.tenantId)],
+  ['another format', /of another version/, ({ manifest }) => (manifest.format = 2)],
+  ['other migrations', /The schemas differ/, ({ manifest }) => manifest.migrations.push('20990101000000_later')],
+  ['a manifest without objects', /manifest that is damaged/, ({ manifest }) => (manifest.objects = null)],
+];
+
+const randomId = (): string => crypto.randomUUID();
+
+it.each(hostile)('tenant import refuses %s and changes nothing', async (_name, message, change) => {
+  await cp(folder('export'), folder('hostile'), { recursive: true });
+  const manifest = JSON.parse(await readFile(folder('hostile', 'manifest.json'), 'utf8'));
+  const file = folder('hostile', manifest.dump.file);
+  const files: Files = { manifest, rows: await readFile(file, 'utf8') };
+  const { sha256 } = manifest.dump;
+  change(files);
+  await writeFile(file, files.rows);
+  if (manifest.dump.sha256 === sha256) manifest.dump.sha256 = createHash('sha256').update(files.rows).digest('hex');
+  await writeFile(folder('hostile', 'manifest.json'), JSON.stringify(manifest));
+  const before = await contents();
+  expect(await importFrom('hostile')).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(message) });
+  expect(await contents()).toEqual(before);
+  expect(await readdir(folder())).not.toContain('sentinel');
+  await rm(folder('hostile'), { recursive: true });
+});
+
+it('tenant import adds each row and document of an export, and moves the sequences past its numbers', async () => {
+  expect(await importFrom('export')).toMatchObject({ code: 0, stderr: '' });
+  const tables = await withClient({ connectionString: target.url }, tenantTables);
+  const digests = await tenantDigests(target.url, tables, tenant);
+  expect(digests).toEqual(await tenantDigests(source.database.url, tables, tenant));
+  expect(digests.get('encounter')).not.toMatch(/^0 /);
+  const objects = (dataDir: string) => readdir(`${dataDir}/documents/${tenant}`, { recursive: true });
+  expect(await objects(there.dataDir)).toEqual(await objects(source.harness.dataDir));
+  const [{ isPast }] = (await rowsOf(
+    target.url,
+    `
+    SELECT nextval('encounter_encounter_no_seq') > max(encounter_no) AS "isPast" FROM encounter`,
+  )) as [any];
+  expect(isPast).toBe(true);
+});
