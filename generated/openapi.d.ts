@@ -17,6 +17,9 @@ export interface paths {
          *
          *     Send the fields as JSON or as a form. The client may authenticate by HTTP Basic instead of `client_id` and
          *     `client_secret` in the body; other `Authorization` schemes are ignored. Errors have the form of RFC 6749 §5.2.
+         *
+         *     A renewal returns a new pair, and the old one stays valid until it expires, so a lost response is harmless. While the
+         *     operator rotates the secret, a client has two: refresh tokens that were issued under a secret end with it.
          */
         post: operations["issueToken"];
         delete?: never;
@@ -324,7 +327,7 @@ export interface paths {
         /**
          * List encounters
          * @description Lists the encounters of the tenant, newest first, as `getEncounter` shows them. Filters can be combined. To follow
-         *     changes, read [the event feed](#section/events) instead of polling this list.
+         *     changes, read [the event feed](#section/webhooks/the-event-feed) instead of polling this list.
          */
         get: operations["listEncounters"];
         put?: never;
@@ -4062,7 +4065,7 @@ export interface components {
              * @example 2026-11-14T16:10:00.000Z
              */
             decidedAt: string | null;
-            /** @description Whether there was news about the patient from the approval until now, such as a changed medical history: consider a new request. False unless `cleared`. */
+            /** @description Whether there was news about the patient from the approval until now: consider a new request. News are a changed name, birth date, sex, state, guardian, medical history, insurance or note; an upload or withdrawal of any type but `id-card`; a new encounter with notes; information for a provider; a denial or exception, an addendum, a cancellation as `clinically_inappropriate` or a revocation, of any item at any clinic. False unless `cleared`. */
             factsChanged: boolean;
         };
         ClearanceList: {
@@ -4990,7 +4993,7 @@ export interface components {
              * @description YYYY-MM-DD in the local time zone, from 1900 to 2999. A past day is accepted.
              */
             scheduledDay?: string | null;
-            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. When the clocks go back, a time that occurs twice means the earlier instant. */
             scheduledTime?: string | null;
             /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. */
             scheduledTimeZone?: string | null;
@@ -5232,7 +5235,7 @@ export interface components {
              * @description YYYY-MM-DD in the local time zone, from 1900 to 2999. A past day is accepted.
              */
             scheduledDay?: string | null;
-            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. When the clocks go back, a time that occurs twice means the earlier instant. */
             scheduledTime?: string | null;
             /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. */
             scheduledTimeZone?: string | null;
@@ -8085,7 +8088,7 @@ export interface components {
          */
         ClearanceTreatmentIds: components["schemas"]["Uuid"][];
         /**
-         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today. See the guide for other days.
+         * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today.
          * @example 2026-11-20
          */
         ClearanceDay: string;
@@ -8169,7 +8172,7 @@ export interface components {
         ScheduledFrom: string;
         /**
          * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999.
-         * @example 2026-12-07
+         * @example 2099-12-31
          */
         ScheduledTo: string;
         /**
@@ -8232,7 +8235,7 @@ export interface components {
         RenewalClinicId: components["schemas"]["Uuid"];
         /**
          * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
-         * @example 2027-12-01
+         * @example 2099-12-31
          */
         ExpiringBefore: string;
         /**
@@ -8282,7 +8285,7 @@ export interface components {
         OrderCreatedAfter: components["schemas"]["DateTime"];
         /**
          * @description Only orders created before this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
-         * @example 2027-01-01T00:00:00Z
+         * @example 2099-12-31T00:00:00Z
          */
         OrderCreatedBefore: components["schemas"]["DateTime"];
         /**
@@ -9008,7 +9011,7 @@ export interface operations {
                  */
                 treatmentIds: components["parameters"]["ClearanceTreatmentIds"];
                 /**
-                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today. See the guide for other days.
+                 * @description The day of the treatment in the clinic's time zone, YYYY-MM-DD, from 1900 to 2999. By default today.
                  * @example 2026-11-20
                  */
                 at?: components["parameters"]["ClearanceDay"];
@@ -9563,7 +9566,7 @@ export interface operations {
                 scheduled_from?: components["parameters"]["ScheduledFrom"];
                 /**
                  * @description Only encounters that are scheduled on this day in UTC or earlier: YYYY-MM-DD, from 1900 to 2999.
-                 * @example 2026-12-07
+                 * @example 2099-12-31
                  */
                 scheduled_to?: components["parameters"]["ScheduledTo"];
                 /**
@@ -10309,7 +10312,7 @@ export interface operations {
                 clinicId?: components["parameters"]["RenewalClinicId"];
                 /**
                  * @description Only approvals that end before this day begins in UTC: YYYY-MM-DD, from 1900 to 2999.
-                 * @example 2027-12-01
+                 * @example 2099-12-31
                  */
                 expiring_before: components["parameters"]["ExpiringBefore"];
                 /**
@@ -10402,7 +10405,7 @@ export interface operations {
                 created_after?: components["parameters"]["OrderCreatedAfter"];
                 /**
                  * @description Only orders created before this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
-                 * @example 2027-01-01T00:00:00Z
+                 * @example 2099-12-31T00:00:00Z
                  */
                 created_before?: components["parameters"]["OrderCreatedBefore"];
                 /**

@@ -16,31 +16,31 @@ const anOperation = '#/encounters/createencounter';
 
 /** Terms that partners search for, with the sections that explain them. */
 const sections = {
-  audit: 'section/audit',
+  audit: 'audit/listauditevents',
   'cancel encounter': 'encounters/cancelencounter',
   certificate: 'encounters/getcertificate',
   'create patient': 'patients/createpatient',
-  events: 'section/events',
-  examine: 'section/webhooks/examine-your-receiver',
+  'event feed': 'section/webhooks/the-event-feed',
+  examine: 'section/webhooks/a-receiver-that-verifies-the-webhook-signature',
   hold: 'section/the-life-of-an-encounter/how-long-an-approval-holds',
   idempotency: 'section/errors/idempotency_key_reused',
-  'If-Match': 'section/retries/concurrent-changes:-if-match',
-  installments: 'section/orders-and-payments',
-  mock: 'section/the-mock',
-  pagination: 'section/paging',
+  'If-Match': 'patients/updatepatient#patients/updatepatient/t=request&in=headers&path=if-match',
+  installments: 'section/the-life-of-an-encounter/orders-and-payments',
+  mock: 'section/for-tools/the-mock',
+  pagination: 'section/requests-and-responses/paging',
   permissions: 'section/access-tokens/permissions',
   pharmacy: "section/for-pharmacies/a-pharmacy's-day",
   Postman: 'section/for-tools',
-  'rate limit': 'section/limits',
-  'refresh token': 'section/access-tokens',
+  'rate limit': 'section/requests-and-responses/limits',
+  'refresh token': 'authentication/issuetoken#authentication/issuetoken/t=response&c=200&path=refresh_token_expires_in',
   refund: 'orders/refundpayment',
-  retries: 'section/retries',
-  retry: 'section/retries/how-to-retry-a-request',
+  retries: 'section/webhooks/retries',
+  retry: 'section/errors/how-to-retry-a-request',
   'sandbox clock': 'sandbox/setclock',
   simulate: 'sandbox/simulateencounter',
-  'time zone': 'section/time-and-schedule',
+  'time zone': 'section/errors/schedule_time_zone_required',
   'upload document': 'documents/uploadpatientdocument',
-  versions: 'section/versions',
+  versions: 'section/requests-and-responses/versions',
   'webhook signature': 'section/webhooks/a-receiver-that-verifies-the-webhook-signature',
   workbench: 'section/the-sandbox',
 };
@@ -235,7 +235,7 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
 
   it('the reference page opens in a new tab at the part that a link names, and its menu shows that part alone as active', async () => {
     const part = `${anOperation}#encounters/createencounter/response&c=201/body`;
-    for (const hash of ['#/section/limits', '#/webhooks/paths/webhook.disabled/post', part]) {
+    for (const hash of ['#/section/requests-and-responses/limits', '#/webhooks/paths/webhook.disabled/post', part]) {
       const page = await load(hash, 'light');
       const id = hash.replace(/.*#\/?/, '');
       await page.waitForFunction(`Math.abs(document.getElementById('${id}')?.getBoundingClientRect().top) < 200`);

@@ -5,6 +5,7 @@ import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js'
 import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
 import { exampleBody, operationOf } from '../support/contract.js';
+import { sendQuery } from '../support/exampleRequests.js';
 import { feedPage } from '../support/events.js';
 import { newClient, newEncounter, newPatient, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
@@ -160,6 +161,20 @@ describe('resetSandbox 204', () => {
     const { gfe_data } = (await get(`/encounters/${completed.encounter_id}`)).body;
     const [year, month] = ['2032-03-02T09:00:00.000Z', '2031-04-02T09:00:00.000Z'];
     expect(gfe_data).toMatchObject([{ validUntil: year }, { validUntil: month }]);
+    harness.clock.now = now;
+  });
+
+  it('restores records that the example filters of lists find, years after the examples, too', async () => {
+    const { now } = harness.clock;
+    harness.clock.now = new Date('2031-03-01T12:00:00Z');
+    const later = await newSandbox(harness);
+    for (const list of [
+      ...['listClinics', 'listProducts', 'findPatients', 'listPatientDocuments', 'listStates', 'listEncounters'],
+      ...['listRenewals', 'listOrders', 'listReviewQueue'],
+    ]) {
+      const { body } = await sendQuery(harness, later, operationOf(list), { cursor: undefined });
+      expect([list, body.data?.length > 0]).toEqual([list, true]);
+    }
     harness.clock.now = now;
   });
 
