@@ -1,5 +1,6 @@
 import { mock } from 'node:test';
 import { Client } from 'pg';
+import { PLANS_ON_CITUS } from '../../src/adapters/database/database.js';
 
 /** One SQL statement as sent to PostgreSQL. */
 export interface Statement {
@@ -11,16 +12,17 @@ export interface Statement {
   readonly connection: unknown;
 }
 
-/** The statements that this process sends on all its connections during the work. */
+/** The statements that this process sends on all its connections during the work, without those that open a connection. */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
   const sent = mock.method(Client.prototype, 'query');
   try {
     await work();
-    return sent.mock.calls.map((call) => {
+    const statements = sent.mock.calls.map((call) => {
       const [config, values] = call.arguments as unknown[];
       const { text = String(config), values: own = values, name = '' } = Object(config) as Partial<Statement>;
       return { text, values: Array.isArray(own) ? own : [], name, connection: call.this };
     });
+    return statements.filter(({ text }) => text !== PLANS_ON_CITUS);
   } finally {
     sent.mock.restore();
   }

@@ -920,10 +920,10 @@ CREATE INDEX encounter_completed_id_idx ON encounter(tenant_id, completed_id) WH
 -- The latest decisions of a state and type of review, for the typical wait (R-241).
 CREATE INDEX encounter_decided_idx ON encounter(tenant_id, review_state, review_type, completed_at)
   WHERE reviewer_ref IS NOT NULL;
--- The sweeps over all tenants: encounters that nobody reviewed, lapsed claims.
-CREATE INDEX encounter_expiry_idx ON encounter(expires_at)
+-- The sweeps: encounters that nobody reviewed, lapsed claims.
+CREATE INDEX encounter_expiry_idx ON encounter(tenant_id, expires_at)
   WHERE status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired');
-CREATE INDEX encounter_lease_idx ON encounter(lease_expires_at) WHERE status = 'in_review';
+CREATE INDEX encounter_lease_idx ON encounter(tenant_id, lease_expires_at) WHERE status = 'in_review';
 -- For the constraints between rows.
 CREATE UNIQUE INDEX encounter_phase_key ON encounter(tenant_id, id, phase);
 -- The review queue in its order, of the tenant and of one state.
@@ -955,11 +955,11 @@ CREATE INDEX encounter_addendum_tenant_id_encounter_id_idx ON encounter_addendum
 
 CREATE UNIQUE INDEX gfe_item_tenant_id_encounter_id_category_id_subcategory_id_key
   ON gfe_item(tenant_id, encounter_id, category_id, subcategory_id);
--- The sweeps over all tenants: approvals that end soon, approvals that have ended.
-CREATE INDEX gfe_item_expiring_idx ON gfe_item(valid_until)
+-- The sweeps: approvals that end soon, approvals that have ended.
+CREATE INDEX gfe_item_expiring_idx ON gfe_item(tenant_id, valid_until)
   WHERE status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL AND expiring_notified_at IS NULL;
-CREATE INDEX gfe_item_validity_idx ON gfe_item(valid_until)
+CREATE INDEX gfe_item_validity_idx ON gfe_item(tenant_id, valid_until)
   WHERE status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL;
 -- The renewal list, of the tenant and of one clinic (R-225).
@@ -981,7 +981,7 @@ CREATE UNIQUE INDEX order_line_tenant_id_order_id_product_id_key ON order_line(t
 CREATE INDEX order_line_tenant_id_pharmacy_id_ordered_at_order_id_idx
   ON order_line(tenant_id, pharmacy_id, ordered_at, order_id);
 -- The sweep that holds lines, and the list of held lines.
-CREATE INDEX order_line_expires_at_idx ON order_line(expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX order_line_expires_at_idx ON order_line(tenant_id, expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX order_line_held_idx ON order_line(tenant_id, ordered_at, order_id)
   WHERE hold_at IS NOT NULL OR expires_at IS NOT NULL;
 -- The lines of an approval that ends.

@@ -47,7 +47,7 @@ const preparedLength = 20_000;
 /** Session settings. UTC, because times are sent and read without offset; generic plans, which measured faster. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
 /** Returns to PostgreSQL's own choice of plans on Citus, which cannot distribute generic ones. */
-const PLANS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'`;
+export const PLANS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'`;
 /** PostgreSQL's time limits for a session. */
 const limitsFor = (timeoutMs: number) => ({
   statement_timeout: 0.9 * timeoutMs,

@@ -38,6 +38,9 @@ export function isUnavailable(error: unknown): boolean {
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
 }
 
+/** Whether PostgreSQL has answered with an error of this statement or its data, so that it may run others. */
+export const isAnswer = (error: unknown): boolean => !/^(08|53|57P)/.test(sqlState(error) ?? '08');
+
 const unavailableKinds = new Set([
   'DatabaseNotReachable',
   'ConnectionClosed',

@@ -2,8 +2,8 @@ import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/
 import { approvalRules } from '../approvals/approvals.js';
 import { recordEvent } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
-import { updateRows } from '../transactions/rows.js';
-import { forEachTenantClock } from './tenantClocks.js';
+import type { TransactionContext } from '../transactions/transaction.js';
+import { forEachTenantClock, type DueRow } from './tenantClocks.js';
 
 /**
  * Records gfe.expiring once per approval, 30 or 5 days before its end (R-53), for the original decision's encounter.
@@ -15,44 +15,61 @@ export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
 
-type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> &
+type NotifiedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
 function announcement(notice: Notice) {
-  return forEachTenantClock<DueItem>({
-    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueItem>`
-      SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
-        i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
-        e.reference, e.patient_id AS "patientId", e.clinic_id AS "clinicId"
-      FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
-      WHERE i.status = 'approved' AND i.valid_until IS NOT NULL
-        AND i.expired_notified_at IS NULL AND ${due(notice, now())} AND ${isTurnOf('i')}
-      ORDER BY i.valid_until LIMIT ${limit} FOR UPDATE OF i SKIP LOCKED`,
-    async workOff(context, { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item }) {
-      const now = context.now();
-      const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
-      await updateRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`);
+  const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`status = 'approved' AND valid_until IS NOT NULL
+    AND expired_notified_at IS NULL AND ${notice === 'gfe.expired' ? Prisma.sql`valid_until <= ${now}` : isExpiring(now)}`;
+  return forEachTenantClock<DueRow>({
+    table: 'gfe_item',
+    isDue,
+    find: ({ db, now }, tenantId, isReady, limit) => db.of(tenantId).rows<DueRow>`
+      SELECT id FROM gfe_item
+      WHERE tenant_id = ${tenantId} AND ${isDue(Prisma.sql`${now()}::timestamptz`)} AND ${isReady}
+      ORDER BY valid_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    async workOff(context, tenantId, { id }) {
+      const { clinicId, patientId, categoryId, subcategoryId, validUntil, ...item } = await notify(
+        context,
+        notice,
+        tenantId,
+        id,
+      );
       recordEvent(context, { tenantId, clinicId }, notice, {
         ...numbersOf(item),
         patientId,
         categoryId,
         subcategoryId,
-        validUntil: item.validUntil.toISOString(),
+        validUntil: validUntil.toISOString(),
       });
     },
   });
 }
 
-/** The condition for approvals whose notice is due. Compares valid_until with constants, so that its index applies. */
-function due(notice: Notice, now: Date): Prisma.Sql {
-  if (notice === 'gfe.expired') return Prisma.sql`i.valid_until <= ${now}`;
-  const windows = [...approvalRules].map(
-    ([reviewOften, { noticeDays }]) =>
-      Prisma.sql`(i.review_often = ${reviewOften} AND i.valid_until <= ${daysAfter(now, noticeDays)})`,
-  );
-  const longest = Math.max(...[...approvalRules.values()].map(({ noticeDays }) => noticeDays));
-  return Prisma.sql`i.expiring_notified_at IS NULL AND i.valid_until > ${now}
-    AND i.valid_until <= ${daysAfter(now, longest)} AND (${Prisma.join(windows, ' OR ')})`;
+/** Marks a locked item as announced. */
+async function notify({ db, now }: TransactionContext, notice: Notice, tenantId: string, id: string) {
+  const column = notice === 'gfe.expiring' ? Prisma.sql`expiring_notified_at` : Prisma.sql`expired_notified_at`;
+  const [item] = await db.of(tenantId).rows<NotifiedItem>`
+    UPDATE gfe_item AS item SET ${column} = ${now()} FROM encounter
+    WHERE item.tenant_id = ${tenantId} AND item.id = ${id}::uuid
+      AND encounter.tenant_id = ${tenantId} AND encounter.id = item.encounter_id
+    RETURNING category_id AS "categoryId", subcategory_id AS "subcategoryId", valid_until AS "validUntil",
+      encounter_no AS "encounterNo", gfe_no AS "gfeNo", reference, patient_id AS "patientId",
+      encounter.clinic_id AS "clinicId"`;
+  if (!item) throw new Error('a locked item is gone');
+  return item;
 }
 
-const daysAfter = (time: Date, days: number): Date => new Date(time.getTime() + days * 24 * 3_600_000);
+/** The condition for approvals that end soon. Compares valid_until with constants, so that its index applies. */
+function isExpiring(now: Prisma.Sql): Prisma.Sql {
+  const windows = [...approvalRules].map(
+    ([reviewOften, { noticeDays }]) =>
+      Prisma.sql`(review_often = ${reviewOften} AND valid_until <= ${daysAfter(now, noticeDays)})`,
+  );
+  const longest = Math.max(...[...approvalRules.values()].map(({ noticeDays }) => noticeDays));
+  return Prisma.sql`expiring_notified_at IS NULL AND valid_until > ${now}
+    AND valid_until <= ${daysAfter(now, longest)} AND (${Prisma.join(windows, ' OR ')})`;
+}
+
+const daysAfter = (now: Prisma.Sql, days: number): Prisma.Sql =>
+  Prisma.sql`${now} + interval '1 day' * ${Prisma.raw(String(days))}`;

@@ -15,11 +15,13 @@ export const expireDueEncounters = sweepOf(
 
 /** Creates a sweep that processes rows from the longest due on. The rows stay locked, so that every change applies. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql) {
+  const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`${status} AND ${deadline} <= ${now}`;
   return forEachTenantClock<DueRow>({
-    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueRow>`
-      SELECT tenant_id AS "tenantId", id
-      FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}
+    table: 'encounter',
+    isDue,
+    find: ({ db, now }, tenantId, isReady, limit) => db.of(tenantId).rows<DueRow>`
+      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${isDue(Prisma.sql`${now()}`)} AND ${isReady}
       ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
-    workOff: (context, { tenantId, id }) => applyDeadline(context, tenantId, id),
+    workOff: (context, tenantId, { id }) => applyDeadline(context, tenantId, id),
   });
 }

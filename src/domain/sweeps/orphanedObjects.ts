@@ -51,9 +51,10 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
 
 /** The keys without a row. Searches all tenants, because any row that names a key protects its object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
-  const rows = await db.everyTenant.rows<{ key: string }>`
-    SELECT key FROM unnest(${keys}::text[]) AS listed (key)
-    WHERE EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1) AND ${isHere(Prisma.sql`tenant.id`)})
-      AND NOT EXISTS (SELECT FROM document WHERE document.blob_path = key)`;
-  return rows.map(({ key }) => key);
+  const named = await db.everyTenant.rows<{ key: string }>`
+    SELECT blob_path AS key FROM document WHERE blob_path = ANY (${keys}::text[])
+    UNION ALL SELECT key FROM unnest(${keys}::text[]) AS listed (key)
+      WHERE NOT EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1) AND ${isHere(Prisma.sql`tenant.id`)})`;
+  const kept = new Set(named.map(({ key }) => key));
+  return keys.filter((key) => !kept.has(key));
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
+import { inTenants, RETENTION_BATCH } from './purges.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { inTransaction } from '../transactions/transaction.js';
+import { inTransaction, type BackgroundContext } from '../transactions/transaction.js';
 
 /** Tables with the parts of an order, in the order of deletion. */
 const ORDER_PARTS = ['refund', 'payment', 'order_line'];
@@ -15,7 +15,7 @@ const ENCOUNTER_PARTS = [
 ];
 
 /** Deletes old encounters that have ended, unless their order is unpaid, or an approval is in force. */
-export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
+export function purgeEncounters(context: BackgroundContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
       const tenant = db.of(tenantId);

@@ -1,21 +1,14 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.js';
 import type { Services } from '../../context.js';
-import { describeCauses } from '../../failures.js';
 import { isHere } from '../access/cells.js';
-import { inTransaction, type BackgroundContext } from '../transactions/transaction.js';
+import { inTransaction, inTurns, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
-
-/** The context of a purge. It uses the database's time, and has a signal to stop early. */
-export interface PurgeContext extends BackgroundContext {
-  readonly signal?: AbortSignal;
-}
 
 /** Maximum of rows in one transaction, few enough for the statement timeout. */
 export const RETENTION_BATCH = 1_000;
 
 /** Deletes idempotency keys after 24 hours (R-67), except locked ones. Safe to run concurrently. @returns how many */
-export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
+export function purgeIdempotencyKeys(context: BackgroundContext): Promise<number> {
   return inTenants(
     context,
     (tenantId) => context.db.of(tenantId).run`
@@ -31,7 +24,7 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
 }
 
 /** Deletes events after 30 days (R-72), but none after a younger one: without gaps, late readers notice the purge. */
-export function purgeEvents(context: PurgeContext): Promise<number> {
+export function purgeEvents(context: BackgroundContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
       // Lock the tenant before its events, as a reset of the sandbox does; the reverse order could deadlock.
@@ -47,7 +40,7 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
 }
 
 /** Deletes old documents that no encounter names (R-91). Leaves objects that cannot be removed to the orphans' job. */
-export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {
+export function purgeDocuments(context: BackgroundContext & Pick<Services, 'objects'>, days: number): Promise<number> {
   return inTenants(context, async (tenantId) => {
     const removed = await context.db.of(tenantId).rows<{ blobPath: string }>`
       DELETE FROM document WHERE tenant_id = ${tenantId} AND id IN (
@@ -62,31 +55,20 @@ export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>
   });
 }
 
-/** Calls `purgeSome` for each tenant until nothing is left. A tenant that fails is logged and left to the next run. */
+/** Calls `purgeSome` for the tenants in turn until nothing is left. @returns the number of purged rows */
 export async function inTenants(
-  context: PurgeContext,
+  context: BackgroundContext,
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
-  const tenants = await context.db.everyTenant.rows<{ id: string }>`
-    SELECT id FROM tenant WHERE ${isHere(Prisma.sql`tenant.id`)} ORDER BY id`;
+  const tenants = await context.db.everyTenant.rows<{ tenantId: string }>`
+    SELECT id AS "tenantId" FROM tenant WHERE ${isHere(Prisma.sql`tenant.id`)} ORDER BY id`;
   let purged = 0;
-  for (const { id: tenantId } of tenants) {
-    try {
-      let ofTenant = 0;
-      let last: number;
-      do {
-        context.signal?.throwIfAborted();
-        last = await purgeSome(tenantId);
-        ofTenant += last;
-      } while (last === RETENTION_BATCH);
-      purged += ofTenant;
-    } catch (error) {
-      if (context.signal?.aborted || isUnavailable(error)) throw error;
-      context.log.error(
-        { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
-        'a job could not delete old rows of a tenant; its next run retries',
-      );
-    }
-  }
+  const batch = async (tenant: { tenantId: string }): Promise<boolean> => {
+    const count = await purgeSome(tenant.tenantId);
+    purged += count;
+    if (count === RETENTION_BATCH) tenants.push(tenant);
+    return count === RETENTION_BATCH;
+  };
+  await inTurns(context, async () => tenants.splice(0), batch);
   return purged;
 }

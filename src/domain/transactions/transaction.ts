@@ -1,7 +1,9 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Reads } from '../../adapters/database/database.js';
+import { isAnswer, sqlState } from '../../adapters/database/databaseErrors.js';
 import type { Queries, Transaction } from '../../adapters/database/statements.js';
 import type { Context, DomainContext, Services } from '../../context.js';
+import { describeCauses } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { takeKey, type Start } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
@@ -12,7 +14,10 @@ export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWor
 }
 
 /** The context of sweeps and deliveries. They have a log, because they log a failure and continue with the next row. */
-export type BackgroundContext = DomainContext & Pick<Services, 'log'>;
+export interface BackgroundContext extends DomainContext, Pick<Services, 'log'> {
+  /** Aborts when the process stops. */
+  readonly signal?: AbortSignal;
+}
 
 /** The context of a transaction for a caller's request. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
@@ -63,6 +68,37 @@ export async function inCallerTransaction<T>(
   });
   if (hasEvents) context.wakeDeliveries();
   return result;
+}
+
+/**
+ * Gives each tenant that has work a batch in turn, and asks again while a batch leaves more: a tenant with many rows delays
+ * another one by a batch. A tenant whose batch fails is logged and left to the next run.
+ * @param due the tenants that have work now
+ * @param batch returns whether its tenant may have more work
+ * @throws the error of a batch unless PostgreSQL has answered it: others would fail, too
+ */
+export async function inTurns<Tenant extends { readonly tenantId: string }>(
+  { log, signal }: Pick<BackgroundContext, 'log' | 'signal'>,
+  due: () => Promise<readonly Tenant[]>,
+  batch: (tenant: Tenant) => Promise<boolean>,
+): Promise<void> {
+  const failed = new Set<string>();
+  for (let hasMore = true; hasMore;) {
+    hasMore = false;
+    for (const tenant of await due()) {
+      const { tenantId } = tenant;
+      signal?.throwIfAborted();
+      if (failed.has(tenantId)) continue;
+      try {
+        if (await batch(tenant)) hasMore = true;
+      } catch (error) {
+        if (!isAnswer(error)) throw error;
+        failed.add(tenantId);
+        const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+        log.error({ tenantId, ...reason }, 'a job failed for a tenant; its next run retries');
+      }
+    }
+  }
 }
 
 /** Collects the events, audit rows and deferred changes of some work into the last statement of its transaction. */

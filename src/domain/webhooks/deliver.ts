@@ -61,23 +61,48 @@ const MAX_FAILING_MS = 5 * 24 * 3_600_000;
 /** Milliseconds: longer than the longest delay between two attempts. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
-/** Leases endpoints with due deliveries, the least recently served first, so that no other process sends to them. */
-export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
-  return db.everyTenant.rows<TakenEndpoint>`
-    UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
+/** A tenant with endpoints to serve. `aheadMs`: milliseconds that its clock is ahead of real time. */
+type DueTenant = Pick<TakenEndpoint, 'tenantId' | 'tenantMode' | 'aheadMs'>;
+
+/**
+ * Leases endpoints with due deliveries, so that no other process sends to them. Tenants share the free places; the least
+ * recently served come first.
+ */
+export async function takeEndpoints(context: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
+  const { db, now } = context;
+  const at = Prisma.sql`${now()}::timestamptz + clock_offset_ms * interval '1 ms'`;
+  const tenants = await db.everyTenant.rows<DueTenant>`
+    SELECT endpoint.tenant_id AS "tenantId", mode AS "tenantMode", clock_offset_ms AS "aheadMs"
+    FROM webhook_endpoint AS endpoint JOIN tenant ON tenant.id = endpoint.tenant_id
+    JOIN api_client ON api_client.tenant_id = endpoint.tenant_id AND api_client.id = api_client_id
+    WHERE tenant.is_active AND ${isHere(Prisma.sql`tenant.id`)} AND ${isToServe(Prisma.sql`endpoint.tenant_id`, at)}
+    GROUP BY endpoint.tenant_id, mode, clock_offset_ms ORDER BY min(busy_until) NULLS FIRST LIMIT ${most}`;
+  const share = Math.floor(most / tenants.length);
+  const taken: TakenEndpoint[] = [];
+  for (const tenant of tenants) taken.push(...(await takeOf(context, tenant, share)));
+  return taken;
+}
+
+/** An SQL condition on `endpoint` and its `api_client`: it has a due delivery, and no process serves it. */
+const isToServe = (tenantId: Prisma.Sql, at: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  endpoint.status = 'active' AND (busy_until IS NULL OR busy_until <= now()) AND ${mayReceive}
+  AND EXISTS (SELECT FROM webhook_delivery AS delivery WHERE delivery.tenant_id = ${tenantId}
+    AND endpoint_id = endpoint.id AND delivery.status = 'waiting' AND next_attempt_at <= ${at})`;
+
+async function takeOf({ db, now }: DeliveryContext, tenant: DueTenant, most: number): Promise<TakenEndpoint[]> {
+  const { tenantId, aheadMs } = tenant;
+  const at = aheadOf(now, Number(aheadMs))();
+  const taken = await db.of(tenantId).rows<Omit<TakenEndpoint, keyof DueTenant>>`
+    UPDATE webhook_endpoint AS leased SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
     FROM (
-      SELECT waiting.tenant_id, waiting.id, tenant.mode, tenant.clock_offset_ms FROM webhook_endpoint AS waiting
-      JOIN tenant ON tenant.id = waiting.tenant_id AND tenant.is_active AND ${isHere(Prisma.sql`tenant.id`)}
-      JOIN api_client ON api_client.tenant_id = waiting.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
-      WHERE waiting.status = 'active' AND (busy_until IS NULL OR busy_until <= now())
-        AND EXISTS (SELECT FROM webhook_delivery AS delivery
-          WHERE delivery.tenant_id = waiting.tenant_id AND endpoint_id = waiting.id AND delivery.status = 'waiting'
-            AND next_attempt_at <= ${now()}::timestamptz + clock_offset_ms * interval '1 ms')
-      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF waiting SKIP LOCKED
+      SELECT endpoint.id FROM webhook_endpoint AS endpoint
+      JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id
+      WHERE endpoint.tenant_id = ${tenantId} AND ${isToServe(Prisma.sql`${tenantId}`, Prisma.sql`${at}`)}
+      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF endpoint SKIP LOCKED
     ) AS due
-    WHERE endpoint.tenant_id = due.tenant_id AND endpoint.id = due.id
-    RETURNING endpoint.tenant_id AS "tenantId", endpoint.id, url, secret, previous_secret AS "previousSecret",
-      previous_secret_until AS "previousSecretUntil", due.mode AS "tenantMode", clock_offset_ms AS "aheadMs"`;
+    WHERE leased.tenant_id = ${tenantId} AND leased.id = due.id
+    RETURNING leased.id, url, secret, previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntil"`;
+  return taken.map((endpoint) => ({ ...endpoint, ...tenant }));
 }
 
 /** Sends due deliveries to a leased endpoint, up to the maximum of concurrent ones, and then ends the lease. */

@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import { isHere } from '../access/cells.js';
-import { insertion } from '../transactions/bulkSql.js';
+import { tenantInsertion } from '../transactions/bulkSql.js';
 import {
   aheadOf,
   inTransaction,
@@ -21,9 +21,11 @@ const BATCH = 500;
 export async function makeDeliveries(context: BackgroundContext): Promise<boolean> {
   const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
     SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
-    FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id) JOIN tenant ON tenant.id = tenant_id
+    FROM webhook_cursor AS cursor JOIN event_counter AS counter ON counter.tenant_id = cursor.tenant_id
+    JOIN tenant ON tenant.id = cursor.tenant_id
     WHERE counter.position > cursor.position AND ${isHere(Prisma.sql`tenant.id`)}
-      AND EXISTS (SELECT FROM webhook_endpoint AS endpoint WHERE endpoint.tenant_id = tenant.id AND status = 'active')`;
+      AND EXISTS (SELECT FROM webhook_endpoint AS endpoint
+        WHERE endpoint.tenant_id = cursor.tenant_id AND status = 'active')`;
   let hasMore = false;
   for (const { tenantId, aheadMs } of tenants) {
     try {
@@ -60,10 +62,11 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   const matches = scanned.count === 0 ? [] : await matching(db, tenantId, after, scanned.position);
   const at = now();
   const rows = matches.map(({ endpointId, eventId }) => ({
-    ...{ id: newId(), tenantId, endpointId, eventId, nextAttemptAt: at, createdAt: at },
+    ...{ id: newId(), endpointId, eventId, nextAttemptAt: at, createdAt: at },
     ...{ status: 'waiting', failures: 0, attempts: [] },
   }));
-  if (rows.length > 0) await db.everyTenant.run`${insertion('webhook_delivery', rows)} ON CONFLICT DO NOTHING`;
+  const insertion = tenantInsertion(tenantId, 'webhook_delivery', rows);
+  if (rows.length > 0) await db.of(tenantId).run`${insertion} ON CONFLICT DO NOTHING`;
   await db.of(tenantId).run`UPDATE webhook_cursor SET position = ${scanned.position} WHERE tenant_id = ${tenantId}`;
   return scanned.count === BATCH;
 }

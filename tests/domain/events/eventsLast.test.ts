@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../../../src/domain/events/record.js';
 import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
@@ -164,17 +165,21 @@ const recordsSuccess = ({ values }: Statement, operationId: string): boolean =>
 
 it('a sweep rolls back the events of a failing row, and keeps those of other rows', async () => {
   const { domain } = harness;
-  const { tenantId, token } = await newPartner(harness);
+  const partner = await newPartner(harness);
+  const { tenantId, token } = partner;
   const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];
-  const due = orderNos.map((orderNo) => ({ tenantId, id: domain.newId(), orderNo }));
+  const due = orderNos.map((orderNo) => ({ id: domain.newId(), orderNo }));
+  await claimedEncounter(harness, partner);
   const sweep = forEachTenantClock<(typeof due)[number]>({
+    table: 'encounter',
+    isDue: () => Prisma.sql`tenant_id = ${tenantId}`,
     find: async () => due.splice(0),
-    async workOff(context, { orderNo }) {
+    async workOff(context, _tenantId, { orderNo }) {
       recordEvent(context, { tenantId, clinicId: null }, 'order.paid', paid(orderNo));
       if (orderNo === 'ORD-100002') throw new Error('a damaged row');
     },
   });
   await sweep(domain);
-  const { data } = await feedPage(harness, { token });
+  const { data } = await feedPage(harness, { token }, { types: 'order.paid' });
   expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-100001', 'ORD-100003']);
 });

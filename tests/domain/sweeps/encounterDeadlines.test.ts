@@ -85,6 +85,18 @@ it('encounters that the sweep fails to update do not block others, are logged wi
 });
 
 describe('many due encounters', () => {
+  it('of one tenant delay those of another tenant by one batch', async () => {
+    const [many, few] = [await newPartner(harness), await newPartner(harness)];
+    await copyEncounter(observer, (await newEncounter(harness, many)).id, 120);
+    await newEncounter(harness, few);
+    const statements = await statementsOf(() => expireDueEncounters(inSeconds(40 * day)));
+    const turns = statements
+      .filter(({ text }) => text.includes('SKIP LOCKED'))
+      .map(({ values }) => [many, few].find(({ tenantId }) => values.includes(tenantId)));
+    expect(turns.filter(Boolean).length).toBe(4);
+    expect(turns.indexOf(few)).toBeLessThan(turns.indexOf(many, turns.indexOf(many) + 1));
+  });
+
   it('are found by an index, as is the head of the review queue', async () => {
     const owner = await newPartner(harness);
     await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
@@ -102,7 +114,7 @@ describe('many due encounters', () => {
     const sweeps = await statementsOf(async () => {
       expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([0, 0]);
     });
-    const reads = [...sweeps, ...hundred].filter(({ text }) => /FROM encounter\s/.test(text));
+    const reads = [...sweeps, ...hundred].filter(({ text }) => /FROM "?encounter"?\s/.test(text));
     const scans = [];
     for (const statement of reads) scans.push(await scansOf(observer, statement));
     expect(scans.map((read) => read.find(({ table }) => table === 'encounter')?.index)).toEqual(
