@@ -65,7 +65,7 @@ client: node generated/docs/clinical-encounter-client.tgz ## pack the TypeScript
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
-tools: install ## install what the tests of generated clients and the Postman collection run, and Node 22 and 24 (670 MB)
+tools: install ## install what the tests of generated clients and the Postman collection run, and Node 22 and 24 (760 MB)
 	npm ci --prefix tests/tools --ignore-scripts
 
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'

@@ -3431,7 +3431,6 @@ export interface components {
         /**
          * @description A kind of facts that a review rests on.
          * @example documents
-         * @enum {string}
          */
         ChangedPart: "patient" | "medicalHistory" | "notes" | "documents" | "information" | "decisions" | "treatments";
         /** @description Problem details (RFC 9457). They never repeat a submitted value. */
@@ -4086,10 +4085,7 @@ export interface components {
                  * @description The `deaScheduleId` of a prescription.
                  */
                 id: string;
-                /**
-                 * @description The `deaSchedule` of a prescription.
-                 * @enum {string}
-                 */
+                /** @description The `deaSchedule` of a prescription. */
                 code: "C-II" | "C-III" | "C-IV" | "C-V";
                 /** @description Its name. */
                 name: string;
@@ -4264,7 +4260,6 @@ export interface components {
         /**
          * @description The schedule that `deaScheduleId` names in `listDeaSchedules`; null for a drug without schedule.
          * @example C-III
-         * @enum {string|null}
          */
         DeaSchedule: "C-II" | "C-III" | "C-IV" | "C-V" | null;
         /** @description Prescription data; null if the product needs no prescription. */
@@ -5815,8 +5810,8 @@ export interface components {
          */
         "patient.created": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "patient.created";
             timestamp: components["schemas"]["EventTime"];
@@ -5845,8 +5840,8 @@ export interface components {
          */
         "patient.updated": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "patient.updated";
             timestamp: components["schemas"]["EventTime"];
@@ -5874,8 +5869,8 @@ export interface components {
          */
         "patient.verification_updated": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "patient.verification_updated";
             timestamp: components["schemas"]["EventTime"];
@@ -5904,8 +5899,8 @@ export interface components {
          */
         "document.created": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "document.created";
             timestamp: components["schemas"]["EventTime"];
@@ -5939,8 +5934,8 @@ export interface components {
          */
         "document.withdrawn": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "document.withdrawn";
             timestamp: components["schemas"]["EventTime"];
@@ -5989,8 +5984,8 @@ export interface components {
          */
         "encounter.created": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.created";
             timestamp: components["schemas"]["EventTime"];
@@ -6034,8 +6029,8 @@ export interface components {
          */
         "encounter.review_started": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.review_started";
             timestamp: components["schemas"]["EventTime"];
@@ -6055,8 +6050,8 @@ export interface components {
          */
         "encounter.visit_ready": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.visit_ready";
             timestamp: components["schemas"]["EventTime"];
@@ -6085,8 +6080,8 @@ export interface components {
          */
         "encounter.released": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.released";
             timestamp: components["schemas"]["EventTime"];
@@ -6105,8 +6100,8 @@ export interface components {
          */
         "encounter.information_requested": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.information_requested";
             timestamp: components["schemas"]["EventTime"];
@@ -6125,8 +6120,8 @@ export interface components {
          */
         "encounter.information_provided": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.information_provided";
             timestamp: components["schemas"]["EventTime"];
@@ -6145,8 +6140,8 @@ export interface components {
          */
         "encounter.rescheduled": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.rescheduled";
             timestamp: components["schemas"]["EventTime"];
@@ -6170,8 +6165,8 @@ export interface components {
          */
         "encounter.updated": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.updated";
             timestamp: components["schemas"]["EventTime"];
@@ -6205,8 +6200,8 @@ export interface components {
          */
         "encounter.completed": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.completed";
             timestamp: components["schemas"]["EventTime"];
@@ -6242,8 +6237,8 @@ export interface components {
          */
         "encounter.denied": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.denied";
             timestamp: components["schemas"]["EventTime"];
@@ -6273,8 +6268,8 @@ export interface components {
          */
         "encounter.cancelled": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.cancelled";
             timestamp: components["schemas"]["EventTime"];
@@ -6300,8 +6295,8 @@ export interface components {
          */
         "encounter.expired": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "encounter.expired";
             timestamp: components["schemas"]["EventTime"];
@@ -6354,8 +6349,8 @@ export interface components {
          */
         "gfe.expiring": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "gfe.expiring";
             timestamp: components["schemas"]["EventTime"];
@@ -6378,8 +6373,8 @@ export interface components {
          */
         "gfe.expired": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "gfe.expired";
             timestamp: components["schemas"]["EventTime"];
@@ -6436,8 +6431,8 @@ export interface components {
          */
         "gfe.superseded": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "gfe.superseded";
             timestamp: components["schemas"]["EventTime"];
@@ -6464,8 +6459,8 @@ export interface components {
          */
         "gfe.revoked": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "gfe.revoked";
             timestamp: components["schemas"]["EventTime"];
@@ -6500,8 +6495,8 @@ export interface components {
          */
         "order.created": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.created";
             timestamp: components["schemas"]["EventTime"];
@@ -6523,8 +6518,8 @@ export interface components {
          */
         "order.updated": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.updated";
             timestamp: components["schemas"]["EventTime"];
@@ -6546,8 +6541,8 @@ export interface components {
          */
         "order.paid": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.paid";
             timestamp: components["schemas"]["EventTime"];
@@ -6569,8 +6564,8 @@ export interface components {
          */
         "order.cancelled": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.cancelled";
             timestamp: components["schemas"]["EventTime"];
@@ -6592,8 +6587,8 @@ export interface components {
          */
         "order.refunded": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.refunded";
             timestamp: components["schemas"]["EventTime"];
@@ -6617,8 +6612,8 @@ export interface components {
          */
         "order.fulfilment_updated": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.fulfilment_updated";
             timestamp: components["schemas"]["EventTime"];
@@ -6655,8 +6650,8 @@ export interface components {
          */
         "order.held": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.held";
             timestamp: components["schemas"]["EventTime"];
@@ -6687,8 +6682,8 @@ export interface components {
          */
         "order.recalled": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "order.recalled";
             timestamp: components["schemas"]["EventTime"];
@@ -6714,8 +6709,8 @@ export interface components {
          */
         "webhook.ping": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "webhook.ping";
             timestamp: components["schemas"]["EventTime"];
@@ -6741,8 +6736,8 @@ export interface components {
          */
         "webhook.disabled": {
             /**
-             * @description The event type. (enum property replaced by openapi-typescript)
-             * @enum {string}
+             * @description The event type.
+             * @constant
              */
             type: "webhook.disabled";
             timestamp: components["schemas"]["EventTime"];
@@ -6757,14 +6752,27 @@ export interface components {
                 reason: "gone" | "no_success" | "operator";
             };
         };
-        /** @description An event of the given `type`. It contains ids and statuses only; retrieve the rest by these. Each event appears once in this feed, with the same `id` everywhere. Ignore types that you do not know: more will be added. */
+        /** @description An event of a type that was added later than your copy of the contract. Ignore it. */
+        OtherEvent: {
+            /**
+             * @description A type that is not in this contract.
+             * @example order.returned
+             */
+            type: string;
+            timestamp: components["schemas"]["EventTime"];
+            /** @description Ids and statuses. */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description An event of the given `type`. It contains ids and statuses only; retrieve the rest by these. Each event appears once in this feed, with the same `id` everywhere. Ignore types that you do not know: more will be added (`OtherEvent`). */
         Event: {
             /**
              * Format: uuid
              * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
-        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.visit_ready"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["order.recalled"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.visit_ready"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["order.recalled"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"] | components["schemas"]["OtherEvent"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];

@@ -119,7 +119,8 @@ const completeWebhooks = (webhooks, event, resolve) => {
   const { delivery } = webhooks;
   delete webhooks.delivery;
   for (const variant of event.node.oneOf) {
-    const [, type] = /events\/(.+)\.yaml$/.exec(variant.$ref);
+    const [, type] = /events\/(.+)\.yaml$/.exec(variant.$ref) ?? [];
+    if (!type) continue;
     completeEvent(resolve(variant, event.location.source.absoluteRef).node, type);
     const schema = { $ref: `./schemas/events/${type}.yaml` };
     webhooks[type] = {

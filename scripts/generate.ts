@@ -90,7 +90,7 @@ const writeForClient = async (bundled: string, folder: string): Promise<void> =>
     requests: requestsOf(resources),
     knownValues: knownValues(contract),
   };
-  const tree = await openapiTS(withOptionalKey(contract), {
+  const tree = await openapiTS(withKnownEvents(withOptionalKey(contract)), {
     transform: openVocabularyType,
     defaultNonNullable: false,
     silent: true,
@@ -154,6 +154,13 @@ const headerParameters = ({ components }: OpenAPI3): string[] =>
 /** Makes the Idempotency-Key optional in the client's types, because the client creates keys. */
 const withOptionalKey = (contract: OpenAPI3): OpenAPI3 => {
   Object.assign(contract.components?.parameters?.['RequiredIdempotencyKey'] ?? {}, { required: false });
+  return contract;
+};
+
+/** Removes the schema of other types from the client's events: with it, TypeScript could not tell `data` by `type`. */
+const withKnownEvents = (contract: OpenAPI3): OpenAPI3 => {
+  const { Event: event } = (contract.components?.schemas ?? {}) as Record<string, { oneOf: { $ref: string }[] }>;
+  if (event) event.oneOf = event.oneOf.filter(({ $ref }) => !$ref.endsWith('/OtherEvent'));
   return contract;
 };
 

@@ -9,7 +9,7 @@ export type Permission = Scope;
 export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
 /** The types of events; others do not compile. */
-export type EventType = Schemas['Event']['type'];
+export type EventType = Schemas['EventType'];
 /** The data of an event; its schema has the name of the type. */
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];

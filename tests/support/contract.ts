@@ -17,6 +17,7 @@ export interface Schema {
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly oneOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
   readonly 'x-extensible-enum'?: readonly string[];
   /** Keyword → problem code. */
   readonly 'x-problem-codes'?: Readonly<Record<string, string>>;
@@ -107,7 +108,11 @@ export const operations: readonly ContractOperation[] = operationsOf(contract);
 
 /** The schema of each event, by its type. */
 export const eventSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
-  (contract.components.schemas['Event']?.oneOf ?? []).map((schema) => [schema.properties?.['type']?.const, schema]),
+  (contract.components.schemas['Event']?.oneOf ?? []).flatMap((schema) => {
+    const type = schema.properties?.['type']?.const;
+    // The schema of other types has none.
+    return type === undefined ? [] : [[type, schema]];
+  }),
 );
 
 /** Every example of a response. */
@@ -216,7 +221,7 @@ export function contractFaults(operationId: string, { status, contentType, heade
 // Keyed by text, because all operations share most response schemas.
 const compiled = new Map<string, ValidateFunction>();
 const validators = new WeakMap<Schema, ValidateFunction>();
-const ajv = new Ajv2020({ allErrors: true, strict: false, discriminator: true });
+const ajv = new Ajv2020({ allErrors: true, strict: false });
 addFormats.default(ajv);
 
 /** The rules of the schema that the value breaks, with their places. */

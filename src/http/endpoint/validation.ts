@@ -20,8 +20,6 @@ function validator(useDefaults: boolean): Ajv2020 {
     strictTypes: false,
     strictRequired: false,
     allowUnionTypes: true,
-    // Checks an event only against the schema of its own type.
-    discriminator: true,
   });
   ajv.addVocabulary(['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-hint', 'x-problem-codes']);
   addFormats.default(ajv);

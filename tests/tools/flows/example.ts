@@ -17,5 +17,7 @@ export const example = {
     countryCode: '+1',
     phone: '5125550177',
   }),
+  /** A type of events that the contract lacks. */
+  laterType: 'something.added_later',
   review: { reviewType: 'asynchronous', serviceQueue: 'provider_network' },
 } as const;

@@ -6,6 +6,7 @@ import {
   getEncounter,
   issueToken,
   listClinics,
+  listEvents,
   listProducts,
 } from './heyApi/sdk.gen.ts';
 
@@ -26,5 +27,7 @@ export async function flow({ baseUrl, clientId, clientSecret }: Target): Promise
   });
   const { encounter_id } = encounter.data;
   const stored = await getEncounter({ path: { encounter_id }, throwOnError: true });
-  return `${stored.data.gfe_no} ${stored.data.status}`;
+  const events = await listEvents({ throwOnError: true });
+  const later = events.data.data.filter(({ type }) => type === example.laterType);
+  return `${stored.data.gfe_no} ${stored.data.status} ${later.length}`;
 }

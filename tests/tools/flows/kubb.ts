@@ -5,6 +5,7 @@ import { createPatient } from './kubb/clients/createPatient.ts';
 import { getEncounter } from './kubb/clients/getEncounter.ts';
 import { issueToken } from './kubb/clients/issueToken.ts';
 import { listClinics } from './kubb/clients/listClinics.ts';
+import { listEvents } from './kubb/clients/listEvents.ts';
 import { listProducts } from './kubb/clients/listProducts.ts';
 
 export async function flow({ clientId, clientSecret }: Target): Promise<string> {
@@ -23,5 +24,7 @@ export async function flow({ clientId, clientSecret }: Target): Promise<string> 
   const ids = { clinicId: clinic.id, patientId: patient.user_id, treatmentIds: [product.id] };
   const encounter = await createEncounter({ ...example.review, ...ids });
   const stored = await getEncounter(encounter.encounter_id);
-  return `${stored.gfe_no} ${stored.status}`;
+  const events = await listEvents();
+  const later = events.data.filter(({ type }) => type === example.laterType);
+  return `${stored.gfe_no} ${stored.status} ${later.length}`;
 }

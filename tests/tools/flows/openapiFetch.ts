@@ -22,5 +22,7 @@ export async function flow({ baseUrl, clientId, clientSecret }: Target): Promise
   });
   const encounter_id = encounter.data?.encounter_id ?? 0;
   const stored = await client.GET('/encounters/{encounter_id}', { params: { path: { encounter_id } } });
-  return `${stored.data?.gfe_no} ${stored.data?.status}`;
+  const events = await client.GET('/events');
+  const later = (events.data?.data ?? []).filter(({ type }) => type === example.laterType);
+  return `${stored.data?.gfe_no} ${stored.data?.status} ${later.length}`;
 }

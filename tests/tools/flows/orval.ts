@@ -1,5 +1,13 @@
 import { example, type Target } from './example.ts';
-import { createEncounter, createPatient, getEncounter, issueToken, listClinics, listProducts } from './orval/index.ts';
+import {
+  createEncounter,
+  createPatient,
+  getEncounter,
+  issueToken,
+  listClinics,
+  listEvents,
+  listProducts,
+} from './orval/index.ts';
 
 export async function flow({ clientId, clientSecret }: Target): Promise<string> {
   const credentials = { client_id: clientId, client_secret: clientSecret };
@@ -18,5 +26,8 @@ export async function flow({ clientId, clientSecret }: Target): Promise<string> 
   if (encounter.status !== 201) throw new Error(`encounter ${encounter.status}`);
   const stored = await getEncounter(encounter.data.encounter_id, options);
   if (stored.status !== 200) throw new Error(`encounter ${stored.status}`);
-  return `${stored.data.gfe_no} ${stored.data.status}`;
+  const events = await listEvents({}, options);
+  if (events.status !== 200) throw new Error(`events ${events.status}`);
+  const later = events.data.data.filter(({ type }) => type === example.laterType);
+  return `${stored.data.gfe_no} ${stored.data.status} ${later.length}`;
 }
