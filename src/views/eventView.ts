@@ -2,6 +2,5 @@ import type { Schemas } from '../contract.js';
 import type { FeedEvent } from '../domain/webhooks/feed.js';
 
 export function eventView({ id, type, timestamp, data }: FeedEvent): Schemas['Event'] {
-  // The data matches the type: `recordEvent` accepts no other.
-  return { id, type, timestamp: timestamp.toISOString(), data } as Schemas['Event'];
+  return { id, type, timestamp: timestamp.toISOString(), data };
 }
