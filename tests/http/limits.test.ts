@@ -164,6 +164,16 @@ describe('the token endpoint', () => {
     expect((await login(await newLogin(), address)).status).toBe(200);
   });
 
+  it('counts failed logins of unknown clients by the address alone, and then still serves the clients there', async () => {
+    const address = '192.0.2.79';
+    const statuses = [];
+    for (const letter of 'abcdef') {
+      statuses.push((await login({ clientId: `ces_${letter.repeat(20)}`, ...wrong }, address)).status);
+    }
+    expect(statuses).toEqual([401, 401, 429, 429, 429, 429]);
+    expect((await login(await newLogin(), address)).status).toBe(200);
+  });
+
   it('counts failed logins from IPv6 by the /64 network', async () => {
     const client = await newLogin();
     const statuses = [];

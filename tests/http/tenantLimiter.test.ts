@@ -152,6 +152,8 @@ it('the service answers 503 with Retry-After when too many requests of a tenant 
     const refused = await Promise.race(answers);
     expectProblem(refused, 503, 'dependency_unavailable');
     expect(refused.headers.get('Retry-After')).toBe('5');
+    const logged = harness.logged.filter(({ msg }) => msg === 'request failed' || msg === 'tenant overloaded');
+    expect(logged).toMatchObject([{ level: 40, refused: 1 }]);
   }));
 
 it('the service answers 503 to a tenant while its clients leave more than 32 MiB of responses unread, and serves another tenant', async () => {

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { changeApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import {
   newClient,
@@ -119,6 +121,17 @@ describe('listRequests 200', () => {
       new Set((await list(caller)).body.data.map(({ clientId }: { clientId: string }) => clientId));
     expect(await clientsOf(limited)).toEqual(new Set([limited.clientId]));
     expect(await clientsOf(partner)).toEqual(new Set([limited.clientId, partner.clientId]));
+  });
+
+  it('shows a client limited to pharmacies only its own requests', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    const pharmacy = await newClient(harness, partner.tenantId);
+    await changeApiClient(harness.domain, pharmacy.clientId, { pharmacies: [randomUUID()] });
+    await call(harness, 'GET /clinics', partner);
+    expect(asked(await list({ token: await newToken(harness, pharmacy) }))).toEqual([
+      'issueToken 200',
+      'issueToken 200',
+    ]);
   });
 
   it('shows no request of another tenant', async () => {

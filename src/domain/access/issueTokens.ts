@@ -40,7 +40,8 @@ async function authenticate(
   const found = await authenticateClient(context, clientId, clientSecret);
   const client = found === 'elsewhere' ? await tokensOfOtherCells(context, request) : found;
   if (!client) {
-    await requestLimits.count('token-failures', counted);
+    // Count unknown ids, too, by address alone: callers can invent them without limit.
+    await requestLimits.count('token-failures', context.audit.tenantId === null ? '' : counted);
     throw new OAuthProblem(
       'invalid_client',
       'The client credentials are not valid. Check client_id and client_secret.',

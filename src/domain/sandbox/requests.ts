@@ -27,17 +27,18 @@ const NEWEST = 10n ** 18n - 1n;
 
 /**
  * Lists the requests of the sandbox's API clients in the last week, newest first (R-142): all audit rows, even those
- * without a checkpoint. A client that is limited to clinics sees only its own requests.
+ * without a checkpoint. A client that is limited to clinics or pharmacies sees only its own requests.
  * @throws Problem sandbox_only, cursor_invalid
  */
 export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
   requireSandbox(context);
   const { db, caller, routes, realNow } = context;
-  const { tenantId, clientId: own, allowedClinicIds } = caller;
+  const { tenantId, clientId: own } = caller;
+  const isLimited = (caller.allowedClinicIds ?? caller.allowedPharmacyIds) !== null;
   const { limit, cursor, ...wanted } = filter;
   const owner = `${tenantId}/requests`;
   const start = cursor === undefined ? NEWEST : positionOf(cursor, owner);
-  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(allowedClinicIds && { clientId: own }) });
+  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(isLimited && { clientId: own }) });
   const most = isSelective ? MAX_SCANNED : limit + 1;
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },

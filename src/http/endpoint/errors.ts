@@ -4,8 +4,10 @@ import type { Services } from '../../context.js';
 import type { OperationId } from '../../contract.js';
 import { describeCauses } from '../../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../../problem.js';
+import { metrics } from '../../telemetry.js';
 import { limitHeaders } from './limits.js';
 import { addressOf, hasGone, logIdsOf, type Locals } from './route.js';
+import { TenantOverload } from './tenantLimiter.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Value of `Retry-After` for every 503, in seconds. */
@@ -15,12 +17,24 @@ export const MAX_FIELD_ERRORS = 50;
 
 /** Turns errors into responses and logs them; no other code does so. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
+  let overloads = 0;
+  let lastWarning = -Infinity;
+  /** Counts a refusal by a tenant's own load, and warns once a second: its callers could otherwise fill the log. */
+  const noteOverload = (res: Response): void => {
+    metrics?.limitHits.inc({ limit: 'tenant' });
+    overloads += 1;
+    if (performance.now() - lastWarning < 1_000) return;
+    log.warn({ ...logIdsOf(res), refused: overloads }, 'tenant overloaded');
+    lastWarning = performance.now();
+    overloads = 0;
+  };
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
     // A hang-up also ends requests to other cells, which is no failure of the service (R-181).
     const isByCaller = problem === behavior?.problem || (hasGone(req) && problem.cause === undefined);
-    if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
+    if (problem instanceof TenantOverload) noteOverload(res);
+    else if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
     }

@@ -73,7 +73,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
 
   return {
     /**
-     * Runs work in a slot. @throws Problem dependency_unavailable if the tenant's queue is full or the wait too long
+     * Runs work in a slot. @throws TenantOverload if the tenant's queue is full or the wait too long
      */
     async run<T>(
       { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
@@ -97,8 +97,15 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 }
 
+/** A refusal because of the tenant's own load, which is no failure of the service. */
+export class TenantOverload extends Problem {
+  constructor(detail: string) {
+    super('dependency_unavailable', detail);
+  }
+}
+
 const tooMany = (): Problem =>
-  new Problem('dependency_unavailable', 'Too many requests of your tenant are waiting. Retry after the given delay.');
+  new TenantOverload('Too many requests of your tenant are waiting. Retry after the given delay.');
 
 /** Maximum bytes of one tenant's unread responses; the largest response has about 3 MB. */
 const MAX_UNREAD = 32 * 1024 ** 2;
@@ -109,13 +116,10 @@ const MIN_COUNTED = 16 * 1024;
 export function unreadResponses() {
   const unread = countByTenant();
   return {
-    /** Refuses a request while the tenant has too many unread bytes. @throws Problem dependency_unavailable */
+    /** Refuses a request while the tenant has too many unread bytes. @throws TenantOverload */
     requireRoom(tenantId: string): void {
       if (unread.of(tenantId) <= MAX_UNREAD) return;
-      throw new Problem(
-        'dependency_unavailable',
-        'Your tenant has too many unread responses. Read them before you send more requests.',
-      );
+      throw new TenantOverload('Your tenant has too many unread responses. Read them before you send more requests.');
     },
     /** Counts a response until it is sent or its connection closes. */
     count(tenantId: string, bytes: number, res: ServerResponse): void {

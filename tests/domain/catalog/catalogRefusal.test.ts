@@ -32,6 +32,12 @@ describe('a file that is not JSON, or whose values JSON.parse would lose', () =>
   });
 });
 
+it.each([100, 5_000, 200_000])('catalog import refuses JSON of %i levels, and says why', async (levels) => {
+  const text = `{"clinics": [{"metadata": ${'['.repeat(levels)}${']'.repeat(levels)}}]}`;
+  const messages = (await faultsOf(text)).map(({ message }) => message);
+  expect(messages.filter((message) => /nested too deeply/.test(message))).toHaveLength(1);
+});
+
 describe('a catalog with a fault', () => {
   it('is refused with every fault, in the order of the file', async () => {
     const clinics = [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })];

@@ -20,12 +20,17 @@ export interface JsonDocument {
   placeOf(pointer: string, at?: 'name'): JsonPlace;
 }
 
+/** The first level that is too deep; metadata needs a few, and PostgreSQL stores only some thousands. */
+const MAX_DEPTH = 100;
+const TOO_DEEP = `is nested too deeply: a file has fewer than ${MAX_DEPTH} levels`;
+
 /** Parses strict JSON (RFC 8259): no comments, no final commas. */
 export function parseJson(text: string): JsonDocument {
   const values = new Map<string, JsonPlace>();
   const names = new Map<string, JsonPlace>();
   const faults: JsonFault[] = [];
   const errors: JsonFault[] = [];
+  const start = { line: 1, column: 1, pointer: '' };
   const placeAt = (line: number, character: number, path: readonly unknown[]): JsonPlace => {
     const pointer = path.map((name) => `/${escaped(name)}`).join('');
     return { line: line + 1, column: character + 1, pointer };
@@ -34,11 +39,25 @@ export function parseJson(text: string): JsonDocument {
     places.set(place.pointer, place);
     if (message !== undefined) faults.push({ ...place, message });
   };
-  const onLiteralValue: NonNullable<JSONVisitor['onLiteralValue']> = (value, _offset, _length, line, column, pathOf) =>
-    seen(placeAt(line, column, pathOf()), values, faultOf(value));
+  const onLiteralValue: NonNullable<JSONVisitor['onLiteralValue']> = (
+    value,
+    _offset,
+    _length,
+    line,
+    column,
+    pathOf,
+  ) => {
+    const path = pathOf();
+    seen(placeAt(line, column, path), values, path.length === MAX_DEPTH ? TOO_DEEP : faultOf(value));
+  };
+  /** Notes the place of an object or array. @returns whether to visit its members */
+  const onBegin: NonNullable<JSONVisitor['onObjectBegin']> = (...place) => {
+    onLiteralValue(null, ...place);
+    return place[4]().length < MAX_DEPTH;
+  };
   const visitor: JSONVisitor = {
-    onObjectBegin: (...place) => onLiteralValue(null, ...place),
-    onArrayBegin: (...place) => onLiteralValue(null, ...place),
+    onObjectBegin: onBegin,
+    onArrayBegin: onBegin,
     onLiteralValue,
     onObjectProperty(name, _offset, _length, line, column, pathOf) {
       const place = placeAt(line, column, [...pathOf(), name]);
@@ -48,9 +67,15 @@ export function parseJson(text: string): JsonDocument {
       errors.push({ ...placeAt(line, column, []), message: `is not valid JSON: ${words(printParseErrorCode(code))}` });
     },
   };
-  visit(text, visitor, { disallowComments: true });
+  try {
+    visit(text, visitor, { disallowComments: true });
+  } catch (error) {
+    // The parser calls itself for each level, and ends with the stack.
+    if (!(error instanceof RangeError)) throw error;
+    const fault = { ...start, message: TOO_DEEP };
+    return { value: undefined, faults: [fault], placeOf: () => fault };
+  }
   const value = parseStrictly(text);
-  const start = { line: 1, column: 1, pointer: '' };
   if (value === undefined) {
     const [first = { ...start, message: 'is not valid JSON' }] = errors;
     return { value, faults: [first], placeOf: () => first };
