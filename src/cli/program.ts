@@ -6,6 +6,7 @@ import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
 import { addBackupCommands } from './backup/commands.js';
 import { addCatalogCommands } from './catalog.js';
+import { addCitusCommands } from './citus.js';
 import { addClientCommands } from './client.js';
 import { addDoctorCommand } from './doctor.js';
 import { addKeyCommands } from './keys.js';
@@ -87,6 +88,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
   addAuditCommands(program, terminal);
   addBackupCommands(program, terminal);
   addMigrateCommand(program, terminal);
+  addCitusCommands(program, terminal);
   addDoctorCommand(program, terminal);
   return program;
 }

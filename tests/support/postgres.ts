@@ -5,12 +5,16 @@ import { mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withClient } from '../../src/adapters/database/withClient.js';
+import { layOut } from '../../src/adapters/citus/layout.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { closeDatabase, createCitusDatabase, startCitus } from './citusCluster.js';
 
 /** Names the cluster to the workers: jest passes them only the environment. */
 const adminVariable = 'TEST_CLUSTER_URL';
 const templateVariable = 'TEST_CLUSTER_TEMPLATE';
+/** The other nodes' addresses, if the cluster is one of Citus. */
+const workersVariable = 'TEST_CLUSTER_WORKERS';
 /** Also its password. */
 const SERVICE_ROLE = 'ces_test_service';
 
@@ -25,7 +29,7 @@ export interface TestDatabase {
 
 /** Copies the migrated template, which takes some 50 ms. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  return createDatabase(required(adminVariable), required(templateVariable), required(templateVariable));
+  return createDatabase(required(templateVariable), required(templateVariable));
 }
 
 /** {@link createTestDatabase}, dropped after the tests of the file. */
@@ -37,7 +41,7 @@ export async function openTestDatabase(): Promise<TestDatabase> {
 
 /** A database without tables, for tests of the migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
-  return createDatabase(required(adminVariable), required(templateVariable), 'template0');
+  return createDatabase(required(templateVariable), 'template0');
 }
 
 /** The superuser's address, for tests that inspect or end other sessions. */
@@ -45,32 +49,50 @@ export function adminUrl(): string {
   return required(adminVariable);
 }
 
+/** Whether the tests run on a cluster of Citus (`make test-citus`). */
+export const isOnCitus = (): boolean => process.env['TEST_CITUS'] !== undefined;
+
 /**
  * Starts one cluster for the run, in jest's parent process, and creates the template in it. TEST_DATABASE_URL names
- * another server (a superuser's address) to test with its version; otherwise the cluster is an embedded PostgreSQL in a
- * temporary folder.
+ * another server (a superuser's address) to test with its version; TEST_CITUS starts three nodes of Citus; otherwise the
+ * cluster is an embedded PostgreSQL in a temporary folder.
  * @returns a function that stops and removes everything
  */
 export async function startTestCluster(): Promise<() => Promise<void>> {
   const external = process.env['TEST_DATABASE_URL'];
-  const { url, stop } = external ? { url: external, stop: async () => {} } : await startTemporaryCluster();
+  const started = isOnCitus() ? await startCitusCluster() : await startTemporaryCluster(external);
+  const [url = '', ...workers] = started.urls;
   const template = `ces_test_${process.pid}`;
-  await dropDatabases(url, (owner) => owner === process.pid || !isAlive(owner));
-  await execute(url, `CREATE DATABASE ${template} TEMPLATE template0`);
-  const made = databaseUrl(url, template);
-  await execute(
-    url,
-    `DO $$ BEGIN CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD '${SERVICE_ROLE}';
-    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
-  );
-  await migrateDatabase({ ownerUrl: made, url: serviceUrl(made) });
   process.env[adminVariable] = url;
   process.env[templateVariable] = template;
+  process.env[workersVariable] = workers.join(' ');
+  await dropDatabases((owner) => owner === process.pid || !isAlive(owner));
+  for (const node of started.urls) {
+    await execute(
+      node,
+      `DO $$ BEGIN CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD '${SERVICE_ROLE}';
+      EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+    );
+  }
+  await createTemplate(template);
   return async () => {
-    await dropDatabases(url, (owner) => owner === process.pid);
-    await stop();
+    await dropDatabases((owner) => owner === process.pid);
+    await started.stop();
   };
 }
+
+async function createTemplate(name: string): Promise<void> {
+  const [made = '', ...workers] = nodes().map((url) => databaseUrl(url, name));
+  if (isOnCitus()) await createCitusDatabase([made, ...workers]);
+  else await execute(adminUrl(), `CREATE DATABASE ${name} TEMPLATE template0`);
+  await migrateDatabase({ ownerUrl: made, url: serviceUrl(made) });
+  if (!isOnCitus()) return;
+  await withClient({ connectionString: made }, layOut);
+  for (const url of [made, ...workers]) await closeDatabase(url);
+}
+
+/** The addresses of all nodes, the coordinator's first; only one if it is not a cluster of Citus. */
+const nodes = (): string[] => [adminUrl(), ...required(workersVariable).split(' ').filter(Boolean)];
 
 /**
  * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users like those of `mktemp -d`. `remove()` or any
@@ -89,14 +111,26 @@ export async function temporaryDataDir(parent = tmpdir()): Promise<{ dataDir: st
   return { dataDir, remove };
 }
 
-async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
+interface StartedCluster {
+  /** Of the superuser, for each node. */
+  readonly urls: readonly string[];
+  stop(): Promise<void>;
+}
+
+async function startCitusCluster(): Promise<StartedCluster> {
+  const { coordinator, workers, remove } = await startCitus(await roomyMemory());
+  return { urls: [coordinator, ...workers].map((node) => node.url('postgres')), stop: remove };
+}
+
+async function startTemporaryCluster(external: string | undefined): Promise<StartedCluster> {
+  if (external !== undefined) return { urls: [external], stop: async () => {} };
   const { dataDir, remove } = await temporaryDataDir(await roomyMemory());
   const log = (message: string): unknown => process.stderr.write(`${message}\n`);
   const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
   // Tenants move by logical replication.
   const settings = { ...fast, max_connections: '200', wal_level: 'logical' };
   const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log, settings });
-  return { url, stop: () => close().then(remove) };
+  return { urls: [url], stop: () => close().then(remove) };
 }
 
 /** A folder in memory if databases fit: each test file creates one, which takes far longer on a disk. */
@@ -106,18 +140,23 @@ async function roomyMemory(): Promise<string | undefined> {
   return bavail * bsize > 4 * 1024 ** 3 ? memory : undefined;
 }
 
-async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {
+async function createDatabase(prefix: string, template: string): Promise<TestDatabase> {
   const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
-  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
-  const url = databaseUrl(admin, name);
-  return { url, serviceUrl: serviceUrl(url), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
+  const onEachNode = async (statement: string): Promise<void> => {
+    await Promise.all(nodes().map((node) => execute(node, statement)));
+  };
+  await onEachNode(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+  const url = databaseUrl(adminUrl(), name);
+  return { url, serviceUrl: serviceUrl(url), drop: () => onEachNode(`DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
 /** Drops databases of processes, including those of killed runs on a server that outlives them. */
-async function dropDatabases(url: string, ofProcess: (pid: number) => boolean): Promise<void> {
-  const names = await query(url, `SELECT datname AS name FROM pg_database WHERE datname ~ '^ces_test_[0-9]+(_|$)'`);
-  for (const name of names) {
-    if (ofProcess(Number(name.split('_')[2]))) await execute(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+async function dropDatabases(ofProcess: (pid: number) => boolean): Promise<void> {
+  for (const node of nodes()) {
+    const names = await query(node, `SELECT datname AS name FROM pg_database WHERE datname ~ '^ces_test_[0-9]+(_|$)'`);
+    for (const name of names) {
+      if (ofProcess(Number(name.split('_')[2]))) await execute(node, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    }
   }
 }
 

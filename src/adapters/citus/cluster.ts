@@ -1,0 +1,82 @@
+import { escapeLiteral } from 'pg';
+import { roleOf } from '../database/databaseUrl.js';
+import { withClient, type Connection } from '../database/withClient.js';
+
+/** A node of the cluster, as Citus knows it. */
+export interface ClusterNode {
+  /** Host and port. */
+  readonly name: string;
+  readonly isCoordinator: boolean;
+  readonly isActive: boolean;
+  readonly hasShards: boolean;
+}
+
+/** The oldest version that this build is meant for. */
+const MIN_VERSION = 12;
+
+/** The nodes, the coordinator first. */
+export async function nodesOf(client: Connection): Promise<ClusterNode[]> {
+  const { rows } = await client.query<ClusterNode>(
+    `SELECT format('%s:%s', nodename, nodeport) AS name, groupid = 0 AS "isCoordinator",
+        isactive AND metadatasynced AS "isActive", shouldhaveshards AS "hasShards"
+      FROM pg_dist_node WHERE noderole = 'primary' ORDER BY groupid`,
+  );
+  return rows;
+}
+
+/**
+ * What keeps the tables of a database from being distributed, each with the remedy; empty if nothing does.
+ * @param serviceUrl the address that servers use, whose role all nodes must know
+ */
+export async function clusterFaults(client: Connection, serviceUrl: string): Promise<string[]> {
+  const { rows } = await client.query<{ major: number }>(
+    `SELECT split_part(extversion, '.', 1)::int AS major FROM pg_extension WHERE extname = 'citus'`,
+  );
+  const [installed] = rows;
+  if (!installed) return ['The database lacks the extension citus. Run CREATE EXTENSION citus on every node.'];
+  if (installed.major < MIN_VERSION) return [`Citus is older than ${MIN_VERSION}. Update it on every node.`];
+  const nodes = await nodesOf(client);
+  const inactive = nodes.filter(({ isActive }) => !isActive);
+  return [
+    ...(nodes.some(({ isCoordinator }) => isCoordinator)
+      ? []
+      : ['The coordinator has no address. Run SELECT citus_set_coordinator_host(…).']),
+    ...(nodes.some(({ isCoordinator, hasShards }) => !isCoordinator && hasShards)
+      ? []
+      : ["The cluster has no worker. Run SELECT citus_add_node(…) for each worker's address."]),
+    ...inactive.map(({ name }) => `The node ${name} is not active. Run SELECT citus_activate_node(…).`),
+    ...(inactive.length > 0 ? [] : await settingFaults(client, roleOf(serviceUrl))),
+    ...(await connectionFaults(serviceUrl)),
+  ];
+}
+
+/** Settings and roles that nodes lack. */
+async function settingFaults(client: Connection, role: string): Promise<string[]> {
+  const faults = `SELECT coalesce(string_agg(fault, ' '), '') FROM (
+    SELECT 'Set wal_level = logical: shards move by logical replication.' AS fault
+      WHERE current_setting('wal_level') <> 'logical'
+    UNION ALL SELECT 'Set max_prepared_transactions to at least max_connections.'
+      WHERE current_setting('max_prepared_transactions')::int < current_setting('max_connections')::int
+    UNION ALL SELECT format('Create the role %s.', ${escapeLiteral(role)})
+      WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${escapeLiteral(role)})) AS faults`;
+  const { rows } = await client.query<{ name: string; result: string }>(
+    `SELECT format('%s:%s', nodename, nodeport) AS name, result
+      FROM run_command_on_all_nodes($1) JOIN pg_dist_node USING (nodeid) WHERE NOT success OR result <> ''`,
+    [faults],
+  );
+  return rows.map(({ name, result }) => `${name}: ${result}`);
+}
+
+/** The nodes that cannot reach each other by the role of the service. */
+async function connectionFaults(serviceUrl: string): Promise<string[]> {
+  const config = { connectionString: serviceUrl, connectionTimeoutMillis: 5_000 };
+  const { rows } = await withClient(config, (client) =>
+    client.query<{ from: string; to: string }>(
+      `SELECT format('%s:%s', from_nodename, from_nodeport) AS from, format('%s:%s', to_nodename, to_nodeport) AS to
+        FROM citus_check_cluster_node_health() WHERE NOT coalesce(result, false)`,
+    ),
+  );
+  return rows.map(
+    ({ from, to }) => `${from} cannot connect to ${to} as the service's role: see pg_hba.conf and .pgpass.`,
+  );
+}

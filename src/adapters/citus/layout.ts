@@ -1,0 +1,121 @@
+import { escapeIdentifier } from 'pg';
+import type { Connection } from '../database/withClient.js';
+
+/** Where Citus keeps a table: its rows by tenant, a copy on every node, or the coordinator alone. */
+export type Place = 'distributed' | 'reference' | 'local';
+
+export interface PlacedTable {
+  readonly table: string;
+  readonly place: Place;
+  /** Whether it is there already. */
+  readonly isPlaced: boolean;
+}
+
+/** Tables that stay on the coordinator: they describe the database, and no statement joins them. */
+const LOCAL = ['_prisma_migrations', 'restore_incomplete', 'audit_event', 'audit_seal'];
+
+/**
+ * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it; one without
+ * is the same for all tenants, or read before the tenant is known (a token names the API client).
+ */
+export async function placesOf(client: Pick<Connection, 'query'>): Promise<PlacedTable[]> {
+  const { rows } = await client.query<PlacedTable>(
+    `SELECT relname AS table, place, CASE place
+        WHEN 'distributed' THEN partmethod IS NOT DISTINCT FROM 'h'
+        WHEN 'reference' THEN partmethod IS NOT DISTINCT FROM 'n'
+        ELSE true END AS "isPlaced"
+      FROM pg_class LEFT JOIN pg_dist_partition ON logicalrelid = pg_class.oid,
+        LATERAL (SELECT CASE WHEN relname = ANY ($1) THEN 'local'
+          WHEN EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
+            WHERE indrelid = pg_class.oid AND indisprimary AND attname = 'tenant_id') THEN 'distributed'
+          ELSE 'reference' END AS place) AS placed
+      WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY place DESC, relname`,
+    [LOCAL],
+  );
+  return rows;
+}
+
+/**
+ * Settings for changes of the schema in a transaction that also touches reference tables. Triggers read rows of the same
+ * tenant only, which are on the same node. Without Citus, PostgreSQL takes the names as they are.
+ */
+export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequential';
+  SET LOCAL citus.enable_unsafe_triggers = on; SET LOCAL client_min_messages = warning`;
+
+/**
+ * Puts all tables in their places, with their rows, inside the caller's transaction. Foreign keys are created again at
+ * the end, because Citus wants both their tables in place. @returns the tables that were not in their places
+ */
+export async function placeTables(client: Connection): Promise<PlacedTable[]> {
+  const missing = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
+  if (missing.length === 0) return [];
+  await client.query(SCHEMA_CHANGES);
+  const { rows: keys } = await client.query<{ table: string; name: string; definition: string }>(
+    `SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
+      FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace
+        AND (conrelid = ANY ($1::regclass[]) OR confrelid = ANY ($1::regclass[])) ORDER BY conname`,
+    [missing.map(({ table }) => escapeIdentifier(table))],
+  );
+  for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  for (const { table, place } of missing) await placeTable(client, table, place);
+  for (const { table, name, definition } of keys) {
+    await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+  }
+  return missing;
+}
+
+async function placeTable(client: Connection, table: string, place: Place): Promise<void> {
+  const name = escapeIdentifier(table);
+  if (place === 'reference') await client.query('SELECT create_reference_table($1)', [name]);
+  if (place !== 'distributed') return;
+  // All tables are in one group: the rows of a tenant are on one node.
+  await client.query(
+    `SELECT create_distributed_table($1, 'tenant_id', colocate_with => coalesce((SELECT logicalrelid::text
+      FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1), 'none'))`,
+    [name],
+  );
+}
+
+/**
+ * Places all tables in one transaction, verifies it, and then removes the coordinator's own copies of distributed rows.
+ * @throws Error if a table would not be in its place, or not on the nodes of the others; then nothing has changed
+ */
+export async function layOut(client: Connection): Promise<void> {
+  await client.query('BEGIN');
+  await placeTables(client);
+  const faults = await layoutFaults(client);
+  if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);
+  await client.query('COMMIT');
+  await client.query(
+    `SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition WHERE partmethod = 'h'`,
+  );
+}
+
+/** The tables that are not in their places, and tables and shards that are not on the node of the rest of their group. */
+export async function layoutFaults(client: Pick<Connection, 'query'>): Promise<string[]> {
+  const misplaced = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
+  const { rows: groups } = await client.query<{ tables: string[] }>(
+    `SELECT array_agg(logicalrelid::text ORDER BY logicalrelid::text) AS tables FROM pg_dist_partition
+      WHERE partmethod = 'h' GROUP BY colocationid ORDER BY count(*) DESC OFFSET 1`,
+  );
+  const { rows: shards } = await client.query<{ range: string; tables: string[] }>(
+    `WITH placed AS (SELECT colocationid, logicalrelid::text AS name, shardminvalue AS range, groupid
+        FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid) JOIN pg_dist_placement USING (shardid)
+        WHERE partmethod = 'h'),
+      homes AS (SELECT colocationid, range, mode() WITHIN GROUP (ORDER BY groupid) AS home FROM placed GROUP BY 1, 2)
+      SELECT range, array_agg(name ORDER BY name) AS tables FROM placed JOIN homes USING (colocationid, range)
+      WHERE groupid <> home GROUP BY range ORDER BY range`,
+  );
+  return [
+    ...misplaced.map(({ table, place }) => `The table ${table} is not ${place}.`),
+    ...groups.map(({ tables }) => `The group of the other tables lacks ${tables.join(', ')}.`),
+    ...shards.map(({ range, tables }) => `Shards from ${range} of ${tables.join(', ')} are not with their group.`),
+  ];
+}
+
+/** Whether the database is a coordinator whose tables have been distributed. */
+export async function isLaidOut(client: Connection): Promise<boolean> {
+  const { rowCount } = await client.query(`SELECT WHERE to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`);
+  if (rowCount === 0) return false;
+  return (await client.query(`SELECT FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1`)).rowCount === 1;
+}

@@ -1,0 +1,49 @@
+import type { Command } from '@commander-js/extra-typings';
+import { clusterFaults } from '../adapters/citus/cluster.js';
+import { layOut, placesOf, type PlacedTable } from '../adapters/citus/layout.js';
+import { withClient } from '../adapters/database/withClient.js';
+import { pendingMigrations } from '../runtime/serviceDatabase.js';
+import { addCommand, addGroup, PROGRAM } from './command.js';
+import { confirm, confirmable, marked } from './confirmation.js';
+import { recordedOn, withAnySchema } from './operator.js';
+import { print, table } from './output.js';
+import type { CliIo } from './cliIo.js';
+
+const NOTES = `
+Run it on the coordinator, with the address of the schema's owner, a superuser, after "${PROGRAM} migrate". It checks the
+nodes first, and then puts all tables in their places in one transaction: an interrupted command has changed nothing, a
+repeated one does what is missing. Stop the servers if the database has rows: they wait until all are copied.
+With --json: tables with table, place and isPlaced.`;
+
+/** Adds `citus layout`. */
+export function addCitusCommands(program: Command, terminal: CliIo): void {
+  const citus = addGroup(program, 'citus', 'a database on several machines');
+  const description = 'distribute the tables over the nodes of a Citus cluster, by tenant';
+  confirmable(addCommand(citus, 'layout', description, ['--dry-run', '--yes'], { notes: NOTES })).action(
+    async ({ json, ...given }) => {
+      await withAnySchema(terminal, async ({ ownerUrl, url }, log) => {
+        const config = { connectionString: ownerUrl, connectionTimeoutMillis: 5_000 };
+        const faults = await withClient(config, (client) => clusterFaults(client, url));
+        if ((await pendingMigrations(ownerUrl, log)).length > 0) faults.push(`Run "${PROGRAM} migrate" first.`);
+        if (faults.length > 0) throw new Error(faults.join('\n'));
+        const tables = await withClient(config, placesOf);
+        const missing = tables.filter(({ isPlaced }) => !isPlaced);
+        if (!given.dryRun) {
+          if (missing.length > 0) await confirm(terminal, `This distributes ${missing.length} tables.`, given);
+          await withClient(config, layOut);
+          await recordedOn(terminal, url, async () => null);
+        }
+        print(terminal, json, { tables }, `${listOf(tables)}\n${marked(given, told(missing.length))}`);
+      });
+    },
+  );
+}
+
+const listOf = (tables: readonly PlacedTable[]): string =>
+  table(
+    ['TABLE', 'PLACE', 'BEFORE'],
+    tables.map(({ table: name, place, isPlaced }) => [name, place, isPlaced ? place : 'local']),
+  );
+
+const told = (count: number): string =>
+  count === 0 ? 'All tables are in their places.' : `Distributed ${count} tables, and verified their places.`;
