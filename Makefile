@@ -14,7 +14,7 @@ quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 # Prints what is done, and for how many seconds.
 timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -135,6 +135,14 @@ long-tests: install build ## random lives, races and kills in numbers that CI ha
 
 test-pooler: install build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
+
+# What works on the rows of tenants, or on the schema.
+ON_CITUS := tests/operations 'tests/domain/(webhooks|sweeps|orders|encounters|audit)' 'tests/contract/(isolation|sandboxIsolation)' \
+  tests/consumer/partnerFlow 'tests/.*Race' tests/citus
+
+test-citus: install build ## the tests that reach tenants' rows, on a coordinator and two workers of Citus, if it is installed
+	@if ls /usr/lib/postgresql/*/lib/citus.so >/dev/null 2>&1; then TEST_CITUS=1 npm test --silent -- $(or $(ARGS),$(ON_CITUS)); \
+	  else echo "SKIPPED: tests on Citus. Install Citus for Debian's PostgreSQL."; fi
 
 image-test: ## build the image of scripts/production/kit and run it (Debian, root, about 5 minutes)
 	scripts/production/kit/testImage.sh

@@ -14,13 +14,15 @@ const slow = [
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));
+/** Without a cluster of Citus (`make test-citus`), its own tests have nothing to test. */
+const citus = process.env['TEST_CITUS'] === undefined ? ['tests/citus/'] : [];
 const runsSlow = process.env['SLOW'] === '1' && !namesTests;
 
 export default {
   rootDir: '..',
   roots: ['<rootDir>/tests'],
   testRegex: runsSlow ? slow.map((path) => `${path}.*test\\.ts$`) : ['\\.test\\.ts$'],
-  testPathIgnorePatterns: ['/node_modules/', ...(runsSlow || namesTests ? [] : slow)],
+  testPathIgnorePatterns: ['/node_modules/', ...citus, ...(runsSlow || namesTests ? [] : slow)],
   runner: '<rootDir>/tests/support/runner.js',
   // Two more than CI has cores: there are always files that wait for a process or a browser.
   maxWorkers: 4,

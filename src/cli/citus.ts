@@ -10,7 +10,7 @@ import { print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const NOTES = `
-Run it on the coordinator, with the address of the schema's owner, a superuser, after "${PROGRAM} migrate". It checks the
+Run it on the coordinator, with the address of the schema's owner, after "${PROGRAM} migrate". It checks the
 nodes first, and then puts all tables in their places in one transaction: an interrupted command has changed nothing, a
 repeated one does what is missing. Stop the servers if the database has rows: they wait until all are copied.
 With --json: tables with table, place and isPlaced.`;

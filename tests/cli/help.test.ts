@@ -13,7 +13,17 @@ const commands = [
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'disable'].map((name) => `webhook ${name}`),
   ...['create', 'verify'].map((name) => `backup ${name}`),
-  ...['provider import', 'provider list', 'order cancel', 'order hold', 'keys rotate', 'restore', 'migrate', 'doctor'],
+  ...[
+    'provider import',
+    'provider list',
+    'order cancel',
+    'order hold',
+    'keys rotate',
+    'restore',
+    'migrate',
+    'citus layout',
+    'doctor',
+  ],
 ];
 
 /** Names of the commands that a help text lists. */

@@ -47,7 +47,7 @@ describe('getCertificate 200', () => {
     const { db, newId, now } = harness.domain;
     const times = { createdAt: now(), updatedAt: now() };
     const provider = { id: newId(), tenantId: partner.tenantId, reviewerRef: reviewer, npi: '1234567893' };
-    await db.prisma.provider.create({ data: { ...provider, name: 'Ada Lane', isActive: true, ...times } });
+    await db.prisma.provider.createMany({ data: { ...provider, name: 'Ada Lane', isActive: true, ...times } });
     const patientId = await newPatient(harness, partner, { firstName: 'Łucja', lastName: 'Ševčenko' });
     const encounter = await completedEncounter(harness, partner, { patientId });
     const { encounter_id, gfe_no, gfe_data } = encounter;

@@ -43,7 +43,7 @@ function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
 
 const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
-await db.prisma.provider.create({ data: { ...provider, createdAt: now(), updatedAt: now() } });
+await db.prisma.provider.createMany({ data: { ...provider, createdAt: now(), updatedAt: now() } });
 const licence = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
 for (const [state, number] of [
   ['TX', '4711'],

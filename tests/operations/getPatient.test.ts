@@ -59,8 +59,8 @@ describe('getPatient 200', () => {
     const shown = { ...verified, ...result, ...person, profileImageBlobPath: 'a/b', commsUserId: 'comms-1' };
     const account = { accountIsActive: false, accountIsTemporaryPassword: false };
     const times = { verifierInviteSentDate: at, accountOtpExpiresAt: at, accountLastPasswordReset: at };
-    const where = { tenantId_id: { tenantId: partner.tenantId, id } };
-    await harness.domain.db.prisma.patient.update({ where, data: { ...shown, ...account, ...times } });
+    const where = { tenantId: partner.tenantId, id };
+    await harness.domain.db.prisma.patient.updateMany({ where, data: { ...shown, ...account, ...times } });
     const iso = at.toISOString();
     const adminUser = { isActive: false, isTemporaryPassword: false, otpExpiresAt: iso, lastPasswordReset: iso };
     expect((await get(id)).body).toMatchObject({ ...shown, verifierInviteSentDate: iso, adminUser });

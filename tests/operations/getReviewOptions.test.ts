@@ -92,7 +92,7 @@ describe('getReviewOptions 200', () => {
       const id = newId();
       const times = { createdAt: now(), updatedAt: now() };
       const provider = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
-      await db.prisma.provider.create({ data: provider });
+      await db.prisma.provider.createMany({ data: provider });
       const valid = { state: 'TX', expiresOn: new Date(now().toISOString().slice(0, 10)), asynchronousAllowed: true };
       await db.prisma.providerLicence.create({
         data: { id: newId(), tenantId, providerId: id, number: '1', ...valid, ...licence },

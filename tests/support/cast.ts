@@ -134,10 +134,10 @@ export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolea
 /** Adds María and her document. */
 export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   const times = { createdAt: castTime, updatedAt: castTime };
-  await db.prisma.patient.create({
+  await db.prisma.patient.createMany({
     data: { ...patientColumns, ...cast.maria, tenantId, firstName: 'María', lastName: 'López', ...times },
   });
-  await db.prisma.document.create({
+  await db.prisma.document.createMany({
     data: {
       id: cast.documents.mariaIdCard,
       tenantId,

@@ -68,6 +68,7 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
       max_connections: 300,
       max_prepared_transactions: 300,
     },
+    ...{ logging_collector: 'on', log_filename: 'log' },
     // Each database has a process of Citus.
     ...{ max_worker_processes: 60, log_parameter_max_length: 0, log_error_verbosity: 'terse', 'citus.shard_count': 4 },
   };

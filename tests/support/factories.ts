@@ -197,7 +197,7 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
   });
   const owned = () => ({ id: domain.newId(), tenantId: partner.tenantId, productId: id, ...times });
   const offer = { price, qty: 10, qtyAlert: 2, shippingType, shippingAmount, vendorCost: '1.00', cogs: '2.00' };
-  await domain.db.prisma.productOffer.create({ data: { ...owned(), ...offer } });
+  await domain.db.prisma.productOffer.createMany({ data: { ...owned(), ...offer } });
   await domain.db.prisma.clinicAvailability.createMany({
     data: availability.map((entry) => ({ ...owned(), ...entry })),
   });
@@ -276,8 +276,9 @@ export async function newDocument(
   const { tenantId, clientId } = owner;
   const times = timesOf(domain);
   const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
-  const { id } = await domain.db.prisma.document.create({
-    data: { id: domain.newId(), tenantId, patientId, docType, ...missingFile, uploadedById, ...times },
+  const id = domain.newId();
+  await domain.db.prisma.document.createMany({
+    data: { id, tenantId, patientId, docType, ...missingFile, uploadedById, ...times },
   });
   return id;
 }

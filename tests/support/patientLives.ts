@@ -36,7 +36,7 @@ export async function callerContext(
 /** Inserts a patient without its event; returns its id. */
 export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
   const [id, at] = [domain.newId(), domain.now()];
-  await domain.db.prisma.patient.create({
+  await domain.db.prisma.patient.createMany({
     data: {
       id,
       tenantId,

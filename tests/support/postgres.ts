@@ -44,6 +44,16 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return createDatabase(required(templateVariable), 'template0');
 }
 
+/** A database on all nodes of Citus, migrated or not, whose tables have no places yet. */
+export async function createUndistributedDatabase({ isMigrated }: { isMigrated: boolean }): Promise<TestDatabase> {
+  const name = `${required(templateVariable)}_${randomUUID().replaceAll('-', '')}`;
+  const urls = nodes().map((url) => databaseUrl(url, name));
+  const [url = ''] = urls;
+  await createCitusDatabase(urls);
+  if (isMigrated) await migrateDatabase({ ownerUrl: url, url: serviceUrl(url) });
+  return { url, serviceUrl: serviceUrl(url), drop: () => onEachNode(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
 /** The superuser's address, for tests that inspect or end other sessions. */
 export function adminUrl(): string {
   return required(adminVariable);
@@ -142,12 +152,13 @@ async function roomyMemory(): Promise<string | undefined> {
 
 async function createDatabase(prefix: string, template: string): Promise<TestDatabase> {
   const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
-  const onEachNode = async (statement: string): Promise<void> => {
-    await Promise.all(nodes().map((node) => execute(node, statement)));
-  };
   await onEachNode(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = databaseUrl(adminUrl(), name);
   return { url, serviceUrl: serviceUrl(url), drop: () => onEachNode(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+async function onEachNode(statement: string): Promise<void> {
+  await Promise.all(nodes().map((node) => execute(node, statement)));
 }
 
 /** Drops databases of processes, including those of killed runs on a server that outlives them. */

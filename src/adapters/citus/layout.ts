@@ -43,13 +43,12 @@ export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequen
   SET LOCAL citus.enable_unsafe_triggers = on; SET LOCAL client_min_messages = warning`;
 
 /**
- * Puts all tables in their places, with their rows, inside the caller's transaction. Foreign keys are created again at
- * the end, because Citus wants both their tables in place. @returns the tables that were not in their places
+ * Puts all tables in their places, with their rows, inside the caller's transaction, which has {@link SCHEMA_CHANGES}.
+ * Foreign keys are created again at the end, because Citus wants both their tables in place. @returns the tables that were not in their places
  */
 export async function placeTables(client: Connection): Promise<PlacedTable[]> {
   const missing = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
   if (missing.length === 0) return [];
-  await client.query(SCHEMA_CHANGES);
   const { rows: keys } = await client.query<{ table: string; name: string; definition: string }>(
     `SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition
       FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace
@@ -81,7 +80,7 @@ async function placeTable(client: Connection, table: string, place: Place): Prom
  * @throws Error if a table would not be in its place, or not on the nodes of the others; then nothing has changed
  */
 export async function layOut(client: Connection): Promise<void> {
-  await client.query('BEGIN');
+  await client.query(`BEGIN; ${SCHEMA_CHANGES}`);
   await placeTables(client);
   const faults = await layoutFaults(client);
   if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);

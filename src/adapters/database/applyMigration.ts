@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isLaidOut, placeTables, SCHEMA_CHANGES } from '../citus/layout.js';
 import { kindOf, statementsOf, type Migration } from './migrationFile.js';
 import type { Connection } from './withClient.js';
 
@@ -16,8 +17,11 @@ export async function applyMigration(client: Connection, migration: Migration, t
 
 async function inOneTransaction(client: Connection, migration: Migration, timeoutMs: number): Promise<void> {
   try {
-    await client.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'; SET LOCAL lock_timeout = ${timeoutMs}; ${RECORDS}`);
+    await client.query(
+      `BEGIN; SET LOCAL TIME ZONE 'UTC'; SET LOCAL lock_timeout = ${timeoutMs}; ${RECORDS}; ${SCHEMA_CHANGES}`,
+    );
     await client.query(migration.sql);
+    if (await isLaidOut(client)) await placeTables(client);
     await record(client, migration);
     await client.query('COMMIT');
   } catch (error) {

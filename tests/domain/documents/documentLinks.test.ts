@@ -95,7 +95,7 @@ describe('the link to a document', () => {
 
   it('answers 403 if the document is not in the database', async () => {
     const { id, fileUrl } = await uploaded();
-    await harness.domain.db.prisma.document.delete({ where: { tenantId_id: { tenantId: partner.tenantId, id } } });
+    await harness.domain.db.prisma.document.deleteMany({ where: { tenantId: partner.tenantId, id } });
     expect((await load(fileUrl)).status).toBe(403);
   });
 });

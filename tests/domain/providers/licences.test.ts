@@ -35,7 +35,7 @@ async function newProvider(
   const id = newId();
   const times = { createdAt: now(), updatedAt: now() };
   const data = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
-  await db.prisma.provider.create({ data });
+  await db.prisma.provider.createMany({ data });
   const row = { id: newId(), tenantId, providerId: id, number: '1', ...licence };
   await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;

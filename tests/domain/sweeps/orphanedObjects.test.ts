@@ -82,8 +82,8 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     const other = await newPartner(harness);
     const id = await newDocument(harness, other, await newPatient(harness, other));
     const blobPath = keyOf('shared.pdf');
-    const where = { tenantId_id: { tenantId: other.tenantId, id } };
-    await harness.domain.db.prisma.document.update({ where, data: { blobPath } });
+    const where = { tenantId: other.tenantId, id };
+    await harness.domain.db.prisma.document.updateMany({ where, data: { blobPath } });
     const kept = [blobPath, keyOf('theirs.pdf', 'unknown'), 'backup/yesterday.sql', `${partner.tenantId}/logo.png`];
     for (const key of kept) await put(key);
     expect(await sweepAfter(1_000)).toEqual({ objects: 0, unfinished: 0 });

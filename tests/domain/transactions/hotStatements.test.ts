@@ -124,7 +124,9 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       const changes = { email: `same${zone.length}@example.com`, stateId: countryState, notes: 'x', gender: 'female' };
       const id = await newPatient(harness, partner, changes);
       const metadata = { a: [1, { b: 'ö' }] };
-      const patient = await db.prisma.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
+      const where = { tenantId, id };
+      await db.prisma.patient.updateMany({ where, data: { metadata } });
+      const patient = await db.prisma.patient.findFirstOrThrow({ where });
       expect([patient]).toMatchObject(await findPatients(lookup(tenantId), { email: changes.email.toUpperCase() }));
       const omit = { countryCode: true } as const;
       const state = await db.prisma.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
