@@ -452,12 +452,35 @@ export interface paths {
         };
         /**
          * Retrieve the certificate of an encounter
-         * @description Returns a PDF with accessible text, which a clinic can show an inspector: clinic, the GFE number, and each item with its
-         *     decision, provider, date, validity and excepted treatments. It marks items that are no longer in force. Name, birth date
-         *     and guardian of the patient are those at the review; a line says if the name or the birth date has changed since. Times
-         *     are in UTC and in the clinic's time zone. It is rendered for each request, so it shows the present state.
+         * @description Returns a PDF with accessible text, which a clinic can show an inspector: issuer, patient, provider, and each treatment
+         *     with its decision and end. It marks approvals that are no longer in force. Name, birth date and guardian of the patient
+         *     are those at the review; a line says if the name or the birth date has changed since. Times are in UTC and in the
+         *     clinic's time zone. It is rendered for each request, so it shows the present state; each page has the address at which
+         *     anybody can verify it (`GET /certificates/{code}`).
          */
         get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/certificates/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Verify a certificate
+         * @description Whether a certificate is still worth what it says, for an inspector who has it and no token. Each page of a certificate
+         *     shows this address with its code. The response contains no health data; compare GFE number and clinic with the
+         *     certificate. There is a limit of requests by address.
+         */
+        get: operations["verifyCertificate"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3414,7 +3437,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "facts_changed" | "no_refills_left" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "certificate_not_found" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "facts_changed" | "no_refills_left" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -5216,6 +5239,38 @@ export interface components {
             modes: components["schemas"]["ReviewMode"][];
         };
         /**
+         * @description Good Faith Estimate number of an encounter.
+         * @example GFE-100126
+         */
+        GfeNumber: string;
+        /** @description What a certificate is worth, without health data. */
+        CertificateStatus: {
+            /** @description `valid`: at least one of its approvals is in force; the certificate, retrieved again, says which. Otherwise `expired` if an approval ended by time, and `revoked` if a provider or a later decision ended all. */
+            status: "valid" | "expired" | "revoked";
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * @description The legal name of the clinic.
+             * @example Northwind Aesthetics of Texas, PLLC
+             */
+            clinic: string;
+            /**
+             * @description The name of the tenant.
+             * @example Northwind Aesthetics
+             */
+            issuer: string;
+            /**
+             * @description Whether it is from a sandbox, so that it proves nothing.
+             * @example true
+             */
+            sandbox: boolean;
+            /**
+             * Format: date-time
+             * @description When the last of its approvals ends; null if none is in force, or one has no end.
+             * @example 2027-11-14T16:10:00.000Z
+             */
+            valid_until: string | null;
+        };
+        /**
          * @description Why the encounter does not take place.
          * @enum {string}
          */
@@ -5242,11 +5297,6 @@ export interface components {
             /** @description The `documentId` of each document of this patient to add. */
             documentIds?: components["schemas"]["Uuid"][] | null;
         };
-        /**
-         * @description Good Faith Estimate number of an encounter.
-         * @example GFE-100126
-         */
-        GfeNumber: string;
         /** @description An approval that will end. */
         Renewal: {
             /**
@@ -8226,6 +8276,13 @@ export interface components {
          * @example 100126
          */
         CompletedEncounterId: number;
+        /** @description The size of the pages. */
+        CertificatePaper: "letter" | "a4";
+        /**
+         * @description The code on the certificate.
+         * @example northwind.01a1f9b8-cbc0-7000-8000-00000000e126
+         */
+        CertificateCode: string;
         /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100124
@@ -10017,7 +10074,10 @@ export interface operations {
     };
     getCertificate: {
         parameters: {
-            query?: never;
+            query: {
+                /** @description The size of the pages. */
+                paper: components["parameters"]["CertificatePaper"];
+            };
             header?: {
                 /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
@@ -10057,6 +10117,55 @@ export interface operations {
             404: components["responses"]["EncounterNotFound"];
             /** @description The encounter is not completed */
             409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    verifyCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The code on the certificate.
+                 * @example northwind.01a1f9b8-cbc0-7000-8000-00000000e126
+                 */
+                code: components["parameters"]["CertificateCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the certificate is worth now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CertificateStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description No certificate has this code */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
                     "API-Version": components["headers"]["ApiVersion"];

@@ -72,6 +72,7 @@ function configOf(values: CleanedEnv<typeof variables>) {
     /** A missing file is an error if the operator named it, and is created otherwise. */
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     erasureJournal: resolve(values.ERASURE_JOURNAL ?? join(values.DATA_DIR, 'erasures.ndjson')),
+    pdfFallbackFont: values.PDF_FALLBACK_FONT ?? null,
     backupPassphrase: values.BACKUP_PASSPHRASE ?? null,
     /** The bucket of backups, and how to reach it. */
     backupS3: backupS3Of(values),

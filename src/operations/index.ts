@@ -67,4 +67,5 @@ export { updateEncounter } from './updateEncounter.js';
 export { updatePatient } from './updatePatient.js';
 export { updateWebhookEndpoint } from './updateWebhookEndpoint.js';
 export { uploadPatientDocument } from './uploadPatientDocument.js';
+export { verifyCertificate } from './verifyCertificate.js';
 export { withdrawDocument } from './withdrawDocument.js';

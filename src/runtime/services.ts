@@ -6,7 +6,7 @@ import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { targetRule } from '../adapters/download/addressRules.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
-import { openPdfRenderer } from '../adapters/pdf/pdfRenderer.js';
+import { FONT_SAMPLE, openPdfRenderer } from '../adapters/pdf/pdfRenderer.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
@@ -56,6 +56,12 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
   const objects = countedStore(await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }));
+  const renderPdf = openPdfRenderer(config.pdfFallbackFont);
+  if (config.pdfFallbackFont !== null) {
+    await renderPdf(FONT_SAMPLE).catch((cause: unknown) => {
+      throw new Error('PDF_FALLBACK_FONT cannot be used: it must be a TrueType or OpenType font', { cause });
+    });
+  }
   const services = {
     ...domain,
     config,
@@ -70,7 +76,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),
     requestToken: openTokenRequests(),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
-    renderPdf: openPdfRenderer(),
+    renderPdf,
     get baseUrl() {
       return state.baseUrl;
     },

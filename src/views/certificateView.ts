@@ -1,94 +1,93 @@
 import { Temporal } from 'temporal-polyfill';
-import type { PdfDocument } from '../adapters/pdf/pdfRenderer.js';
-import { statusAt } from '../domain/approvals/coverage.js';
-import type { Certificate } from '../domain/reviews/certificate.js';
+import type { PdfDocument, PdfPart } from '../adapters/pdf/pdfRenderer.js';
+import type { Input, Schemas } from '../contract.js';
+import { standing } from '../domain/approvals/coverage.js';
+import type { Certificate, verifyCertificate } from '../domain/reviews/certificate.js';
 import { guardianView } from './patientView.js';
+import { timestamp } from './values.js';
 
 type CertifiedItem = Certificate['items'][number];
+
+/** How and when a certificate is shown. */
+interface Shown {
+  /** The tenant's time, by which approvals expire. */
+  readonly now: Date;
+  readonly paper: Input<'getCertificate'>['query']['paper'];
+  /** The service's public address. */
+  readonly baseUrl: string;
+}
 
 /** Formats a time for the certificate. */
 type Clock = (time: Date | null) => string;
 
-/** The pages of the certificate (R-223); approvals expire by the tenant's clock. */
-export function certificateView(certificate: Certificate, now: Date): PdfDocument {
-  const { gfeNo, tenantName, isSandbox, clinicName, clinicAddress, timeZone, items } = certificate;
-  const title = `Good Faith Estimate ${gfeNo}`;
+/** The pages of the certificate (R-223). */
+export function certificateView(certificate: Certificate, { now, paper, baseUrl }: Shown): PdfDocument {
+  const { gfeNo, code, isSandbox, isIdentityChanged, timeZone, items } = certificate;
   const clock = clockOf(timeZone);
   return {
-    title,
+    title: `Good Faith Estimate ${gfeNo}`,
     createdAt: now,
-    lines: [
-      { tag: 'H1', size: 16, isBold: true, text: title },
-      paragraph(9, `As of ${clock(now)}${timeZone === null ? '' : `. Local time of the clinic: ${timeZone}`}`),
-      ...(isSandbox ? [paragraph(14, 'SANDBOX – not a medical record', true)] : []),
-      paragraph(11, `Issued by ${[clinicName, clinicAddress].filter(Boolean).join(', ')}`),
-      paragraph(9, `Service of ${tenantName}`),
-      ...patientLines(certificate),
-      { tag: 'H2', size: 12, isBold: true, text: 'Decisions' },
-      paragraph(9, `Provider: ${providerOf(certificate)}`),
-      ...items.flatMap((item) => itemLines(item, now, clock)),
+    paper,
+    watermark: isSandbox ? 'SANDBOX' : null,
+    foot: `Verify at ${baseUrl}/certificates/${code}`,
+    parts: [
+      { kind: 'title', text: `Good Faith Estimate ${gfeNo}` },
+      { kind: 'text', text: `As of ${clock(now)}` },
+      ...(isSandbox ? [warning('SANDBOX – not a medical record')] : []),
+      { kind: 'facts', rows: factsOf(certificate) },
+      ...(isIdentityChanged ? [warning("The patient's name or birth date has changed since the review.")] : []),
+      ...items.flatMap((item) => itemParts(item, now, clock)),
     ],
   };
 }
 
-const paragraph = (size: number, text: string, isBold = false) => ({ tag: 'P' as const, size, isBold, text });
+const warning = (text: string): PdfPart => ({ kind: 'warning', text });
 
-function patientLines({ patientId, identity, isIdentityChanged }: Certificate) {
-  const { firstName, lastName, dateOfBirth } = identity;
+function factsOf(certificate: Certificate): [label: string, value: string][] {
+  const { clinicName, clinicAddress, timeZone, tenantName, patientId, identity, provider, reviewerRef } = certificate;
   const guardian = guardianView(identity.guardian);
+  const rows: [string, string | null | undefined][] = [
+    ['Issued by', [clinicName, clinicAddress].filter(Boolean).join(', ')],
+    ['Service of', tenantName],
+    ['Local time', timeZone],
+    ['Patient', `${identity.firstName} ${identity.lastName}`],
+    ['Born', identity.dateOfBirth],
+    ['Patient id', patientId],
+    ['Guardian', guardian && `${guardian.name}, ${guardian.relation}`],
+    ['Provider', provider ? [provider.name, provider.credential].filter(Boolean).join(', ') : 'not registered'],
+    ['NPI', provider?.npi],
+    ['License', provider?.licence],
+    ['Provider reference', reviewerRef],
+  ];
+  return rows.flatMap(([label, value]) => (value ? [[label, value]] : []));
+}
+
+function itemParts(item: CertifiedItem, now: Date, clock: Clock): PdfPart[] {
+  const rows = item.treatments.map((treatment) => [treatment.name, ...decisionOf(treatment, now, clock)]);
+  const remarks = [`Decided on ${clock(item.decidedAt)}`, ...(item.rationale ? [`Rationale: ${item.rationale}`] : [])];
   return [
-    // Put a name at the end of its line: PDFKit misplaces text that follows a script from right to left.
-    paragraph(11, `Patient: ${firstName} ${lastName}`),
-    paragraph(11, `Born: ${dateOfBirth}`),
-    paragraph(9, `Patient id: ${patientId}`),
-    ...(guardian ? [paragraph(11, `Guardian: ${guardian.name}`), paragraph(11, `Relation: ${guardian.relation}`)] : []),
-    ...(isIdentityChanged
-      ? [paragraph(11, "The patient's name or birth date has changed since the review.", true)]
-      : []),
+    { kind: 'heading', text: `${item.categoryName}: ${item.subCategoryName}` },
+    { kind: 'table', head: ['Treatment', 'Decision', 'End'], rows: [...rows, ...remarks.map((text) => [text])] },
   ];
 }
 
-function itemLines(item: CertifiedItem, now: Date, clock: Clock) {
-  const decision = decisionOf(item, now, clock);
-  const remark = decision.isOver ? 'NO LONGER IN FORCE – ' : '';
-  const approved = item.approvedTreatments.join('; ');
-  const declined = item.declinedTreatments.join('; ');
-  return [
-    paragraph(9, `${remark}${item.categoryName}: ${item.subCategoryName}`, true),
-    paragraph(8, decision.text),
-    ...(approved ? [paragraph(8, `Treatments: ${approved}`)] : []),
-    ...(declined ? [paragraph(8, `Not approved: ${declined}`)] : []),
-    paragraph(8, `Decided on ${clock(item.decidedAt)}`),
-    ...(item.rationale ? [paragraph(8, `Rationale: ${item.rationale}`)] : []),
-  ];
-}
-
-function decisionOf(item: CertifiedItem, now: Date, clock: Clock): { readonly text: string; readonly isOver: boolean } {
-  const end = clock(item.validUntil);
-  const over = (how: string) => ({ text: `${how} on ${end}`, isOver: true });
-  switch (statusAt(item, now)) {
+/** What the provider decided about a treatment, and how its approval ends or has ended. */
+function decisionOf(treatment: CertifiedItem['treatments'][number], now: Date, clock: Clock): [string, string] {
+  const over = (how: string, time: Date | null): [string, string] => ['NO LONGER IN FORCE', `${how} on ${clock(time)}`];
+  switch (standing(treatment, now)) {
     case 'approved':
-      return { text: item.validUntil ? `Approved, valid until ${end}` : 'Approved, valid without end', isOver: false };
+      return ['Approved', treatment.validUntil ? `Valid until ${clock(treatment.validUntil)}` : 'Valid without end'];
     case 'expired':
-      return over('Expired');
+      return over('Expired', treatment.validUntil);
     case 'superseded':
-      return over('Superseded by a later decision');
+      return over('Superseded by a later decision', treatment.endedAt);
     case 'revoked':
-      return over('Revoked');
+      return over('Revoked', treatment.endedAt);
+    case 'declined':
+      return ['Not approved', '–'];
     default:
-      return { text: 'Denied', isOver: false };
+      return ['Denied', '–'];
   }
-}
-
-function providerOf({ reviewerRef, provider }: Certificate): string {
-  const parts = [
-    provider?.name,
-    provider?.credential,
-    provider && `NPI ${provider.npi}`,
-    reviewerRef && `reference ${reviewerRef}`,
-    provider?.licence && `license ${provider.licence}`,
-  ];
-  return parts.filter(Boolean).join(', ') || 'not named';
 }
 
 /** Formats a time in UTC and, if the clinic has a time zone, in its local time. */
@@ -101,5 +100,20 @@ function clockOf(timeZone: string | null): Clock {
     if (!time) return 'an unknown day';
     const local = timeZone === null ? '' : ` (${minute(time, timeZone)} local time)`;
     return `${minute(time, 'UTC')} UTC${local}`;
+  };
+}
+
+/** What a certificate is worth. */
+export function certificateStatusView(
+  certificate: Awaited<ReturnType<typeof verifyCertificate>>,
+): Schemas['CertificateStatus'] {
+  const { status, gfeNo, clinicName, tenant, validUntil } = certificate;
+  return {
+    status,
+    gfe_no: gfeNo,
+    clinic: clinicName,
+    issuer: tenant.name,
+    sandbox: tenant.mode === 'sandbox',
+    valid_until: timestamp(validUntil),
   };
 }

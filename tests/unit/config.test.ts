@@ -38,6 +38,7 @@ it('the configuration without any variable has the embedded database, and is fro
     moveToUrl: null,
     moveViaUrl: null,
     databaseOwnerUrl: null,
+    pdfFallbackFont: null,
     databasePoolSize: 10,
     accessTokenTtl: 25_200,
     refreshTokenTtl: 2_592_000,

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { constants, platform, setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import PDFDocument from 'pdfkit';
 
 // This file runs as the thread of `openPdfRenderer`. It is JavaScript because Node loads it without tsx.
@@ -13,6 +13,9 @@ const fonts = {
   bold: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
 };
 
+/** File and, in a collection, name of the fallback font. */
+const fallback = workerData.fallbackFont?.split('#') ?? null;
+
 // Serve requests before rendering pages: on Linux, lower the priority of this thread; elsewhere it would affect the process.
 try {
   if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
@@ -21,12 +24,19 @@ try {
 }
 
 const MARGIN = 54;
-/** Space between paragraphs, in lines. */
-const GAP = 0.4;
-/** Points below a bold paragraph: with less space, it moves to the next page with the text that it introduces. */
-const KEPT_TOGETHER = 60;
-/** Added at the end of the document if the font lacks a character of its text, for example of Chinese. */
+/** Points below a heading: with less space, it moves to the next page with the text that it introduces. */
+const KEPT_TOGETHER = 90;
+const GRAY = '#555555';
+const LINE = '#bbbbbb';
+/** Added at the end of the document if its fonts lack a character of its text, for example of Chinese. */
 const NOTE = 'A box stands for a character that this document cannot show.';
+/** `gap`: lines of space above. */
+const styles = {
+  title: { tag: 'H1', size: 22, font: fonts.bold, gap: 0 },
+  heading: { tag: 'H2', size: 12, font: fonts.bold, gap: 1.4 },
+  text: { tag: 'P', size: 10, font: fonts.regular, gap: 0.4 },
+  warning: { tag: 'P', size: 11, font: fonts.bold, gap: 0.8 },
+};
 
 parentPort.on('message', ({ page, port }) => {
   render(page).then(
@@ -45,9 +55,9 @@ const oneParagraph = (text) =>
     .replace(/(?<=[\p{sc=Arabic}\p{sc=Hebrew}]) (?=[\p{sc=Arabic}\p{sc=Hebrew}])/gu, '\u00A0');
 
 /** Renders a document to the bytes of a PDF. @param {import('./pdfRenderer.ts').PdfDocument} content */
-async function render({ title, createdAt, lines }) {
+async function render({ title, createdAt, paper, watermark, foot, parts }) {
   const pdf = new PDFDocument({
-    size: 'LETTER',
+    size: paper,
     margin: MARGIN,
     pdfVersion: '1.7',
     tagged: true,
@@ -58,35 +68,75 @@ async function render({ title, createdAt, lines }) {
   });
   const root = pdf.struct('Document');
   pdf.addStructure(root);
-  /** Writes a paragraph. @returns whether the font has every character */
-  const write = ({ tag, size, text, isBold }) => {
-    pdf.font(isBold ? fonts.bold : fonts.regular).fontSize(size);
-    if (isBold && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
-    else if (isBold) pdf.moveDown(GAP);
-    const shown = oneParagraph(text);
-    const isComplete = [...shown].every((character) => pdf._font.font.hasGlyphForCodePoint(character.codePointAt(0)));
-    // Give screen readers the original text where the font lacks characters.
-    const options = isComplete ? {} : { actual: shown };
-    root.add(pdf.struct(tag, options, [() => pdf.text(shown).moveDown(GAP)]));
-    return isComplete;
+  const incomplete = new Set();
+  /** File and name of the font in which a text can be shown: that of its style if possible. */
+  const fontFor = (text, font) => {
+    const has = (one) => [...text].every((char) => pdf.font(...one)._font.font.hasGlyphForCodePoint(char.codePointAt(0)));
+    if (has([font])) return [font];
+    if (fallback && has(fallback)) return fallback;
+    incomplete.add(text);
+    return [font];
   };
-  const areComplete = lines.map(write);
-  if (areComplete.includes(false)) write({ tag: 'P', size: 8, isBold: false, text: NOTE });
+  const write = (kind, text) => {
+    const { tag, size, font, gap } = styles[kind];
+    const shown = oneParagraph(text);
+    if (kind === 'heading' && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
+    else pdf.fontSize(size).moveDown(gap);
+    const paragraph = () => pdf.font(...fontFor(shown, font)).fontSize(size).text(shown, MARGIN).moveDown(0.4);
+    root.add(pdf.struct(tag, { actual: shown }, [paragraph]));
+  };
+  const cell = (text, font, size, more = {}) => {
+    const shown = oneParagraph(text);
+    const [src, family] = fontFor(shown, font);
+    return { text: shown, font: { src, family, size }, ...more };
+  };
+  const line = { border: [0, 0, 0.5, 0], borderColor: LINE, padding: [5, 8, 5, 0] };
+  const drawFacts = (rows) => {
+    const data = rows.map(([label, value]) => [
+      cell(label, fonts.regular, 10, { type: 'TH', scope: 'Row', textColor: GRAY }),
+      cell(value, fonts.regular, 11),
+    ]);
+    pdf.font(fonts.regular).table({ data, structParent: root, columnStyles: [120, '*'], defaultStyle: line });
+  };
+  const drawTable = (head, rows) => {
+    const heads = head.map((text) => cell(text, fonts.regular, 9, { type: 'TH', scope: 'Column', textColor: GRAY }));
+    const rest = rows.map((row) =>
+      row.length === 1
+        ? [cell(row[0], fonts.regular, 10, { colSpan: head.length, textColor: GRAY })]
+        : row.map((text, index) => cell(text, index === 0 ? fonts.bold : fonts.regular, 10)),
+    );
+    const columnStyles = ['*', 130, 200];
+    pdf.font(fonts.regular).table({ data: [heads, ...rest], structParent: root, columnStyles, defaultStyle: line });
+  };
+  for (const part of parts) {
+    if (part.kind === 'facts') drawFacts(part.rows);
+    else if (part.kind === 'table') drawTable(part.head, part.rows);
+    else write(part.kind, part.text);
+  }
+  if (incomplete.size > 0) write('text', NOTE);
   root.end();
-  numberPages(pdf, title);
+  decoratePages(pdf, title, watermark, foot);
   pdf.end();
   return Buffer.concat(await pdf.toArray());
 }
 
-/** Writes page numbers into the margins, outside of the text that screen readers read. */
-function numberPages(pdf, title) {
+/** Writes watermark, foot and page numbers around the text that screen readers read. */
+function decoratePages(pdf, title, watermark, foot) {
   const { count } = pdf.bufferedPageRange();
-  pdf.font(fonts.regular).fontSize(8);
   for (let index = 0; index < count; index += 1) {
     pdf.switchToPage(index);
+    const { width, height } = pdf.page;
     pdf.markContent('Artifact', { type: 'Pagination' });
-    const y = pdf.page.maxY() + MARGIN / 3;
-    pdf.text(`${title}, page ${index + 1} of ${count}`, MARGIN, y, { lineBreak: false });
+    // Text in the bottom margin would begin a new page.
+    pdf.page.margins.bottom = 0;
+    pdf.font(fonts.regular).fontSize(8).fillColor(GRAY);
+    const place = { width: width - 2 * MARGIN, height: MARGIN };
+    pdf.text(`${title}, page ${index + 1} of ${count}\n${foot}`, MARGIN, height - MARGIN * 0.75, place);
+    if (watermark !== null) {
+      pdf.save().rotate(-52, { origin: [width / 2, height / 2] });
+      pdf.font(fonts.bold).fontSize(96).fillColor('black', 0.08);
+      pdf.text(watermark, 0, height / 2 - 48, { width, align: 'center', lineBreak: false }).restore();
+    }
     pdf.endMarkedContent();
   }
 }

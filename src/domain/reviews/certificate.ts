@@ -1,10 +1,13 @@
-import type { ClinicLocation, GfeItem } from '../../../generated/prisma/client.js';
-import { invalidState } from '../../problem.js';
+import type { ClinicLocation } from '../../../generated/prisma/client.js';
+import { invalidState, Problem } from '../../problem.js';
+import type { Reads } from '../../adapters/database/database.js';
+import { standing, type Decided, type Standing } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
 import type { FrozenProvider } from '../providers/licences.js';
-import type { ModelContext } from '../transactions/transaction.js';
+import { aheadOf, type ModelContext } from '../transactions/transaction.js';
+import { onlyUuid } from '../transactions/uuid.js';
 
 /** The content of a certificate, which a clinic shows to inspectors (R-108). */
 export type Certificate = Awaited<ReturnType<typeof certify>>;
@@ -25,14 +28,13 @@ export async function certify({ db, caller }: ModelContext, encounter: ShownEnco
     },
   });
   const [place] = clinic.locations;
-  const namesOf = (item: GfeItem, decision: 'approved' | 'declined'): string[] =>
-    treatments.filter((one) => itemKey(one) === itemKey(item) && one.decision === decision).map(({ name }) => name);
   const present = identityIn(patient);
   // Null after an erasure.
   const identity = (encounter.reviewedIdentity as Identity | null) ?? present;
   return {
     /** `isIdentityChanged`: whether the patient's name or birth date have changed since the review. */
     ...{ gfeNo, patientId, identity, isIdentityChanged: isOtherIdentity(identity, present), reviewerRef },
+    code: `${tenantId}.${id}`,
     tenantName: clinic.tenant.name,
     isSandbox: clinic.tenant.mode === 'sandbox',
     clinicName: clinic.legalName,
@@ -43,12 +45,41 @@ export async function certify({ db, caller }: ModelContext, encounter: ShownEnco
     provider: encounter.reviewedProvider as FrozenProvider | null,
     items: gfeItems.map((item) => ({
       ...item,
-      approvedTreatments: namesOf(item, 'approved'),
-      /** The names of the treatments that the approval excepts (R-200). */
-      declinedTreatments: namesOf(item, 'declined'),
+      treatments: treatments.filter((one) => itemKey(one) === itemKey(item)),
     })),
   };
 }
 
 const addressOf = ({ address1, address2, city, state, postal }: ClinicLocation): string =>
   [address1, address2, city, `${state} ${postal}`].filter((part) => part !== null).join(', ');
+
+/**
+ * What a certificate is worth now, for whoever has its code: tenant and id of the encounter, whose 74 random bits nobody
+ * guesses (R-108). @throws Problem certificate_not_found
+ */
+export async function verifyCertificate({ db, now }: { readonly db: Reads; readonly now: () => Date }, code: string) {
+  const [tenantId = '', id = ''] = code.split('.');
+  if (!onlyUuid.test(id)) throw new Problem('certificate_not_found');
+  const encounter = await db.prisma.encounter.findUnique({
+    where: { tenantId_id: { tenantId, id } },
+    include: { treatments: true, clinic: { include: { tenant: true } } },
+  });
+  if (encounter?.status !== 'completed') throw new Problem('certificate_not_found');
+  const { gfeNo, clinic, treatments } = encounter;
+  const { tenant } = clinic;
+  const at = aheadOf(now, Number(tenant.clockOffsetMs))();
+  const standings = treatments.map((treatment) => standing(treatment, at));
+  return { gfeNo, clinicName: clinic.legalName, tenant, status: worthOf(standings), validUntil: endOf(treatments, at) };
+}
+
+/** A certificate is worth its best approval. Each has one: without any, an encounter is not completed but denied. */
+function worthOf(standings: readonly Standing[]): 'valid' | 'expired' | 'revoked' {
+  if (standings.includes('approved')) return 'valid';
+  return standings.includes('expired') ? 'expired' : 'revoked';
+}
+
+/** The last end of the approvals in force; null = none is in force, or one has no end. */
+function endOf(treatments: readonly Decided[], at: Date): Date | null {
+  const ends = treatments.filter((one) => standing(one, at) === 'approved').map(({ validUntil }) => validUntil);
+  return ends.length === 0 || ends.includes(null) ? null : new Date(Math.max(...ends.map(Number)));
+}

@@ -203,4 +203,9 @@ describe('the start', () => {
       expect(await readdir(join(file, '..'))).toEqual(content === undefined ? [] : ['keys.json']);
     },
   );
+
+  it('fails when PDF_FALLBACK_FONT is no font, too', async () => {
+    const environment = { DATA_DIR: join(file, '..'), PDF_FALLBACK_FONT: '/nowhere.ttf' };
+    await expect(start(environment)).rejects.toThrow('PDF_FALLBACK_FONT cannot be used: ');
+  });
 });

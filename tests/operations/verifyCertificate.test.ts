@@ -1,0 +1,69 @@
+import { newClinic, newEncounter, newPartner, newToken } from '../support/factories.js';
+import { openHarness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const codeOf = ({ id }: Answer['body'], { tenantId } = partner) => `${tenantId}.${id}`;
+/** Without a token. */
+const verify = (code: string) => call(harness, `GET /certificates/${code}`, {});
+const statusOf = async (encounter: Answer['body'], owner = partner): Promise<string> =>
+  (await verify(codeOf(encounter, owner))).body.status;
+
+describe('verifyCertificate 200', () => {
+  it('says without a token what a certificate is worth, and nothing about the patient', async () => {
+    const clinicId = await newClinic(harness, partner, { legalName: 'Verified Clinic LLC' });
+    const encounter = await completedEncounter(harness, partner, { clinicId });
+    const { status, headers, body } = await verify(codeOf(encounter));
+    expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);
+    expect(body).toEqual({
+      status: 'valid',
+      gfe_no: encounter.gfe_no,
+      clinic: 'Verified Clinic LLC',
+      issuer: expect.any(String),
+      sandbox: false,
+      valid_until: encounter.gfe_data[0].validUntil,
+    });
+  });
+
+  it('says that all approvals were revoked, ended by a later decision or expired', async () => {
+    const revoked = await completedEncounter(harness, partner);
+    const [{ categoryId, subcategoryId }] = revoked.gfe_data;
+    const json = { reviewerRef: reviewer, items: [{ categoryId, subcategoryId }], reason: 'Overlooked.' };
+    await call(harness, `POST /encounters/${revoked.encounter_id}/revoke`, { token: partner.token, json });
+    expect(await statusOf(revoked)).toBe('revoked');
+    const ended = await completedEncounter(harness, partner);
+    const { clinicId, patientId, treatmentIds } = ended;
+    await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
+    expect(await statusOf(ended)).toBe('revoked');
+    const expired = await completedEncounter(harness, partner);
+    const start = harness.clock.now;
+    harness.clock.now = new Date(expired.gfe_data[0].validUntil);
+    const { body } = await verify(codeOf(expired));
+    harness.clock.now = start;
+    expect(body).toMatchObject({ status: 'expired', valid_until: null });
+  });
+
+  it('follows the clock of a sandbox, and names it as such', async () => {
+    const sandbox = await newPartner(harness, 'sandbox');
+    const encounter = await completedEncounter(harness, sandbox);
+    expect((await verify(codeOf(encounter, sandbox))).body).toMatchObject({ status: 'valid', sandbox: true });
+    const token = await newToken(harness, sandbox);
+    const offsetSeconds = 400 * 86_400;
+    expect((await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } })).status).toBe(200);
+    expect(await statusOf(encounter, sandbox)).toBe('expired');
+  });
+});
+
+describe('verifyCertificate 404', () => {
+  it('answers certificate_not_found for an id of another tenant, for an encounter that is not completed and for a denied one', async () => {
+    const other = await newPartner(harness);
+    const foreign = await completedEncounter(harness, other);
+    const pending = await newEncounter(harness, partner);
+    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+    for (const code of [codeOf(foreign), codeOf(pending), codeOf(denied), codeOf({ id: harness.domain.newId() })])
+      expectProblem(await verify(code), 404, 'certificate_not_found');
+  });
+});
