@@ -174,7 +174,7 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
-generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.ts scripts/diagrams.ts src/workbench/* src/client/*.ts)
+generated/docs/workbench/main.js: generated/.fresh $(wildcard scripts/workbench.ts scripts/writePage.ts scripts/diagrams.ts src/workbench/* src/client/*.ts)
 	$(call timed,Bundling the workbench,$(TSX) scripts/workbench.ts)
 
 generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard scripts/client.ts src/client/* src/client/bin/*)
@@ -183,5 +183,5 @@ generated/docs/clinical-encounter-client.tgz: generated/.fresh $(wildcard script
 scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
 	@$(call quietly,$(TSX) scripts/cliReference.ts)
 
-generated/docs/index.html: generated/.fresh $(wildcard scripts/diagrams.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
+generated/docs/index.html: generated/.fresh $(wildcard scripts/diagrams.ts scripts/writePage.ts scripts/docs.ts scripts/redoc.ts scripts/samples.ts scripts/artifacts/* src/reference/* src/workbench/page.ts src/workbench/session.ts src/client/*.ts)
 	$(call timed,Rendering the reference,$(TSX) scripts/docs.ts)

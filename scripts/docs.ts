@@ -5,8 +5,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import { buildSync } from 'esbuild';
 import { writeArtifacts } from './artifacts/write.js';
 import { readGuide } from './artifacts/guide.js';
@@ -14,6 +12,7 @@ import { operationsOf, readContract } from './artifacts/sources.js';
 import { MERMAID, svgOf } from './diagrams.js';
 import { separated } from './redoc.js';
 import { codeSamples, sampleRequest, type SampleRequest } from './samples.js';
+import { writePage } from './writePage.js';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'generated/docs/index.html');
@@ -118,17 +117,8 @@ const [own] = buildSync({
   entryPoints: [join(root, 'src/reference/main.ts')],
   ...{ bundle: true, minify: true, write: false, format: 'esm', target: 'es2022' },
 }).outputFiles;
-/** Writes a file of the page and its compressed forms. */
-async function write(name: string, text: string): Promise<void> {
-  const file = join(root, 'generated/docs', name);
-  await writeFile(file, text);
-  // The default, 11, saves 2 percent and takes twice as long.
-  const level = { params: { [constants.BROTLI_PARAM_QUALITY]: 10 } };
-  await writeFile(`${file}.br`, await promisify(brotliCompress)(text, level));
-  await writeFile(`${file}.gz`, await promisify(gzip)(text, { level: constants.Z_BEST_COMPRESSION }));
-}
 
 const files = Object.entries({ ...scripts, 'reference.js': own?.text ?? '' });
-await Promise.all([writeArtifacts(requests), ...files.map(([name, text]) => write(name, text))]);
+await Promise.all([writeArtifacts(requests), ...files.map(([name, text]) => writePage(name, text))]);
 // The Makefile's target comes last, so that an interrupted build runs again.
-await write('index.html', html);
+await writePage('index.html', html);

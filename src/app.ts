@@ -7,7 +7,6 @@ import { docsRoutes } from './http/pages/docs.js';
 import { endpointsOf } from './http/endpoint/endpoint.js';
 import { failureHandler } from './http/endpoint/errors.js';
 import { documentLinks, fileRoutes } from './http/pages/files.js';
-import { workbenchRoutes } from './http/pages/workbench.js';
 import { logWhenClosed, requestIdFor } from './http/listener/requestLog.js';
 import type { Locals, Request, Response } from './http/endpoint/route.js';
 import * as operations from './operations/index.js';
@@ -73,16 +72,14 @@ export async function createApp(services: Services): Promise<RequestListener> {
 function otherRoutes(services: Services, { match, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
-  // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
+  // Problems have no ETag, which the contract does not declare.
   app.disable('etag');
-  Object.defineProperty(app.request, 'fresh', { value: false });
   app.use((_req, res, next) => {
     const { requestId, failure } = res.locals as Locals;
     res.set({ 'X-Request-Id': requestId, ...common });
     next(failure);
   });
   app.use(docsRoutes(services));
-  app.use(workbenchRoutes());
   app.use('/files', fileRoutes(documentLinks(services)));
   app.use((req, res) => {
     const found = match(req.method, req.path);

@@ -18,12 +18,3 @@ export function sendFile(res: Response, path: string): Promise<SendError | undef
     });
   });
 }
-
-/** Sends a page of the service. A condition or range of the request that is not met is no error. @throws SendError */
-export async function sendPage(res: Response, path: string): Promise<void> {
-  const error = await sendFile(res, path);
-  if (!error) return;
-  res.removeHeader('Content-Encoding');
-  if (error.status !== 412 && error.status !== 416) throw error;
-  res.status(error.status).end();
-}
