@@ -69,6 +69,10 @@ const headersOf = (status, { isKeyed, isSecured, isLimited }) => ({
   ...(isKeyed && status === '409' ? { 'Retry-After': 'RetryAfterOptional' } : {}),
 });
 
+/** The problems of a 400. The first one is what the mock sends: for an empty body, the one that the schema names. */
+const badRequests = (own, common, body) =>
+  body['x-problem-codes'] ? [...own, ...common] : [...common, ...own];
+
 const completeOperation = (operation, sharedProblems, resolve) => {
   const { security = [], requestBody, parameters = [], responses } = operation;
   const names = parameters.map((parameter) => resolve(parameter).node?.name);
@@ -78,15 +82,15 @@ const completeOperation = (operation, sharedProblems, resolve) => {
     isLimited: isSecured || '429' in responses,
     isKeyed: names.includes('Idempotency-Key'),
     hasBody: requestBody !== undefined,
-    hasCursor: names.includes('cursor') || names.includes('after'),
+    hasCursor: names.includes('cursor'),
   };
   if (isSecured) operation.parameters = [...parameters, { $ref: '../parameters/SandboxBehavior.yaml' }];
   const shared = sharedResponses(traits);
+  const body = resolve(requestBody?.content['application/json']?.schema ?? {}).node ?? {};
   for (const [status, response] of Object.entries(responses)) {
     const problems = response['x-problems'];
     const common = sharedProblems[shared[status]];
-    // The first example is the one that the mock sends.
-    if (problems && status === '400') response['x-problems'] = [...common, ...problems];
+    if (problems && status === '400') response['x-problems'] = badRequests(problems, common, body);
     if (problems && status === '409' && common) response['x-problems'] = [...problems, ...common];
     if (!response.$ref) completeResponse(response, '..', headersOf(status, traits));
   }

@@ -53,6 +53,7 @@ export function encounterSteps(session: Session): void {
         // Without an order there is no order_details, not even null.
         expect(answer.body).toEqual({ ...statusView, encounter_id, gfe_no });
       }
+      expectProblem(await call('POST /encounters/status', { json: {} }), 400, 'identifier_required');
     });
 
     (hasOrder ? it : it.skip)('reads the order of a completed encounter by its order number', async () => {

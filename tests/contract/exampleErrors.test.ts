@@ -160,8 +160,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const held = permissions.filter((permission) => !operation.scopes.includes(permission));
     return send(operation, { token: await tokenOf(`all but ${operation.scopes.join(' ')}`, held) });
   },
-  validation_failed: withQuery({ serch: 'northwind' }),
-  'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
+  validation_failed: (operation) =>
+    send(operation, operation.requestBody ? { body: { comment: '' } } : { query: { verbose: 1 } }),
   malformed_json: sending(() => ({ raw: '{', headers: jsonType })),
   content_type_not_json: sending(() => ({ raw: '{}', headers: { 'Content-Type': 'text/plain' } })),
   body_too_large: sending(() => ({ raw: ' '.repeat(256 * 1024 + 1), headers: jsonType })),

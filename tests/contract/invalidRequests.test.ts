@@ -28,8 +28,8 @@ interface Wrong {
   readonly says?: RegExp;
 }
 
-/** Words of the contract's machinery, which say nothing to people. */
-const machinery = /match (pattern|format)|contract|schema|\\d|\[a-z/i;
+/** Words of the contract's machinery, which say nothing to people, and lists with an empty element. */
+const machinery = /match (pattern|format)|contract|schema|\\d|\[a-z|must not have|[<>]=|is not valid|, ?(,|\.?$)/i;
 
 const typesOf = ({ type }: Schema): readonly string[] => [type ?? []].flat();
 

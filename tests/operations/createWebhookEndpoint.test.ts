@@ -80,6 +80,7 @@ describe('createWebhookEndpoint 400', () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const beside = await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox?x` }, sandbox);
     expectProblem(beside, 400, 'webhook_url_forbidden');
+    expect(beside.body.detail).toMatch(/\/sandbox\/webhook-inbox .*listen/);
     expect(await count()).toBe(0);
   });
 });

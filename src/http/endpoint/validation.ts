@@ -112,6 +112,9 @@ function fieldError(error: ErrorObject): FieldError {
   return parameter === undefined ? { code, detail } : { parameter, code, detail };
 }
 
+/** Never a text of Ajv's, which is for programmers. A test shows that every rule of the contract has a better one. */
+const NOT_VALID = 'is not valid';
+
 /** The texts for formats whose schema has no `x-hint`. */
 const formatHints: Readonly<Record<string, string>> = {
   uuid: 'must be a UUID, for example 01a05c32-5e80-7000-8000-00000000c001',
@@ -129,7 +132,22 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'must be an object',
 };
 
-function detailOf({ keyword, params, parentSchema = {}, message = 'is not valid' }: ErrorObject): string {
+const countText = (limit: number, things: string): string =>
+  limit === 1 ? 'must not be empty' : `must have at least ${limit} ${things}`;
+
+/** The texts for limits. */
+const limitTexts: Readonly<Record<string, (limit: number) => string>> = {
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+  minLength: (limit) => countText(limit, 'characters'),
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  minItems: (limit) => countText(limit, 'elements'),
+  maxItems: (limit) => `must have at most ${limit} elements`,
+  minProperties: (limit) => countText(limit, 'members'),
+  uniqueItems: () => 'must not contain an element twice',
+};
+
+function detailOf({ keyword, params, parentSchema = {} }: ErrorObject): string {
   const hint = parentSchema['x-hint'] as string | undefined;
   switch (keyword) {
     case 'required':
@@ -137,15 +155,15 @@ function detailOf({ keyword, params, parentSchema = {}, message = 'is not valid'
     case 'additionalProperties':
       return `is not recognized${suggestion(String(params['additionalProperty']), parentSchema)}`;
     case 'enum':
-      return `must be one of ${(params['allowedValues'] as unknown[]).filter((value) => value !== '').join(', ')}`;
+      return `must be one of ${(params['allowedValues'] as unknown[]).filter(Boolean).join(', ')}`;
     case 'type':
-      return typeHint(parentSchema) ?? message;
+      return typeHint(parentSchema) ?? NOT_VALID;
     case 'pattern':
-      return hint ?? message;
+      return hint ?? NOT_VALID;
     case 'format':
-      return hint ?? formatHints[String(params['format'])] ?? message;
+      return hint ?? formatHints[String(params['format'])] ?? NOT_VALID;
     default:
-      return message;
+      return limitTexts[keyword]?.(Number(params['limit'])) ?? NOT_VALID;
   }
 }
 

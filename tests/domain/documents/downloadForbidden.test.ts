@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { LookupAddress } from 'node:dns';
 import { createWebhookSender, type SenderOptions } from '../../../src/adapters/webhooks/httpSender.js';
+import { problems } from '../../../src/problem.js';
 import { fetchWith, refusalOf } from '../../support/downloads.js';
 import { portOf } from '../../support/fileHost.js';
 import { startDeafServer, startRawServer } from '../../support/rawServer.js';
@@ -9,7 +10,7 @@ import { words } from '../../support/words.js';
 import { forbiddenHosts, ipv4, ipv6, redirect, useFileHost } from './downloadHarness.js';
 
 const files = useFileHost();
-const message = 'The service must not fetch this URL; use a public https URL.';
+const message = problems.document_url_forbidden.detail;
 const publicAddress = ipv4('8.8.8.8');
 const loopback = ipv4('127.0.0.1');
 

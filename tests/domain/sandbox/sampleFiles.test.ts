@@ -48,7 +48,9 @@ describe('uploadPatientDocument in a sandbox', () => {
   it('fetches from other hosts by the usual rules', async () => {
     const headers = { 'Content-Type': 'application/pdf' };
     expect((await upload(host.serve('/own.pdf', { content: sampleFiles.pdf, headers }))).status).toBe(200);
-    expectProblem(await upload('https://127.0.0.1/own.pdf'), 400, 'document_url_forbidden');
+    const forbidden = await upload('https://127.0.0.1/own.pdf');
+    expectProblem(forbidden, 400, 'document_url_forbidden');
+    expect(forbidden.body.detail).toContain(at('/'));
   });
 });
 
