@@ -9,13 +9,15 @@ import {
   checkOf,
   failure,
   ok,
+  remedyFor,
   runChecks,
   warning,
   type Check,
   type Finding,
 } from './checks/check.js';
-import { databaseChecks, readServer } from './checks/databaseChecks.js';
-import { serviceChecks } from './checks/serviceChecks.js';
+import { addressChecks } from './checks/addressChecks.js';
+import { checkContents, readServer } from './checks/databaseChecks.js';
+import { diskCheck, serviceChecks } from './checks/serviceChecks.js';
 import { addCommand } from './command.js';
 import type { CliIo } from './cliIo.js';
 import { databasePlace } from './operator.js';
@@ -43,7 +45,9 @@ export function addDoctorCommand(program: Command, terminal: CliIo): void {
 async function checkParts(terminal: CliIo, config: Config, servers: number): Promise<Finding[]> {
   // Check the embedded database first, because it creates DATA_DIR, which belongs to its own user.
   const ofDatabase = await checkDatabase(terminal, config, servers);
-  return [...ofDatabase, ...(await runChecks(serviceChecks(config)))];
+  const disk = await runChecks([diskCheck(config)]);
+  const hasDisk = disk.every(({ level }) => level !== 'failure');
+  return [...ofDatabase, ...disk, ...(await runChecks(serviceChecks(config, hasDisk)))];
 }
 
 async function checkDatabase(terminal: CliIo, config: Config, servers: number): Promise<Finding[]> {
@@ -52,18 +56,21 @@ async function checkDatabase(terminal: CliIo, config: Config, servers: number): 
     const { url } = database;
     const db = openDatabase(url, { poolSize: 4, timeoutMs: CHECK_TIMEOUT_MS });
     try {
-      return await runChecks(databaseChecks(await readServer(db), { db, url, config, servers }));
+      const contents = await checkContents(await readServer(db), { db, url, config, servers });
+      return [...contents, ...(await runChecks(addressChecks(config, database)))];
     } finally {
       await db.close();
       await database.close();
     }
   } catch (error) {
-    const message = `The database does not answer, so its checks were skipped: ${causeOf(error)}.`;
+    const cause = causeOf(error);
+    const variable = config.databaseDirectUrl === null ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
     const remedy =
       config.databaseUrl === null
         ? 'Do as the message says, or see postgres.log in DATA_DIR.'
-        : 'Start PostgreSQL, or correct host, role, password, database and sslmode of DATABASE_URL.';
-    return [{ check: 'database', ...failure(message, remedy) }];
+        : `Start PostgreSQL, or correct host, role, password, database and sslmode of ${variable}.`;
+    const message = `The database does not answer, so its checks were skipped: ${cause}.`;
+    return [{ check: 'database', ...failure(message, remedyFor(cause, remedy)) }];
   }
 }
 

@@ -5,6 +5,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobQueue.js';
+import { backupAges } from '../domain/audit/backups.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
@@ -70,6 +71,10 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   const oldestHelp = 'Seconds that the oldest due webhook has been waiting';
   const oldestWebhook = gauge('ces_webhooks_oldest_due_seconds', oldestHelp);
   const eventsBehind = gauge('ces_webhook_events_behind', 'Events of which no webhooks were made yet, of all servers');
+  const backups = gauge('ces_backup_age_seconds', 'Seconds since a backup was last created, and last verified', 'step');
+  const readBackups = async (): Promise<void> => {
+    for (const { step, age } of await backupAges({ db })) backups.set({ step }, age);
+  };
   const readDisk = async (): Promise<void> => free.set(await freeBytes(dataDir));
   const readJobs = async (): Promise<void> => {
     const { due, failed, oldestSeconds } = await jobCounts(db);
@@ -85,7 +90,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   };
   return async () => {
     for (const single of [free, webhooks, oldestWebhook, eventsBehind, oldest]) single.remove();
-    jobs.reset();
-    await Promise.allSettled([readDisk(), readJobs(), readWebhooks()]);
+    for (const labelled of [jobs, backups]) labelled.reset();
+    await Promise.allSettled([readDisk(), readJobs(), readWebhooks(), readBackups()]);
   };
 }

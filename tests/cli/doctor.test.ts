@@ -1,7 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
+import { request } from 'node:http';
+import { createServer } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { runChecks } from '../../src/cli/checks/check.js';
 import { name as service } from '../../src/packageRoot.js';
+import { tlsFiles } from '../support/databaseTls.js';
 import { afterTheFile } from '../support/fakeClamd.js';
+import { listenOnLoopback } from '../support/fileHost.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/mock.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { hasRedis, startRedis } from '../support/redis.js';
@@ -9,18 +17,26 @@ import { hasS3Server, startS3Server } from '../support/s3.js';
 import { examine, expectFound, openInstallation, type Broken } from './installation.js';
 import { runProgram } from './runProgram.js';
 
-const [installation, redis, s3, other, older, unused] = await Promise.all([
+const [installation, redis, s3, other, older, unused, hanging] = await Promise.all([
   openInstallation(),
   hasRedis() ? startRedis() : undefined,
   hasS3Server() ? startS3Server() : undefined,
   listen((_request, response) => void response.end('{"status":"ok"}')),
   listen((_request, response) => void response.end(JSON.stringify({ service, version: '0.0.1' }))),
   freePort(),
+  listen(() => undefined),
 ]);
 const { harness, clamd } = installation;
 const keysFile = `${harness.dataDir}/signing-keys.json`;
+const folder = temporaryFolder();
+await rotateSigningKeys(folder('other.json'), { now: new Date(), newId: randomUUID, retireAfter: 0, force: false });
+const secure = createServer({ cert: tlsFiles['server.crt'], key: tlsFiles['server.key'] }, (_request, response) => {
+  response.end();
+});
+const securePort = await listenOnLoopback(secure);
 afterAll(async () => {
-  await Promise.all([redis?.kill(), s3?.close(), closeServer(other.server), closeServer(older.server)]);
+  for (const { server } of [other, older, hanging]) await closeServer(server);
+  await Promise.all([redis?.kill(), s3?.close(), closeServer(secure)]);
   await installation.close();
 });
 
@@ -133,6 +149,22 @@ const broken: Broken[] = [
     { environment: { BASE_URL: older.origin } },
   ],
   [
+    'a server whose certificate is of a private authority',
+    'base URL',
+    'warning',
+    /unable to verify the first certificate/,
+    /NODE_EXTRA_CA_CERTS/,
+    { environment: { BASE_URL: `https://localhost:${String(securePort)}` } },
+  ],
+  [
+    "another installation's signing keys",
+    'base URL',
+    'failure',
+    /verifies tokens with other keys than .*other\.json/,
+    /SIGNING_KEYS_FILE/,
+    { environment: { SIGNING_KEYS_FILE: folder('other.json') } },
+  ],
+  [
     'plain HTTP',
     'base URL',
     'warning',
@@ -156,13 +188,13 @@ describe('doctor', () => {
   it('runs the other checks when DATA_DIR is not writable', async () => {
     const { code, faults } = await examine(installation, { DATA_DIR: '/dev/null/data' });
     expect(code).toBe(1);
-    expect(faults.map(({ check }) => check)).toEqual(['disk', 'signing keys', 'object store']);
+    expect(faults.map(({ check }) => check)).toEqual(['disk']);
   });
 
   it('reports a check that exceeds its time limit as a failure with its remedy, without waiting for it', async () => {
-    const late = { name: 'scanner', remedy: 'Start clamd.', run: () => new Promise<never>(() => undefined) };
+    const run = () => new Promise<never>(() => undefined);
     const message = 'There is no answer within 0.01 s.';
-    expect(await runChecks([late], 10)).toEqual([
+    expect(await runChecks([{ name: 'scanner', remedy: 'Start clamd.', timeoutMs: 10, run }])).toEqual([
       { check: 'scanner', level: 'failure', message, remedy: 'Start clamd.' },
     ]);
   });
@@ -174,9 +206,21 @@ describe('doctor', () => {
     expect(faults).toEqual([]);
   });
 
+  it('doctor reports a wrong password of Redis as a failure', async () => {
+    const environment = { RATE_LIMIT_REDIS_URL: (redis?.url ?? '').replace('//', '//ces:4711@') };
+    await expectFound(installation, [
+      '',
+      'redis',
+      'failure',
+      /WRONGPASS/,
+      /^Correct the user and password/,
+      { environment },
+    ]);
+  });
+
   it('doctor reports Redis that is down as a failure', async () => {
     const environment = { RATE_LIMIT_REDIS_URL: `redis://:4711@127.0.0.1:${unused}` };
-    await expectFound(installation, ['', 'redis', 'failure', /does not answer/, /Start Redis/, { environment }]);
+    await expectFound(installation, ['', 'redis', 'failure', /ECONNREFUSED/, /Start Redis/, { environment }]);
   });
 });
 
@@ -187,21 +231,35 @@ describe('doctor', () => {
     ['a wrong S3 secret key', { S3_SECRET_KEY: 'wrong-4711' }, /S3_SECRET_KEY/],
     ['a wrong S3 region', { S3_REGION: 'elsewhere' }, /S3_REGION/],
     ['an S3 store that is down', { S3_ENDPOINT: `http://127.0.0.1:${unused}` }, /ECONNREFUSED/],
+    ['an S3 store that hangs', { S3_ENDPOINT: hanging.origin }, /ETIMEDOUT/],
   ])('doctor reports %s and names its cause', async (_title, change, message) => {
     const { code, faults, printed } = await examine(installation, { ...s3?.environment, ...change });
-    expect([code, faults[0]]).toMatchObject([
-      1,
-      { check: 'object store', level: 'failure', remedy: expect.stringMatching(/S3_…/) },
-    ]);
-    expect(faults[0]?.message).toMatch(message);
+    const text = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+    const fault = { check: 'object store', level: 'failure', message: text(message), remedy: text(/S3_…/) };
+    expect([code, faults]).toEqual([1, [fault]]);
     expect(printed).not.toContain('4711');
   });
 
   it('doctor warns of a bucket without versioning, and leaves no test object in it', async () => {
     const { code, faults } = await examine(installation, s3?.environment);
     const remedy = expect.stringMatching(/^Enable versioning/) as unknown;
-    const warning = { check: 'bucket versions', level: 'warning', message: 'The bucket keeps no versions.', remedy };
+    const warning = { check: 'object store', level: 'warning', message: 'The bucket keeps no versions.', remedy };
     expect({ code, faults }).toEqual({ code: 0, faults: [warning] });
     expect(await s3?.keys()).toEqual([]);
+  });
+
+  it('doctor does not take a slow S3 store for one that is down', async () => {
+    const { port } = new URL(s3?.environment['S3_ENDPOINT'] ?? '');
+    const slow = await listen((received, response) => {
+      const { method, url: path, headers } = received;
+      const passedOn = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(response);
+      });
+      void delay(1_500).then(() => received.pipe(passedOn));
+    });
+    const { code, faults } = await examine(installation, { ...s3?.environment, S3_ENDPOINT: slow.origin });
+    await closeServer(slow.server);
+    expect([code, faults]).toMatchObject([0, [{ level: 'warning', message: 'The bucket keeps no versions.' }]]);
   });
 });

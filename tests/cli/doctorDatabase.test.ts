@@ -212,13 +212,7 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(faults).toMatchObject([
       { check: 'encoding', level: 'failure', remedy: expect.stringMatching(/ENCODING 'UTF8'/) },
-      { check: 'extensions', level: 'failure', remedy: expect.stringMatching(/CREATE EXTENSION pg_trgm; .*btree_gin/) },
-      { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: /) },
-      { check: 'migrations', level: 'failure', message: 'Pending: graphile_worker.' },
-      { check: 'moves', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
-      { check: 'providers', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
-      { check: 'jobs', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
-      { check: 'audit', level: 'failure', remedy: expect.stringMatching(/ces migrate/) },
+      { check: 'migrations', level: 'failure', message: expect.stringMatching(/^Pending: .* and \d+ more/) },
     ]);
   });
 

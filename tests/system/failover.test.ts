@@ -1,8 +1,7 @@
 import { isUnavailable, UnknownOutcome } from '../../src/adapters/database/databaseErrors.js';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
-import { runChecks } from '../../src/cli/checks/check.js';
-import { databaseChecks, readServer } from '../../src/cli/checks/databaseChecks.js';
+import { checkContents, readServer } from '../../src/cli/checks/databaseChecks.js';
 import { readConfig } from '../../src/config.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { hasDebianPostgres } from '../support/debianPostgres.js';
@@ -55,7 +54,7 @@ suite('a primary with a synchronous standby', () => {
   it('doctor warns if a failover would lose acknowledged changes', async () => {
     const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1 };
     const durability = async (server: Awaited<ReturnType<typeof readServer>>) =>
-      runChecks(databaseChecks(server, place).filter(({ name }) => name === 'durability'));
+      (await checkContents(server, place)).filter(({ check }) => check === 'durability');
     const server = await readServer(db);
     expect(await durability(server)).toMatchObject([{ level: 'ok' }]);
     expect(await durability({ ...server, commit: 'local' })).toMatchObject([{ level: 'warning' }]);

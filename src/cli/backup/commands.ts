@@ -66,6 +66,10 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .action(async ({ from, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
       const manifest = await verified(terminal, backup, pgBin);
+      // Record it, for doctor and the alarm. A backup can also be verified where its database is out of reach.
+      await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
+        terminal.err('The database does not answer, so it does not know of this check.\n'),
+      );
       const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
     });

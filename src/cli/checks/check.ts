@@ -18,6 +18,8 @@ export interface Check {
   readonly name: string;
   /** The remedy if `run` throws or does not end in time. */
   readonly remedy: string;
+  /** Milliseconds for a check that needs more than the usual time. */
+  readonly timeoutMs?: number;
   run(): Promise<Result | Result[]>;
 }
 
@@ -30,19 +32,38 @@ export const ok = (message: string): Result => ({ level: 'ok', message, remedy: 
 export const warning = (message: string, remedy: string): Result => ({ level: 'warning', message, remedy });
 export const failure = (message: string, remedy: string): Result => ({ level: 'failure', message, remedy });
 
+/** Remedies for causes that any part can have, in place of the part's own. */
+const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
+  [
+    /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
+    'Let NODE_EXTRA_CA_CERTS name the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
+  ],
+  [/certificate has expired/i, 'Renew the certificate.'],
+  [
+    /unsupported startup parameter/i,
+    'A pooler answers at DATABASE_URL: set DATABASE_DIRECT_URL to PostgreSQL itself (scripts/production/database.md#pooler).',
+  ],
+  [/WRONGPASS|NOAUTH/, 'Correct the user and password in RATE_LIMIT_REDIS_URL.'],
+];
+
+/** The remedy for a cause. @param usual the remedy for other causes */
+export const remedyFor = (cause: string, usual: string): string =>
+  REMEDIES.find(([pattern]) => pattern.test(cause))?.[1] ?? usual;
+
 /** Runs all checks and returns their findings in order. Never rejects: an error counts as a failure of its check. */
-export async function runChecks(checks: readonly Check[], timeoutMs = CHECK_TIMEOUT_MS): Promise<Finding[]> {
-  return (await Promise.all(checks.map((check) => runCheck(check, timeoutMs)))).flat();
+export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
+  return (await Promise.all(checks.map(runCheck))).flat();
 }
 
-async function runCheck({ name, remedy, run }: Check, timeoutMs: number): Promise<Finding[]> {
+async function runCheck({ name, remedy, run, timeoutMs = CHECK_TIMEOUT_MS }: Check): Promise<Finding[]> {
   let results: Result[] = [];
   try {
     const work = run().then((result) => (results = [result].flat()));
     const isInTime = await endsWithin(timeoutMs, work);
     if (!isInTime) results = [failure(`There is no answer within ${timeoutMs / 1000} s.`, remedy)];
   } catch (error) {
-    results = [failure(`${causeOf(error)}.`.replace(/\.\.$/, '.'), remedy)];
+    const cause = causeOf(error);
+    results = [failure(`${cause}.`.replace(/\.\.$/, '.'), remedyFor(cause, remedy))];
   }
   return results.map((result) => ({ check: name, ...result }));
 }

@@ -4,14 +4,16 @@ import { isLocal } from '../../adapters/database/databaseUrl.js';
 import { checkSchema } from '../../adapters/database/migrations.js';
 import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { rightsOfRole } from '../../adapters/database/serviceRole.js';
+import { withClient } from '../../adapters/database/withClient.js';
 import { jobCounts } from '../../adapters/jobs/jobQueue.js';
 import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
 import type { Config } from '../../config.js';
+import { backupAges, hasOldLiveTenant } from '../../domain/audit/backups.js';
 import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
 import { PROGRAM } from '../command.js';
 import { incompleteText } from '../provider.js';
-import { causeOf, failure, ok, warning, type Check, type Result } from './check.js';
+import { causeOf, failure, ok, runChecks, warning, type Finding, type Result } from './check.js';
 
 export interface CheckedDatabase {
   readonly db: Database;
@@ -32,6 +34,9 @@ const MAX_CHECKPOINT_DELAY_SECONDS = 600;
 /** The extensions that the initial migration creates, for the indexes of searches. */
 const EXTENSIONS = ['pg_trgm', 'btree_gin'];
 
+/** Two days: a backup is made every day, and one may fail. */
+const MAX_BACKUP_AGE_SECONDS = 172_800;
+const BACKUP = 'scripts/production/backup.md';
 const HANDBOOK = 'scripts/production/database.md';
 const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
 const START = 'Start a server, and see its log.';
@@ -55,6 +60,7 @@ export async function readServer({ everyTenant }: Database) {
     verbosity: string;
     connections: number;
     isEncrypted: boolean;
+    archiving: { isOn: boolean; seconds: number | null; isFailing: boolean };
     missing: string[];
     unavailable: string[];
   }>`
@@ -70,6 +76,10 @@ export async function readServer({ everyTenant }: Database) {
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - coalesce(current_setting('reserved_connections', true)::int, 0) AS connections,
       coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted",
+      (SELECT json_build_object('isOn', current_setting('archive_mode') <> 'off',
+          'seconds', extract(epoch FROM now() - last_archived_time),
+          'isFailing', coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false))
+        FROM pg_stat_archiver) AS archiving,
       ARRAY(SELECT name FROM unnest(${EXTENSIONS}::text[]) AS name
         WHERE name NOT IN (SELECT extname FROM pg_extension)) AS missing,
       ARRAY(SELECT wanted FROM unnest(${EXTENSIONS}::text[]) AS wanted
@@ -79,14 +89,30 @@ export async function readServer({ everyTenant }: Database) {
   return server;
 }
 
-/** The checks of a database that answers; none of them changes anything. */
-export function databaseChecks(server: Server, place: CheckedDatabase): Check[] {
-  return [
-    ...Object.entries(serverChecks).map(([name, run]) => {
-      return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };
-    }),
-    ...Object.entries(contentChecks).map(([name, run]) => ({ name, remedy: MIGRATE, run: () => run(place) })),
-  ];
+/** Checks a database that answers, and changes nothing. Without the schema of this build, skips what relies on it. */
+export async function checkContents(server: Server, place: CheckedDatabase): Promise<Finding[]> {
+  const ofServer = Object.entries(serverChecks).map(([name, run]) => {
+    return { name, remedy: `See ${HANDBOOK}.`, run: async () => run(server, place) };
+  });
+  const ofContents = Object.entries(contentChecks).map(([name, run]) => {
+    return { name, remedy: MIGRATE, run: () => run(place, server) };
+  });
+  const schema = await runChecks([{ name: 'migrations', remedy: MIGRATE, run: () => migrations(place) }]);
+  const isUsable = schema.every(({ level }) => level !== 'failure');
+  return [...(await runChecks(ofServer)), ...schema, ...(isUsable ? await runChecks(ofContents) : [])];
+}
+
+async function migrations({ url }: CheckedDatabase): Promise<Result | Result[]> {
+  const schemas = [await checkSchema(url), await checkJobSchema(url)];
+  const pending = schemas.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
+  if (pending.length > 0) return failure(`Pending: ${someOf(pending)}.`, MIGRATE);
+  const results = schemas.flatMap((schema) => {
+    if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
+    if (schema.state !== 'newer') return [];
+    const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
+    return warning(message, 'Update this server (scripts/production/upgrade.md).');
+  });
+  return results.length > 0 ? results : ok('The schema is that of this build.');
 }
 
 /** The checks of PostgreSQL itself, by name. */
@@ -100,17 +126,10 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     const advice = "Create the database with ENCODING 'UTF8' TEMPLATE template0, and restore the data into it.";
     return failure(`The encoding of the database is ${encoding}.`, advice);
   },
-  extensions({ missing, unavailable }) {
-    if (unavailable.length > 0) {
-      return failure(
-        `PostgreSQL does not have the extensions ${unavailable.join(', ')}.`,
-        "Install PostgreSQL's contrib package.",
-      );
-    }
-    if (missing.length === 0) return ok('The extensions for searches are installed.');
-    const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
-    const advice = `${MIGRATE} If that is denied, run "${statements}" as a superuser.`;
-    return failure(`The database lacks the extensions ${missing.join(', ')}.`, advice);
+  extensions({ unavailable }) {
+    if (unavailable.length === 0) return ok('PostgreSQL has the extensions for searches.');
+    const message = `PostgreSQL does not have the extensions ${unavailable.join(', ')}.`;
+    return failure(message, "Install PostgreSQL's contrib package.");
   },
   async clock(_, { db }) {
     const aheadMs = (await databaseClock(db))().getTime() - Date.now();
@@ -141,6 +160,19 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
     const advice = `Set log_parameter_max_length = 0 and log_error_verbosity = terse in postgresql.conf, then reload (${HANDBOOK}).`;
     return failure(`PostgreSQL may log health data: ${found}.`, advice);
   },
+  async restore(_, { url }) {
+    const advice = 'See scripts/production/backup.md#restore.';
+    const fault = await assertRestored(url).catch((error: unknown) => failure(causeOf(error), advice));
+    return fault ?? ok('No restore is incomplete.');
+  },
+  async 'time zone'(_, { url }) {
+    const [found] = await withClient({ connectionString: url }, (client) =>
+      client.query<{ TimeZone: string }>('SHOW TimeZone').then(({ rows }) => rows),
+    );
+    return ok(
+      `The service's sessions use UTC. The default of the database is ${found?.TimeZone}, which is of no effect.`,
+    );
+  },
   encryption(server, { url }) {
     if (server.isEncrypted) return ok('Connections to the database use TLS.');
     if (isLocal('DATABASE_URL', url)) return ok('The database is on this machine.');
@@ -155,23 +187,29 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   },
 };
 
+type ContentCheck = (place: CheckedDatabase, server: Server) => Promise<Result | Result[]>;
+
 /** The checks of what the database contains, by name. */
-const contentChecks: Readonly<Record<string, (place: CheckedDatabase) => Promise<Result | Result[]>>> = {
-  async restore({ url }) {
-    const advice = 'See scripts/production/backup.md#restore.';
-    const fault = await assertRestored(url).catch((error: unknown) => failure(causeOf(error), advice));
-    return fault ?? ok('No restore is incomplete.');
+const contentChecks: Readonly<Record<string, ContentCheck>> = {
+  async 'search extensions'(_, { missing }) {
+    if (missing.length === 0) return ok('The extensions for searches are installed.');
+    const statements = missing.map((name) => `CREATE EXTENSION ${name}`).join('; ');
+    return failure(`The database lacks the extensions ${missing.join(', ')}.`, `Run "${statements}" as a superuser.`);
   },
-  async migrations({ url }) {
-    const schemas = [await checkSchema(url), await checkJobSchema(url)];
-    const results = schemas.flatMap((schema) => {
-      if (schema.state === 'behind') return failure(`Pending: ${someOf(schema.pending)}.`, MIGRATE);
-      if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
-      if (schema.state === 'current') return [];
-      const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
-      return warning(message, 'Update this server (scripts/production/upgrade.md).');
-    });
-    return results.length > 0 ? results : ok('The schema is that of this build.');
+  async backup({ db }, { archiving }) {
+    if (archiving.isFailing) {
+      return failure(
+        'PostgreSQL fails to archive its WAL.',
+        `Correct archive_command: see PostgreSQL's log (${BACKUP}).`,
+      );
+    }
+    const created = (await backupAges({ db })).find(({ step }) => step === 'created')?.age ?? null;
+    const ages = [created, archiving.isOn ? archiving.seconds : null].filter((age) => age !== null);
+    const hours = Math.round(Math.min(...ages) / 3_600);
+    if (Math.min(...ages) <= MAX_BACKUP_AGE_SECONDS) return ok(`The last backup is ${hours} h old.`);
+    if (!(await hasOldLiveTenant({ db }, MAX_BACKUP_AGE_SECONDS))) return ok('There is no live data to back up yet.');
+    const message = ages.length > 0 ? `The last backup is ${hours} h old.` : 'There is no backup.';
+    return failure(message, `Run "${PROGRAM} backup create" every day, by the kit's timer (${BACKUP}).`);
   },
   async role({ db }) {
     const { missing, isOwner } = await rightsOfRole(db);

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { v7 } from 'uuid';
@@ -6,7 +7,6 @@ import { isLoopback } from '../../adapters/database/databaseUrl.js';
 import { freeBytes, makeDataDir } from '../../adapters/dataDir.js';
 import { connectRedis } from '../../adapters/limits/redisClient.js';
 import { openObjectStore } from '../../adapters/objects/openObjectStore.js';
-import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { createDocumentScanner } from '../../adapters/scanner/createDocumentScanner.js';
 import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
 import { localUrl, type Config } from '../../config.js';
@@ -15,7 +15,7 @@ import { name as serviceName, version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import { usesDisk } from '../../runtime/readiness.js';
 import { PROGRAM } from '../command.js';
-import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, warning, type Check } from './check.js';
+import { causeOf, CHECK_TIMEOUT_MS, checkOf, failure, ok, remedyFor, warning, type Check } from './check.js';
 
 const INSTALL = 'scripts/production/install.md';
 /** Timeout of requests, shorter than that of the check, so that its error names the reason. */
@@ -23,22 +23,23 @@ const REQUEST_TIMEOUT_MS = 0.8 * CHECK_TIMEOUT_MS;
 /** A harmless file that every scanner reports (EICAR). Split, so that scanners do not report this source. */
 const EICAR = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
-/** All checks except those of configuration and database. */
-export function serviceChecks(config: Config): Check[] {
+/** All checks except those of configuration, database and disk. @param hasDisk whether DATA_DIR can be used */
+export function serviceChecks(config: Config, hasDisk: boolean): Check[] {
   return [
-    disk(config),
-    signingKeys(config),
-    ...objectStore(config),
+    ...(hasDisk || !config.createSigningKeys ? [signingKeys(config)] : []),
+    ...(hasDisk || config.objectStore.kind === 's3' ? [objectStore(config)] : []),
     ...(config.documentScanner.kind === 'none' ? [] : [scanner(config)]),
     ...(config.rateLimit?.redisUrl ? [redis(config.rateLimit.redisUrl)] : []),
     baseUrl(config),
   ];
 }
 
-function disk(config: Config): Check {
+/** The check of DATA_DIR. */
+export function diskCheck(config: Config): Check {
   const { dataDir, minFreeDisk } = config;
   return checkOf('disk', 'Let DATA_DIR name a folder that the user of the service can write to.', async () => {
     await makeDataDir(dataDir);
+    await access(dataDir, constants.W_OK);
     const free = await freeBytes(dataDir);
     const message = `${mebibytes(free)} MiB are free in DATA_DIR ${dataDir}, MIN_FREE_DISK is ${mebibytes(minFreeDisk)}.`;
     if (free >= minFreeDisk || !usesDisk(config)) return ok(message);
@@ -65,14 +66,14 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
   });
 }
 
-function objectStore({ dataDir, objectStore: store }: Config): Check[] {
-  const isS3 = store.kind === 's3';
-  const opened = (): Promise<ObjectStore> =>
-    openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
-  const place = isS3 ? 'the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete' : 'DATA_DIR';
+function objectStore({ dataDir, objectStore: store }: Config): Check {
+  const place =
+    store.kind === 's3'
+      ? 'the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
+      : 'DATA_DIR';
   const remedy = `Check ${place} (${INSTALL}#object-store).`;
-  const probe = checkOf('object store', remedy, async () => {
-    const objects = await opened();
+  const run = async () => {
+    const objects = await openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
     const key = `doctor/${v7()}`;
     await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
     try {
@@ -83,14 +84,13 @@ function objectStore({ dataDir, objectStore: store }: Config): Check[] {
     } finally {
       await objects.remove(key);
     }
-    return ok(`An object was stored, read, listed and deleted (${store.kind}).`);
-  });
-  const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
-  const versions = checkOf('bucket versions', advice, async () => {
-    const isVersioned = (await opened()).isVersioned?.();
-    return (await isVersioned) ? ok('The bucket keeps versions.') : warning('The bucket keeps no versions.', advice);
-  });
-  return isS3 ? [probe, versions] : [probe];
+    const works = ok(`An object was stored, read, listed and deleted (${store.kind}).`);
+    if ((await objects.isVersioned?.()) !== false) return works;
+    const advice = 'Enable versioning of the bucket (scripts/production/backup.md).';
+    return [works, warning('The bucket keeps no versions.', advice)];
+  };
+  // Each request has its own limit, so that a slow store is not taken for one that is down.
+  return { name: 'object store', remedy, timeoutMs: 6 * CHECK_TIMEOUT_MS, run };
 }
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -114,12 +114,14 @@ function scanner({ documentScanner }: Config): Check {
 function redis(url: string): Check {
   const remedy = 'Start Redis, or correct RATE_LIMIT_REDIS_URL. Until then each process counts alone.';
   return checkOf('redis', remedy, async () => {
-    const client = await connectRedis(url, pino({ level: 'silent' }));
+    let reason: unknown;
+    const log = pino({ level: 'warn' }, { write: (line) => ({ reason } = JSON.parse(line) as { reason: unknown }) });
+    const client = await connectRedis(url, log);
     try {
       await client.ping();
       return ok('Redis answers.');
     } catch {
-      return failure('Redis at RATE_LIMIT_REDIS_URL does not answer.', remedy);
+      throw new Error(`Redis at RATE_LIMIT_REDIS_URL does not answer: ${String(reason)}`);
     } finally {
       client.disconnect();
     }
@@ -133,15 +135,20 @@ function baseUrl(config: Config): Check {
     const response = await fetch(`${url}/healthz`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    }).catch((error: unknown) => warning(`${url} does not answer: ${causeOf(error)}.`, remedy));
+    }).catch((error: unknown) => {
+      const cause = causeOf(error);
+      return warning(`${url} does not answer: ${cause}.`, remedyFor(cause, remedy));
+    });
     if ('level' in response) return response;
     const { service, version: running } = Object(await response.json().catch(() => null)) as Record<string, unknown>;
     if (service !== serviceName) return failure(`${url}/healthz is not this service.`, remedy);
-    if (running === version) return ok(`${url} runs ${version}.`);
-    return warning(
-      `${url} runs ${String(running)}, and this program is ${version}.`,
-      'Restart the server, or update it.',
-    );
+    if (running !== version) {
+      const message = `${url} runs ${String(running)}, and this program is ${version}.`;
+      return warning(message, 'Restart the server, or update it.');
+    }
+    if (await hasOwnKeys(config, url)) return ok(`${url} runs ${version}, with the keys of this machine.`);
+    const advice = 'Give all servers of the installation one SIGNING_KEYS_FILE: copy the file of the others.';
+    return failure(`${url} verifies tokens with other keys than ${config.signingKeysFile}.`, advice);
   };
   return checkOf('base URL', remedy, async () => {
     const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
@@ -151,4 +158,13 @@ function baseUrl(config: Config): Check {
     );
     return [await named(), ...(isProtected ? [] : [plain])];
   });
+}
+
+/** Whether the server at this address has a key of this machine. Without a readable file, its own check says so. */
+async function hasOwnKeys({ signingKeysFile }: Config, url: string): Promise<boolean> {
+  const keys = await openSigningKeys(signingKeysFile, null, () => undefined).catch(() => null);
+  if (!keys) return true;
+  const response = await fetch(`${url}/.well-known/jwks.json`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
+  const published = JSON.stringify(await response.json());
+  return (await keys.current()).some(({ kid }) => published.includes(JSON.stringify(kid)));
 }

@@ -1,0 +1,61 @@
+import { checkPooler, openDatabase } from '../../adapters/database/database.js';
+import { withClient } from '../../adapters/database/withClient.js';
+import type { Config } from '../../config.js';
+import type { ServiceDatabase } from '../../runtime/configuredDatabase.js';
+import { CHECK_TIMEOUT_MS, checkOf, failure, ok, type Check } from './check.js';
+
+const HANDBOOK = 'scripts/production/database.md';
+const IDENTITY = `SELECT concat_ws('/', oid, extract(epoch FROM pg_postmaster_start_time())) AS id FROM pg_database WHERE datname = current_database()`;
+
+/** The checks of the database's other addresses; each must lead to the database that answers at `url`. */
+export function addressChecks(
+  { databaseDirectUrl, databaseOwnerUrl }: Config,
+  { url, requests, ownerUrl }: ServiceDatabase,
+): Check[] {
+  return [
+    ...(databaseDirectUrl === null ? [] : [pooler(url, requests.url)]),
+    ...(databaseOwnerUrl === null ? [] : [owner(url, ownerUrl)]),
+  ];
+}
+
+function pooler(url: string, requestUrl: string): Check {
+  const remedy = `Start the pooler, or correct DATABASE_URL and the pooler's connect_query (${HANDBOOK}#pooler).`;
+  return checkOf('pooler', remedy, async () => {
+    const db = openDatabase(requestUrl, { poolSize: 1, timeoutMs: CHECK_TIMEOUT_MS, isPooled: true });
+    try {
+      await checkPooler(db);
+    } finally {
+      await db.close();
+    }
+    if ((await identityOf(requestUrl)) === (await identityOf(url))) return ok('The pooler leads to the database.');
+    return failure('DATABASE_URL and DATABASE_DIRECT_URL are different databases.', remedy);
+  });
+}
+
+function owner(url: string, ownerUrl: string): Check {
+  const remedy = `Let DATABASE_OWNER_URL name the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
+  return checkOf('owner', remedy, async () => {
+    if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
+      return failure('DATABASE_OWNER_URL is another database than DATABASE_URL.', remedy);
+    }
+    const mayMigrate = await read<boolean>(
+      ownerUrl,
+      `SELECT has_schema_privilege('public', 'CREATE') AND NOT EXISTS (SELECT FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT pg_has_role(relowner, 'USAGE'))`,
+    );
+    return mayMigrate
+      ? ok('The role of DATABASE_OWNER_URL owns the schema.')
+      : failure('The role of DATABASE_OWNER_URL does not own the schema.', remedy);
+  });
+}
+
+const identityOf = (url: string): Promise<string> => read(url, IDENTITY);
+
+/** The only value of a query. */
+function read<T>(connectionString: string, query: string): Promise<T> {
+  const limits = { connectionTimeoutMillis: CHECK_TIMEOUT_MS, query_timeout: CHECK_TIMEOUT_MS };
+  return withClient({ connectionString, ...limits }, async (client) => {
+    const { rows } = await client.query<[T]>({ text: query, rowMode: 'array' });
+    return (rows[0] as [T])[0];
+  });
+}

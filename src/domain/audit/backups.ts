@@ -1,0 +1,16 @@
+import type { QueryContext } from '../transactions/transaction.js';
+
+/** The seconds since the operator's commands last created and verified a backup, as the audit has them. */
+export async function backupAges({ db }: Pick<QueryContext, 'db'>) {
+  return db.everyTenant.rows<{ step: 'created' | 'verified'; age: number }>`
+    SELECT step, age FROM (VALUES ('created', 'backup create'), ('verified', 'backup verify')) AS steps (step, command),
+      LATERAL (SELECT extract(epoch FROM now() - at)::float AS age FROM audit_event
+        WHERE tenant_id IS NULL AND operation_id = command AND outcome = 'success' ORDER BY position DESC LIMIT 1) AS last`;
+}
+
+/** Whether a live tenant has existed for these seconds. */
+export async function hasOldLiveTenant({ db }: Pick<QueryContext, 'db'>, seconds: number): Promise<boolean> {
+  const found = await db.everyTenant.rows`
+    SELECT FROM tenant WHERE mode = 'live' AND created_at < now() - make_interval(secs => ${seconds}) LIMIT 1`;
+  return found.length > 0;
+}

@@ -1,0 +1,179 @@
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
+import { checkContents, readServer } from '../../src/cli/checks/databaseChecks.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { rowsOf } from '../support/migrations.js';
+import { freePort } from '../support/mock.js';
+import { hasPgBouncer, startPgBouncer, throughPooler } from '../support/pgbouncer.js';
+import { adminUrl, createEmptyDatabase } from '../support/postgres.js';
+import { examine, expectFound, openInstallation, type Broken } from './installation.js';
+
+const [installation, unused] = await Promise.all([openInstallation(), freePort()]);
+const { database, harness } = installation;
+afterAll(() => installation.close());
+
+const sql = (text: string): Promise<unknown> => rowsOf(database.url, text);
+const addressWith = (change: Partial<URL>) => Object.assign(new URL(database.serviceUrl), change).href;
+const oldTenant = async (): Promise<unknown> => {
+  await createTenant(systemContext(harness.domain.db), { name: 'Old', mode: 'live' });
+  return sql(`UPDATE tenant SET created_at = now() - interval '3 days' WHERE id = 'old'`);
+};
+const removeOldTenant = () => sql(`DELETE FROM tenant WHERE id = 'old'`);
+const broken: Broken[] = [
+  [
+    'extensions that someone dropped',
+    'search extensions',
+    'failure',
+    /lacks the extensions btree_gin/,
+    /CREATE EXTENSION btree_gin/,
+    {
+      prepare: () =>
+        sql(
+          `ALTER EXTENSION btree_gin SET SCHEMA pg_catalog; UPDATE pg_extension SET extname = 'x' WHERE extname = 'btree_gin'`,
+        ),
+      undo: () => sql(`UPDATE pg_extension SET extname = 'btree_gin' WHERE extname = 'x'`),
+    },
+  ],
+  [
+    'live data without a backup',
+    'backup',
+    'failure',
+    /^There is no backup\.$/,
+    /ces backup create/,
+    { prepare: oldTenant, undo: removeOldTenant },
+  ],
+  [
+    'a backup that is three days old',
+    'backup',
+    'failure',
+    /^The last backup is 72 h old\.$/,
+    /ces backup create/,
+    {
+      prepare: async () => {
+        await oldTenant();
+        await sql(
+          `INSERT INTO audit_event (at, operation_id, outcome, operator) VALUES (now() - interval '3 days', 'backup create', 'success', 'x')`,
+        );
+        await addCheckpoints(systemContext(harness.domain.db));
+      },
+      undo: removeOldTenant,
+    },
+  ],
+  [
+    'an owner with a wrong password',
+    'owner',
+    'failure',
+    /password authentication failed/,
+    /DATABASE_OWNER_URL/,
+    { environment: { DATABASE_OWNER_URL: addressWith({ password: 'wrong-4711' }) } },
+  ],
+  [
+    'an owner who owns nothing',
+    'owner',
+    'failure',
+    /does not own the schema/,
+    /database\.md#roles/,
+    { environment: { DATABASE_OWNER_URL: database.serviceUrl } },
+  ],
+  [
+    'an owner of another database',
+    'owner',
+    'failure',
+    /is another database/,
+    /DATABASE_OWNER_URL/,
+    { environment: { DATABASE_OWNER_URL: adminUrl() } },
+  ],
+  [
+    'a pooler that is down',
+    'pooler',
+    'failure',
+    /ECONNREFUSED/,
+    /Start the pooler/,
+    { environment: { DATABASE_URL: addressWith({ port: String(unused) }), DATABASE_DIRECT_URL: database.serviceUrl } },
+  ],
+  [
+    'a database behind the pooler that is down',
+    'database',
+    'failure',
+    /ECONNREFUSED/,
+    /DATABASE_DIRECT_URL/,
+    { environment: { DATABASE_DIRECT_URL: addressWith({ port: String(unused) }) } },
+  ],
+];
+
+describe('doctor', () => {
+  it.each(broken)('reports %s with its remedy', (...row) => expectFound(installation, row));
+
+  it('reports only the pending migrations before the first one', async () => {
+    const empty = await createEmptyDatabase();
+    const { code, faults } = await examine(installation, { DATABASE_URL: empty.url });
+    await empty.drop();
+    expect([code, faults]).toMatchObject([1, [{ check: 'migrations', remedy: expect.stringMatching(/ces migrate/) }]]);
+  });
+
+  it('names the time zone of the database, which is of no effect', async () => {
+    await rowsOf(
+      adminUrl(),
+      `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET TimeZone = 'America/Chicago'`,
+    );
+    const { faults, findings } = await examine(installation);
+    expect(faults).toEqual([]);
+    expect(findings.find(({ check }) => check === 'time zone')?.message).toMatch(/America\/Chicago/);
+  });
+
+  it('reports WAL that PostgreSQL fails to archive', async () => {
+    const place = { db: harness.domain.db, url: database.url, config: harness.services.config, servers: 1 };
+    const server = await readServer(place.db);
+    const archiving = { isOn: true, seconds: 10, isFailing: true };
+    const findings = await checkContents({ ...server, archiving }, place);
+    expect(findings.filter(({ check }) => check === 'backup')).toMatchObject([
+      { level: 'failure', message: expect.stringMatching(/archive/), remedy: expect.stringMatching(/archive_command/) },
+    ]);
+  });
+});
+
+(hasPgBouncer() ? describe : describe.skip)('doctor with a pooler', () => {
+  const through = (url: string, { port }: { readonly port: number }) => throughPooler(url, port);
+
+  it.each([
+    [
+      'a pooler without DATABASE_DIRECT_URL',
+      {},
+      undefined,
+      'database',
+      /unsupported startup parameter/,
+      /set DATABASE_DIRECT_URL/,
+    ],
+    [
+      'a pooler without connect_query',
+      { DATABASE_DIRECT_URL: database.serviceUrl },
+      'SELECT 1',
+      'pooler',
+      /connect_query=/,
+      /connect_query/,
+    ],
+  ] as const)('reports %s', async (_name, environment, query, check, message, remedy) => {
+    const pooler = await startPgBouncer(adminUrl(), query);
+    const change = { ...environment, DATABASE_URL: through(database.serviceUrl, pooler) };
+    await expectFound(installation, [
+      '',
+      check,
+      'failure',
+      message,
+      remedy,
+      { environment: change, undo: pooler.close },
+    ]);
+  });
+
+  it('reports a pooler that leads to another database, and accepts one that leads to this', async () => {
+    const pooler = await startPgBouncer(adminUrl());
+    const examined = (url: string) =>
+      examine(installation, { DATABASE_URL: through(url, pooler), DATABASE_DIRECT_URL: database.serviceUrl });
+    const [right, wrong] = [await examined(database.serviceUrl), await examined(adminUrl())];
+    await pooler.close();
+    expect(right).toMatchObject({ code: 0, faults: [] });
+    expect(wrong.faults).toMatchObject([
+      { check: 'pooler', level: 'failure', message: expect.stringMatching(/different databases/) },
+    ]);
+  });
+});
