@@ -21,7 +21,12 @@ export interface Operation {
   readonly security: readonly object[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Response {
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, Content>>;
 }
 
 export interface Content {

@@ -24,29 +24,45 @@ shown = lambda part: {child.tag.split('}')[1]: child.get('href') or ''.join(chil
 print(json.dumps([shown(part) for part in (feed, *feed.findall(tag('entry')))]))
 `;
 
-describe('GET /docs/…', () => {
-  it('serves the generated documents with the address of the service', async () => {
+describe('the documents of the service', () => {
+  it('are the generated ones with the address of the service', async () => {
     const types = {
-      'arazzo.yaml': 'application/yaml',
-      'changelog.atom': 'application/atom+xml',
-      'changelog.md': 'text/markdown; charset=utf-8',
-      'guide.md': 'text/markdown; charset=utf-8',
-      'llms.txt': 'text/plain; charset=utf-8',
-      'postman.json': 'application/json; charset=utf-8',
-      'samples.json': 'application/json; charset=utf-8',
+      '/docs/arazzo.yaml': 'application/yaml',
+      '/docs/changelog.atom': 'application/atom+xml',
+      '/docs/changelog.md': 'text/markdown; charset=utf-8',
+      '/docs/guide.md': 'text/markdown; charset=utf-8',
+      '/docs/operations/createEncounter.md': 'text/markdown; charset=utf-8',
+      '/docs/postman.json': 'application/json; charset=utf-8',
+      '/docs/samples.json': 'application/json; charset=utf-8',
+      '/llms.txt': 'text/plain; charset=utf-8',
+      '/llms-full.txt': 'text/plain; charset=utf-8',
     };
-    for (const [name, type] of Object.entries(types)) {
-      const { status, headers, text } = await call(harness, `GET /docs/${name}`);
-      expect([name, status, headers.get('Content-Type')]).toEqual([name, 200, type]);
-      const generated = await readFile(new URL(`generated/docs/${name}`, packageRoot), 'utf8');
+    for (const [path, type] of Object.entries(types)) {
+      const { status, headers, text } = await call(harness, `GET ${path}`);
+      expect([path, status, headers.get('Content-Type')]).toEqual([path, 200, type]);
+      const file = `generated/docs/${path.replace(/^\/(docs\/)?/, '')}`;
+      const generated = await readFile(new URL(file, packageRoot), 'utf8');
       expect(text).toBe(generated.replaceAll('http://127.0.0.1:3000', harness.baseUrl));
-      expect((await call(harness, `HEAD /docs/${name}`)).status).toBe(200);
+      expect((await call(harness, `HEAD ${path}`)).status).toBe(200);
     }
     expect((await call(harness, 'GET /docs/index.html')).body).toMatchObject({ code: 'route_not_found' });
   });
 
-  it('names every operation in llms.txt, and links only to existing pages and headings there and in the guide', async () => {
-    const list = (await call(harness, 'GET /docs/llms.txt')).text;
+  it('have a page for each operation, with its permission, parameters, examples and errors', async () => {
+    const full = (await call(harness, 'GET /llms-full.txt')).text;
+    for (const { operationId, method, path, scopes, parameters, responses } of operations) {
+      const { text } = await call(harness, `GET /docs/operations/${operationId}.md`);
+      expect(full).toContain(text);
+      expect(text).toContain(`\`${method} ${path}\``);
+      for (const name of [...scopes, ...parameters.map((parameter) => parameter.name)])
+        expect(text).toContain(`\`${name}\``);
+      for (const status of Object.keys(responses))
+        expect(text).toMatch(new RegExp(`^(## Response ${status}|- ${status} \`\\w+\`: \\w)`, 'm'));
+    }
+  });
+
+  it('name every operation in llms.txt, and link only to existing pages and headings there and in the guide', async () => {
+    const list = (await call(harness, 'GET /llms.txt')).text;
     const guide = (await call(harness, 'GET /docs/guide.md')).text;
     const named = [...list.matchAll(/^- \[(\w+)\]\(.*`[A-Z]+ /gm)].map(([, id]) => id);
     expect(named.sort()).toEqual(operations.map(({ operationId }) => operationId).sort());

@@ -41,7 +41,6 @@ const files = [
   'changelog.md',
   'clinical-encounter-client.tgz',
   'guide.md',
-  'llms.txt',
   'postman.json',
 ];
 const documents = files.map((name) => `/docs/${name}`);
@@ -49,7 +48,7 @@ const link = new URL(body.userDocument.fileUrl).pathname;
 /** Every operation and every other route, sent by a client with all permissions. */
 const requests = [
   ...operations.map(exampleRequest),
-  ...['/', '/docs', '/openapi.json', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
+  ...['/', '/docs', '/openapi.json', '/llms.txt', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
 ];
 
 function exampleRequest(operation: (typeof operations)[number]): RawRequest {

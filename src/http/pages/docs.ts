@@ -1,5 +1,5 @@
 import express, { type Router } from 'express';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { packageRoot, version } from '../../packageRoot.js';
@@ -31,11 +31,12 @@ const PAGES = {
 
 /** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
+  '/llms.txt': 'text/plain',
+  '/llms-full.txt': 'text/plain',
   '/docs/arazzo.yaml': 'application/yaml',
   '/docs/changelog.atom': 'application/atom+xml',
   '/docs/changelog.md': 'text/markdown',
   '/docs/guide.md': 'text/markdown',
-  '/docs/llms.txt': 'text/plain',
   '/docs/postman.json': 'application/json',
   '/docs/samples.json': 'application/json',
 } as const;
@@ -73,8 +74,9 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
       documentHandler(type, FOR_TOOLS, (encoding) => compressed(make(), encoding)),
     );
   offer([`/${CONTRACT}`, `/${versioned(CONTRACT)}`], 'application/json', () => addressedContract(service.baseUrl));
-  for (const [path, type] of Object.entries(DOCUMENTS))
-    offer([path], type, () => addressed(path.slice(1), service.baseUrl));
+  const operations = readdirSync(built('operations')).map((name) => [`/docs/operations/${name}`, 'text/markdown']);
+  for (const [path = '', type = ''] of [...Object.entries(DOCUMENTS), ...operations])
+    offer([path], type, () => addressed(`docs${path.replace(/^\/docs/, '')}`, service.baseUrl));
   return router;
 }
 
