@@ -237,7 +237,12 @@ export type SweepFailure = Prisma.SweepFailureModel
  */
 export type AuditEvent = Prisma.AuditEventModel
 /**
+ * Model AuditCounter
+ * The position of a tenant's latest audit row. It never goes back: cursors are positions.
+ */
+export type AuditCounter = Prisma.AuditCounterModel
+/**
  * Model AuditSeal
- * A link of the chain over the audit (R-88): what it had in it when it was sealed.
+ * A link of the chain over a tenant's audit (R-88): what it had in it when it was sealed.
  */
 export type AuditSeal = Prisma.AuditSealModel

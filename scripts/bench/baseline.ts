@@ -1,7 +1,8 @@
 /** The server to compare with: only node:http and named statements. The bench forks it. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'pg';
-import { namedQueries, operations, readRecorder, type Sample } from './operations.js';
+import { readRecorder } from './benchAudit.js';
+import { namedQueries, operations, type Sample } from './operations.js';
 
 const sample = JSON.parse(process.env['BENCH_SAMPLE'] ?? '{}') as Sample;
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], application_name: 'bench-baseline', max: 10 });

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { eventOf } from './benchAudit.js';
 
 /** Ids of records that exist before the first request. */
 export interface Sample {
@@ -51,35 +51,6 @@ const ENCOUNTER = `SELECT e.*, ${children('encounter_treatment', 'position')} AS
   ${children('encounter_document', 'position')} AS documents, ${children('gfe_item', 'position')} AS items,
   (SELECT to_json(o) FROM "order" o WHERE o.tenant_id = e.tenant_id AND o.encounter_id = e.id) AS "order"
   FROM encounter e WHERE e.tenant_id = $1`;
-/** Inserts an audit row. @param tenant SQL for the id of the row's tenant */
-const auditOf = (tenant: string): string => `INSERT INTO audit_event (at, tenant_id, client_id, operation_id,
-    resource_type, status, request_id, ip, outcome)
-  SELECT now(), ${tenant}, 'ces_bench', 'bench', 'patient', 200, gen_random_uuid(), '127.0.0.1', 'success'`;
-
-/** Creates the audit of reads: one statement for all reads of a turn of the event loop, for which each read waits. */
-export function readRecorder(query: Query): (sample: Sample) => Promise<unknown> {
-  let waiting: string[] = [];
-  let written: Promise<unknown> | undefined;
-  const write = async (): Promise<unknown> => {
-    await nextTurn();
-    const tenants = waiting;
-    [waiting, written] = [[], undefined];
-    return query(`${auditOf('tenant')} FROM unnest($1::text[]) AS tenant`, [tenants]);
-  };
-  return ({ tenantId }) => {
-    waiting.push(tenantId);
-    return (written ??= write());
-  };
-}
-
-/** SQL that writes an event of tenant $2, at the counter's next position, and its audit row. */
-const eventOf = (values: string): string => `counter AS (
-    INSERT INTO event_counter AS c (tenant_id, position) VALUES ($2, 1)
-    ON CONFLICT (tenant_id) DO UPDATE SET position = c.position + 1 RETURNING position
-  ), event AS (
-    INSERT INTO event (id, tenant_id, position, clinic_id, type, data, timestamp)
-    SELECT ${values} FROM counter
-  ), audit AS (${auditOf('$2')})`;
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /** An access and a refresh token, signed in the same way as the service's. */

@@ -6,7 +6,7 @@ import { purgeAudit } from '../domain/sweeps/purgeAudit.js';
 import { verifyAudit, type ExpectedCheckpoint } from '../domain/audit/verify.js';
 import { addCommand, addGroup } from './command.js';
 import { withDatabase } from './operator.js';
-import { assertUsage, fields, moment, print, wholeNumber } from './output.js';
+import { assertUsage, fields, moment, print, table, wholeNumber } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 /** Six years in days: how long 45 CFR 164.316(b)(2)(i) requires to keep such records. */
@@ -16,22 +16,26 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
   const audit = addGroup(program, 'audit', 'the record of accesses and changes');
 
   const verifying =
-    'recompute the chain of checkpoints; names the first changed row or checkpoint, or the first row that has had no ' +
+    'recompute the chain of checkpoints of each tenant; names the first changed row or checkpoint, or the first row that has had no ' +
     'checkpoint for minutes; exit code 1 if there is one';
-  addCommand(audit, 'verify', verifying, ['', `--expect 1440 ${'3f'.repeat(32)}`])
+  addCommand(audit, 'verify', verifying, ['', `--expect lakeside 1440 ${'3f'.repeat(32)}`])
     .option(
       '--expect <checkpoint...>',
-      'number and hash of a checkpoint that must exist, from an earlier run or the log',
+      'tenant, number and hash of checkpoints that must exist, from an earlier run or the log; - instead of a tenant: rows ' +
+        'without one',
     )
     .action(async ({ expect = [], json }, command) => {
-      let expected: ExpectedCheckpoint | undefined;
-      assertUsage(command, () => (expected = checkpointOf(expect)));
+      let expected: ExpectedCheckpoint[] = [];
+      assertUsage(command, () => (expected = checkpointsOf(expect)));
       const verdict = await withDatabase(terminal, (context) => verifyAudit(context, expected));
-      const { fault, head, checkpoints, rows } = verdict;
+      const { fault, heads, checkpoints, rows } = verdict;
       if (fault !== null) throw new Error(`The audit differs from its checkpoints. ${fault}`);
-      const latest = head ? `${head.number} ${head.hash}` : 'none';
-      const told = fields({ checkpoints, 'sealed rows': rows, 'latest checkpoint': latest });
-      print(terminal, json, { checkpoints, rows, head }, told);
+      const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
+      const told = [
+        fields({ checkpoints, 'sealed rows': rows }),
+        table(['TENANT', 'LATEST CHECKPOINT', 'HASH'], latest),
+      ];
+      print(terminal, json, { checkpoints, rows, heads }, told.join('\n\n'));
     });
 
   const examples = ['--since 2026-11-01 --until 2026-12-01 > november.ndjson'];
@@ -65,11 +69,12 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
     });
 }
 
-/** The checkpoint in the arguments. @throws Error unless there are none, or a number and a hash */
-function checkpointOf([number, hash, ...more]: readonly string[]): ExpectedCheckpoint | undefined {
-  if (number === undefined) return undefined;
-  if (/^[1-9]\d{0,17}$/.test(number) && /^[0-9a-f]{64}$/i.test(hash ?? '') && more.length === 0) {
-    return { number: BigInt(number), hash: hash ?? '' };
+/** The checkpoints in the arguments. @throws Error unless each has a tenant, a number and a hash */
+function checkpointsOf(words: readonly string[]): ExpectedCheckpoint[] {
+  if (words.length === 0) return [];
+  const [tenantId = '', number = '', hash = '', ...more] = words;
+  if (/^[1-9]\d{0,17}$/.test(number) && /^[0-9a-f]{64}$/i.test(hash)) {
+    return [{ tenantId, number: BigInt(number), hash }, ...checkpointsOf(more)];
   }
-  throw new Error('Give --expect the number of a checkpoint and its hash of 64 hexadecimal digits.');
+  throw new Error('Give --expect the tenant and the number of a checkpoint, and its hash of 64 hexadecimal digits.');
 }

@@ -28,7 +28,8 @@ it('every command is audited once with its operator, host and tenant', async () 
   await json('tenant', 'create', 'Lakeside Health');
   await json('tenant', 'list');
 
-  const commands = (await exported()).filter(({ clientId }) => clientId === null);
+  const ofCommands = (await exported()).filter(({ clientId }) => clientId === null);
+  const commands = ofCommands.sort((one, other) => String(one['at']).localeCompare(String(other['at'])));
   const [alice, bob] = ['alice', 'bob'].map((name) => `${name}@${hostname()}`);
   expect(commands).toMatchObject([
     { operationId: 'client create', operator: alice, tenantId, resourceType: 'client', resourceId: id },
@@ -39,22 +40,30 @@ it('every command is audited once with its operator, host and tenant', async () 
   ]);
 });
 
-it('audit verify reports an intact chain, or exits with 1 and names the changed row', async () => {
+it('audit verify reports intact chains, or exits with 1 and names the changed row of a tenant', async () => {
+  const { tenantId } = partner;
   await addCheckpoints(harness.domain);
-  const { checkpoints, rows, head } = await json('audit', 'verify');
-  const { number, hash } = head;
-  expect([checkpoints, number, hash, rows > 2]).toEqual([1, 1, expect.stringMatching(/^[0-9a-f]{64}$/), true]);
+  const { checkpoints, rows, heads } = await json('audit', 'verify');
+  expect([checkpoints, rows > 2]).toEqual([heads.length, true]);
+  const latest: { tenantId: string; number: number; hash: string }[] = heads;
+  const ofTenant = latest.find((head) => head.tenantId === tenantId);
+  expect(ofTenant).toEqual({ tenantId, number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
+  expect(latest.map((head) => head.tenantId)).toContain('-');
   const expecting = (...args: string[]) => run('audit', 'verify', '--expect', ...args);
-  expect(await expecting(String(number), hash)).toMatchObject({ code: 0 });
-  const changed = hash.replace(/^./, hash.startsWith('0') ? '1' : '0');
-  const message =
-    'The audit differs from its checkpoints. The hash of checkpoint 1 differs from the one that --expect names.\n';
-  expect(await expecting(String(number), changed)).toEqual(refusal(1, message));
-  for (const wrong of [['1'], [hash, '1'], ['1', hash, 'x']]) expect((await expecting(...wrong)).code).toBe(2);
+  const noted = latest.flatMap((head) => [head.tenantId, String(head.number), head.hash]);
+  expect(await expecting(...noted)).toMatchObject({ code: 0 });
+  const hash = '0'.repeat(64);
+  const message = `The audit differs from its checkpoints. ${tenantId}: The hash of checkpoint 1 differs from the one that --expect names.\n`;
+  expect(await expecting(tenantId, '1', hash)).toEqual(refusal(1, message));
+  const missing = 'The audit differs from its checkpoints. elsewhere: Checkpoint 1 that --expect names is missing.\n';
+  expect(await expecting('elsewhere', '1', hash)).toEqual(refusal(1, missing));
+  for (const wrong of [['1'], [tenantId, '1'], [tenantId, hash, '1'], [tenantId, '1', hash, 'x']]) {
+    expect((await expecting(...wrong)).code).toBe(2);
+  }
   const { prisma } = harness.domain.db;
   await prisma.$executeRaw`ALTER TABLE audit_event DISABLE TRIGGER USER`;
-  await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE position = 2`;
-  const fault = 'The audit differs from its checkpoints. Row 2 was changed.\n';
+  await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE tenant_id = ${tenantId} AND position = 2`;
+  const fault = `The audit differs from its checkpoints. ${tenantId}: Row 2 was changed.\n`;
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 

@@ -1,5 +1,6 @@
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
+import { auditRecorder, emptyRow } from '../../src/domain/audit/recorder.js';
 import { checkContents, readServer } from '../../src/cli/checks/databaseChecks.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { rowsOf } from '../support/migrations.js';
@@ -51,10 +52,15 @@ const broken: Broken[] = [
     {
       prepare: async () => {
         await oldTenant();
-        await sql(
-          `INSERT INTO audit_event (at, operation_id, outcome, operator) VALUES (now() - interval '3 days', 'backup create', 'success', 'x')`,
-        );
-        await addCheckpoints(systemContext(harness.domain.db));
+        const at = new Date(Date.now() - 3 * 86_400_000);
+        await auditRecorder(harness.domain)({
+          ...emptyRow,
+          at,
+          operationId: 'backup create',
+          outcome: 'success',
+          operator: 'x',
+        });
+        await addCheckpoints({ ...systemContext(harness.domain.db), log: harness.domain.log });
       },
       undo: removeOldTenant,
     },

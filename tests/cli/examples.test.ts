@@ -47,7 +47,7 @@ const preparations = new Map<string, () => Promise<unknown>>(
 /** The arguments of an example, with files of the test. */
 async function argumentsOf(example: string): Promise<string[]> {
   const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
-  const checkpoint = example.includes('--expect') ? await latestCheckpoint(harness.domain) : null;
+  const checkpoint = example.includes('--expect') ? await latestCheckpoint(harness.domain, 'lakeside') : null;
   const own: Record<string, string | null | undefined> = {
     'catalog.json': fileURLToPath(new URL('prisma/demo/harbor.json', packageRoot)),
     'providers.json': folder('providers.json'),

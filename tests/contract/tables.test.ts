@@ -38,7 +38,7 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   // API clients are limited to clinics.
   access: ['Tenant', 'Cell', 'TenantCell', 'ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation'],
   // What the last statement of any transaction writes.
-  transactions: ['Event', 'EventCounter', 'AuditEvent', 'IdempotencyKey'],
+  transactions: ['Event', 'EventCounter', 'AuditCounter', 'AuditEvent', 'IdempotencyKey'],
 };
 
 const models = Object.values(Prisma.ModelName);

@@ -92,7 +92,7 @@ export const plantedForTests: readonly Planted[] = [
   {
     name: "sweep that ignores the tenant's clock",
     where: 'domain/sweeps/tenantClocks.ts',
-    break: ['aheadOf(transaction.now, Number(clockOffsetMs))', 'transaction.now'],
+    break: ['aheadOf(transaction.now, Number(aheadMs))', 'transaction.now'],
     noticedBy: '/encounterDeadlines.test',
   },
   {

@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -148,7 +149,7 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
     databaseUrl: () => postgres.url(name),
     async verifyAudit() {
       const db = openDatabase(postgres.url(name));
-      await addCheckpoints(systemContext(db));
+      await addCheckpoints({ ...systemContext(db), log: pino({ enabled: false }) });
       const verified = await verifyAudit(systemContext(db));
       await db.close();
       return verified;

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { changeApiClient } from '../../src/domain/access/apiClients.js';
+import { auditRecorder } from '../../src/domain/audit/recorder.js';
+import { auditRow } from '../domain/audit/auditRow.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import {
   newClient,
@@ -100,10 +102,10 @@ describe('listRequests 200', () => {
 
   it('scans 1,000 requests per page for a filter, then returns has_more', async () => {
     const partner = await newPartner(harness, 'sandbox');
-    await harness.domain.db.prisma.$executeRaw`
-      INSERT INTO audit_event (at, tenant_id, client_id, operation_id, status, request_id, outcome)
-      SELECT ${harness.clock.now}, ${partner.tenantId}, ${partner.clientId}, 'listClinics', 200, gen_random_uuid(), 'success'
-      FROM generate_series(1, 1000)`;
+    const { tenantId, clientId } = partner;
+    const row = auditRow({ at: harness.clock.now, tenantId, clientId, operationId: 'listClinics' });
+    const record = auditRecorder(harness.domain);
+    await Promise.all(Array.from({ length: 1_000 }, () => record(row)));
     const first = await list(partner, '?operationId=issueToken');
     expect(first.body).toMatchObject({ data: [], has_more: true });
     const second = await list(partner, `?operationId=issueToken&cursor=${first.body.next_cursor}`);
@@ -114,9 +116,9 @@ describe('listRequests 200', () => {
     const partner = await newPartner(harness, 'sandbox');
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, partner.tenantId, permissions, [clinicId]);
-    await harness.domain.db.prisma.$executeRaw`
-      INSERT INTO audit_event (at, tenant_id, operator, operation_id, outcome)
-      VALUES (${harness.clock.now}, ${partner.tenantId}, 'somebody', 'client list', 'success')`;
+    const { tenantId } = partner;
+    const command = { tenantId, clientId: null, operator: 'somebody', operationId: 'client list', status: null };
+    await auditRecorder(harness.domain)(auditRow({ at: harness.clock.now, ...command }));
     const clientsOf = async (caller: Partner): Promise<Set<string>> =>
       new Set((await list(caller)).body.data.map(({ clientId }: { clientId: string }) => clientId));
     expect(await clientsOf(limited)).toEqual(new Set([limited.clientId]));

@@ -80,7 +80,7 @@ describe('resetSandbox 204', () => {
   it('resets or keeps every table with a tenant_id', async () => {
     const columns = await harness.domain.db.prisma.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
-    const access = ['api_client', 'api_client_secret', 'audit_event', 'event_counter'];
+    const access = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter', 'event_counter'];
     const kept = [...access, 'provider', 'provider_licence', 'tenant_cell', 'webhook_cursor', 'webhook_endpoint'];
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...kept].sort());
   });

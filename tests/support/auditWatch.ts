@@ -15,15 +15,15 @@ export interface AuditWatch {
 
 /** Holds each response of the service until its rows of the audit are counted. */
 export async function watchAudit({ server, domain: { db } }: Harness): Promise<AuditWatch> {
-  const [start] = await db.prisma.$queryRaw<
-    { after: bigint }[]
-  >`SELECT coalesce(max(position), 0) AS after FROM audit_event`;
+  const [start] = await db.prisma.$queryRaw<{ positions: object | null }[]>`
+    SELECT json_object_agg(tenant_id, position) AS positions FROM audit_counter`;
+  const positions = JSON.stringify(start?.positions ?? {});
   /** @param only counts the rows with this name alone */
   const countRows = async (only: string | null = null): Promise<Map<string, number>> => {
     const rows = await db.prisma.$queryRaw<{ name: string; count: number }[]>`
       SELECT name, count(*)::int AS count
       FROM audit_event, concat_ws(' ', request_id, operation_id, status, code) AS name
-      WHERE position > ${start?.after} AND code IS DISTINCT FROM 'dependency_unavailable'
+      WHERE position > coalesce((${positions}::jsonb->>tenant_id)::bigint, 0) AND code IS DISTINCT FROM 'dependency_unavailable'
         AND name = coalesce(${only}, name) GROUP BY 1`;
     return new Map(rows.map(({ name, count }) => [name, count]));
   };

@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
 import { Client } from 'pg';
-import { PLANS_ON_CITUS } from '../../src/adapters/database/database.js';
+import { SETTINGS_ON_CITUS } from '../../src/adapters/database/database.js';
 
 /** One SQL statement as sent to PostgreSQL. */
 export interface Statement {
@@ -22,7 +22,7 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
       const { text = String(config), values: own = values, name = '' } = Object(config) as Partial<Statement>;
       return { text, values: Array.isArray(own) ? own : [], name, connection: call.this };
     });
-    return statements.filter(({ text }) => text !== PLANS_ON_CITUS);
+    return statements.filter(({ text }) => text !== SETTINGS_ON_CITUS);
   } finally {
     sent.mock.restore();
   }
@@ -61,8 +61,9 @@ export async function roundTripsOf(work: () => Promise<unknown>): Promise<number
   }
 }
 
-/** Whether a statement writes the audit of requests. */
-export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('INSERT INTO "audit_event"');
+/** Whether a statement writes the audit of requests, and nothing else. */
+export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean =>
+  text.startsWith('WITH audit_counter AS') && !text.includes('"part 0"');
 
 /** {@link statementsOf} without those that write the audit. */
 export async function ownStatementsOf(work: () => Promise<unknown>): Promise<Statement[]> {

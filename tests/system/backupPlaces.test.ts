@@ -98,7 +98,7 @@ const places = {
         ),
       );
       // The restore skips positions; both commands are audited.
-      for (const table of ['event_counter', 'webhook_cursor', 'audit_event']) {
+      for (const table of ['event_counter', 'webhook_cursor', 'audit_event', 'audit_counter']) {
         expect(before?.delete(`public.${table}`)).toBe(true);
         after?.delete(`public.${table}`);
       }

@@ -436,6 +436,7 @@ export const ModelName = {
   IdempotencyKey: 'IdempotencyKey',
   SweepFailure: 'SweepFailure',
   AuditEvent: 'AuditEvent',
+  AuditCounter: 'AuditCounter',
   AuditSeal: 'AuditSeal'
 } as const
 
@@ -452,7 +453,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "cell" | "tenantCell" | "provider" | "providerLicence" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditSeal"
+    modelProps: "tenant" | "cell" | "tenantCell" | "provider" | "providerLicence" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3342,6 +3343,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    AuditCounter: {
+      payload: Prisma.$AuditCounterPayload<ExtArgs>
+      fields: Prisma.AuditCounterFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AuditCounterFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AuditCounterFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        findFirst: {
+          args: Prisma.AuditCounterFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AuditCounterFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        findMany: {
+          args: Prisma.AuditCounterFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>[]
+        }
+        create: {
+          args: Prisma.AuditCounterCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        createMany: {
+          args: Prisma.AuditCounterCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AuditCounterCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>[]
+        }
+        delete: {
+          args: Prisma.AuditCounterDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        update: {
+          args: Prisma.AuditCounterUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        deleteMany: {
+          args: Prisma.AuditCounterDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AuditCounterUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AuditCounterUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>[]
+        }
+        upsert: {
+          args: Prisma.AuditCounterUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditCounterPayload>
+        }
+        aggregate: {
+          args: Prisma.AuditCounterAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditCounter>
+        }
+        groupBy: {
+          args: Prisma.AuditCounterGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditCounterGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AuditCounterCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditCounterCountAggregateOutputType> | number
+        }
+      }
+    }
     AuditSeal: {
       payload: Prisma.$AuditSealPayload<ExtArgs>
       fields: Prisma.AuditSealFieldRefs
@@ -4169,9 +4244,9 @@ export type SweepFailureScalarFieldEnum = (typeof SweepFailureScalarFieldEnum)[k
 
 
 export const AuditEventScalarFieldEnum = {
+  tenantId: 'tenantId',
   position: 'position',
   at: 'at',
-  tenantId: 'tenantId',
   clientId: 'clientId',
   operator: 'operator',
   operationId: 'operationId',
@@ -4190,7 +4265,17 @@ export const AuditEventScalarFieldEnum = {
 export type AuditEventScalarFieldEnum = (typeof AuditEventScalarFieldEnum)[keyof typeof AuditEventScalarFieldEnum]
 
 
+export const AuditCounterScalarFieldEnum = {
+  tenantId: 'tenantId',
+  position: 'position',
+  sealed: 'sealed'
+} as const
+
+export type AuditCounterScalarFieldEnum = (typeof AuditCounterScalarFieldEnum)[keyof typeof AuditCounterScalarFieldEnum]
+
+
 export const AuditSealScalarFieldEnum = {
+  tenantId: 'tenantId',
   number: 'number',
   through: 'through',
   removes: 'removes',
@@ -4858,6 +4943,7 @@ export type GlobalOmitConfig = {
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   sweepFailure?: Prisma.SweepFailureOmit
   auditEvent?: Prisma.AuditEventOmit
+  auditCounter?: Prisma.AuditCounterOmit
   auditSeal?: Prisma.AuditSealOmit
 }
 

@@ -696,9 +696,10 @@ CREATE TABLE sweep_failure (
 );
 
 CREATE TABLE audit_event (
-  position BIGINT NOT NULL GENERATED ALWAYS AS IDENTITY,
+  -- '-' for rows without a tenant, which have a chain of their own.
+  tenant_id TEXT NOT NULL,
+  position BIGINT NOT NULL,
   at TIMESTAMPTZ(3) NOT NULL,
-  tenant_id TEXT,
   client_id TEXT,
   operator TEXT,
   operation_id TEXT NOT NULL,
@@ -712,17 +713,25 @@ CREATE TABLE audit_event (
   outcome TEXT NOT NULL,
   reviewer_ref TEXT,
   count INTEGER,
-  CONSTRAINT audit_event_pkey PRIMARY KEY (position)
+  CONSTRAINT audit_event_pkey PRIMARY KEY (tenant_id, position)
+);
+
+CREATE TABLE audit_counter (
+  tenant_id TEXT NOT NULL,
+  position BIGINT NOT NULL,
+  sealed BIGINT NOT NULL DEFAULT 0,
+  CONSTRAINT audit_counter_pkey PRIMARY KEY (tenant_id)
 );
 
 CREATE TABLE audit_seal (
+  tenant_id TEXT NOT NULL,
   number BIGINT NOT NULL,
   through BIGINT NOT NULL,
   removes BIGINT,
   digests BYTEA NOT NULL,
   hash BYTEA NOT NULL,
   sealed_at TIMESTAMPTZ(3) NOT NULL,
-  CONSTRAINT audit_seal_pkey PRIMARY KEY (number)
+  CONSTRAINT audit_seal_pkey PRIMARY KEY (tenant_id, number)
 );
 
 -- Checks -------------------------------------------------------------------------------------------------------------
@@ -1012,7 +1021,6 @@ CREATE INDEX webhook_delivery_waiting_idx ON webhook_delivery(tenant_id, endpoin
 -- Keys are purged tenant by tenant.
 CREATE INDEX idempotency_key_tenant_id_created_at_idx ON idempotency_key(tenant_id, created_at);
 
-CREATE INDEX audit_event_tenant_id_position_idx ON audit_event(tenant_id, position);
 -- For exports: rows are nearly in the order of their times.
 CREATE INDEX audit_event_at_idx ON audit_event USING brin (at);
 -- The insert that fills the pending list empties it, so a short list keeps every insert short.
@@ -1313,27 +1321,6 @@ BEGIN
 END $$;
 CREATE TRIGGER audit_seal_removal BEFORE INSERT ON audit_seal FOR EACH ROW WHEN (NEW.removes IS NOT NULL)
   EXECUTE FUNCTION refuse_removal_seal();
-
--- The latest position below which no row can appear any more; null if writers take too long. An insertion locks the table
--- before it takes its position and holds that lock until it is committed, so the function waits for those that held it after
--- the position was read. A lock of our own would make all writers wait, and wait for VACUUM.
-CREATE FUNCTION audit_horizon() RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = public, pg_temp AS $$
-DECLARE
-  latest BIGINT := (SELECT last_value FROM audit_event_position_seq);
-  here OID := (SELECT oid FROM pg_database WHERE datname = current_database());
-  writers TEXT[] := ARRAY(SELECT virtualtransaction FROM pg_locks
-    WHERE database = here AND relation = 'audit_event'::regclass AND mode = 'RowExclusiveLock' AND granted);
-BEGIN
-  FOR attempt IN 1..100 LOOP
-    IF NOT EXISTS (SELECT FROM pg_locks WHERE database = here AND relation = 'audit_event'::regclass
-      AND mode = 'RowExclusiveLock' AND virtualtransaction = ANY (writers)) THEN
-      RETURN latest;
-    END IF;
-    PERFORM pg_sleep(0.01);
-  END LOOP;
-  RETURN NULL;
-END $$;
 
 -- The function of the triggers that a move to another cell creates for its tenant: it waits for a change of the
 -- tenant's place, which waits for writers.

@@ -11,8 +11,6 @@ SELECT create_reference_table('cell'); -- the cells that this one knows
 SELECT create_reference_table('tenant_cell'); -- sweeps ask for the place of each tenant
 
 -- On the coordinator.
-SELECT citus_add_local_table_to_metadata('audit_event'); -- one chain over all tenants, and rows without a tenant
-SELECT citus_add_local_table_to_metadata('audit_seal'); -- the links of that chain
 SELECT citus_add_local_table_to_metadata('_prisma_migrations'); -- describes the schema
 
 -- These constraints close a circle; they are added again when both ends are distributed.
@@ -22,7 +20,7 @@ ALTER TABLE "order" DROP CONSTRAINT order_has_line;
 -- By tenant, each after the tables that it references: all rows of a tenant are on one node.
 SELECT create_distributed_table('event_counter', 'tenant_id');
 SELECT create_distributed_table(name, 'tenant_id', colocate_with => 'event_counter') FROM unnest(ARRAY[
-  'event', 'webhook_cursor', 'webhook_endpoint', 'webhook_delivery', 'webhook_inbox', 'webhook_inbox_message',
+  'event', 'audit_event', 'audit_counter', 'audit_seal', 'webhook_cursor', 'webhook_endpoint', 'webhook_delivery', 'webhook_inbox', 'webhook_inbox_message',
   'idempotency_key', 'sweep_failure', 'provider', 'provider_licence', 'clinic', 'clinic_location', 'category',
   'subcategory', 'product', 'product_rx', 'product_offer', 'offer_variant', 'clinic_availability', 'client', 'document',
   'encounter', 'encounter_treatment', 'encounter_document', 'encounter_information', 'encounter_addendum', 'gfe_item',

@@ -117,7 +117,7 @@ export async function lockMove(client: Client, tenantId: string): Promise<void> 
 const AUDIT_BATCH = 10_000;
 
 /**
- * Copies the tenant's audit rows, in order, to the end of the target's audit, which has its own hash chain. Skips rows
+ * Copies the tenant's audit rows, in order, to the target, which has a chain of its own for them. Skips rows
  * that an earlier stay of the tenant left there. Each batch saves its progress in tenant_cell, so a repeat continues
  * there.
  * @returns the number of rows read
@@ -125,7 +125,7 @@ const AUDIT_BATCH = 10_000;
 export async function appendAudit(source: Client, target: Client, tenantId: string): Promise<number> {
   const { rows: columns } = await source.query<{ list: string }>(
     `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS list FROM pg_attribute
-     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`,
+     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped`,
   );
   const list = columns[0]?.list ?? '';
   for (let total = 0; ;) {
@@ -140,11 +140,7 @@ export async function appendAudit(source: Client, target: Client, tenantId: stri
     await target.query(
       `WITH counted AS (UPDATE tenant_cell SET audit_through = $2 WHERE tenant_id = $1)
        INSERT INTO audit_event (${list}) SELECT ${list} FROM json_populate_recordset(NULL::audit_event, $3) AS row
-       WHERE NOT EXISTS (SELECT FROM audit_event AS known
-         WHERE known.tenant_id = $1 AND known.at = row.at AND known.operation_id = row.operation_id
-           AND (known.request_id, known.resource_id, known.patient_ids, known.code, known.count)
-             IS NOT DISTINCT FROM (row.request_id, row.resource_id, row.patient_ids, row.code, row.count))
-       ORDER BY position`,
+       ON CONFLICT DO NOTHING`,
       [tenantId, found.through, found.batch],
     );
     total += found.count;

@@ -12,8 +12,8 @@ export interface TenantTable {
   readonly values: string;
 }
 
-/** Tables that are not copied: the audit is one hash chain over all tenants, and each cell has its own directory. */
-const OTHERS = ['audit_event', 'tenant_cell'];
+/** Tables that are not copied: the audit stays in its cell, and each cell has its own directory. */
+const OTHERS = ['audit_event', 'audit_seal', 'tenant_cell'];
 
 /** All tables with rows of tenants, in an order in which foreign keys point to earlier tables, except deferred ones. */
 export async function tenantTables(client: Client): Promise<TenantTable[]> {

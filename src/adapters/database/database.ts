@@ -46,8 +46,9 @@ const preparedLength = 20_000;
 
 /** Session settings. UTC, because times are sent and read without offset; generic plans, which measured faster. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
-/** Returns to PostgreSQL's own choice of plans on Citus, which cannot distribute generic ones. */
-export const PLANS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'`;
+/** Settings on Citus: PostgreSQL's own choice of plans, because generic ones cannot be distributed; SET LOCAL on all nodes. */
+export const SETTINGS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false),
+  set_config('citus.propagate_set_commands', 'local', false) FROM pg_extension WHERE extname = 'citus'`;
 /** PostgreSQL's time limits for a session. */
 const limitsFor = (timeoutMs: number) => ({
   statement_timeout: 0.9 * timeoutMs,
@@ -75,7 +76,7 @@ export function openDatabase(
     types: parsers,
   });
   // Sent together with the first statement of the connection, which reports the error if it is broken.
-  if (!isPooled) pool.on('connect', (client) => void client.query(PLANS_ON_CITUS).catch(() => undefined));
+  if (!isPooled) pool.on('connect', (client) => void client.query(SETTINGS_ON_CITUS).catch(() => undefined));
   metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(

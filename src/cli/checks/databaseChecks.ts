@@ -246,13 +246,9 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     ];
   },
   async audit({ db }) {
-    const { sealedAt, waitingSeconds } = await checkpointDelay(db);
-    const last = sealedAt ? `The last checkpoint is from ${sealedAt.toISOString()}` : 'There is no checkpoint';
-    if ((waitingSeconds ?? 0) <= MAX_CHECKPOINT_DELAY_SECONDS) return ok(`${last}.`);
-    return warning(
-      `${last}, and rows of the audit have waited for one for ${Math.round(waitingSeconds ?? 0)} s.`,
-      START,
-    );
+    const seconds = (await checkpointDelay(db)) ?? 0;
+    if (seconds <= MAX_CHECKPOINT_DELAY_SECONDS) return ok('Rows of the audit get their checkpoints in time.');
+    return warning(`Rows of the audit have waited for a checkpoint for ${Math.round(seconds)} s.`, START);
   },
 };
 

@@ -1,11 +1,12 @@
 import type { QueryContext } from '../transactions/transaction.js';
+import { NO_TENANT } from '../transactions/unitOfWork.js';
 
 /** The seconds since the operator's commands last created and verified a backup, as the audit has them. */
 export async function backupAges({ db }: Pick<QueryContext, 'db'>) {
-  return db.everyTenant.rows<{ step: 'created' | 'verified'; age: number }>`
+  return db.of(NO_TENANT).rows<{ step: 'created' | 'verified'; age: number }>`
     SELECT step, age FROM (VALUES ('created', 'backup create'), ('verified', 'backup verify')) AS steps (step, command),
       LATERAL (SELECT extract(epoch FROM now() - at)::float AS age FROM audit_event
-        WHERE tenant_id IS NULL AND operation_id = command AND outcome = 'success' ORDER BY position DESC LIMIT 1) AS last`;
+        WHERE tenant_id = ${NO_TENANT} AND operation_id = command AND outcome = 'success' ORDER BY position DESC LIMIT 1) AS last`;
 }
 
 /** Whether a live tenant has existed for these seconds. */

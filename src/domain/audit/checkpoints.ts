@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
+import { inTurns, type BackgroundContext } from '../transactions/transaction.js';
 
 /** The part of a checkpoint that its hash covers. */
-type CheckpointContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
+type CheckpointContent = Pick<AuditSeal, 'tenantId' | 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
 /** Maximum of rows in a checkpoint: few enough for one statement; the busiest minute needs some dozens. */
 const MAX_ROWS = 10_000;
@@ -29,60 +30,94 @@ export interface Digests {
 /** The hash of a checkpoint, which covers all checkpoints before it. */
 export function hashOfCheckpoint(
   before: Uint8Array,
-  { number, through, removes, digests, sealedAt }: CheckpointContent,
+  { tenantId, number, through, removes, digests, sealedAt }: CheckpointContent,
 ): Uint8Array<ArrayBuffer> {
-  const text = [number, through, removes ?? '', sealedAt.toISOString()].join(' ');
+  const text = [tenantId, number, through, removes ?? '', sealedAt.toISOString()].join(' ');
   return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
 }
 
-export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
-  return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
+/** The tenants that may have audit rows, each with a chain of its own, and {@link NO_TENANT}. */
+export async function chains({ everyTenant }: Queries): Promise<string[]> {
+  const rows = await everyTenant.rows<{ tenantId: string }>`
+    SELECT id AS "tenantId" FROM tenant UNION SELECT tenant_id FROM audit_counter ORDER BY 1`;
+  return rows.map(({ tenantId }) => tenantId);
 }
 
-/** The number of the last checkpoint whose rows were purged; null = none. */
-export async function latestRemoval(db: Queries): Promise<bigint | null> {
-  const [latest] = await db.everyTenant.rows<{
-    removes: bigint | null;
-  }>`SELECT max(removes) AS removes FROM audit_seal`;
+/** The last checkpoint of a chain; null = none. */
+export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<AuditSeal | null> {
+  return db.prisma.auditSeal.findFirst({ where: { tenantId }, orderBy: { number: 'desc' } });
+}
+
+/** The number of a chain's last checkpoint whose rows were purged; null = none. */
+export async function latestRemoval(db: Queries, tenantId: string): Promise<bigint | null> {
+  const [latest] = await db.of(tenantId).rows<{ removes: bigint | null }>`
+    SELECT max(removes) AS removes FROM audit_seal WHERE tenant_id = ${tenantId}`;
   return latest?.removes ?? null;
 }
 
-/** The time of the last checkpoint, and the age in seconds of the oldest row without one; null = there is none. */
-export async function checkpointDelay({ everyTenant }: Queries) {
-  const [delay] = await everyTenant.rows<{ readonly sealedAt: Date | null; readonly waitingSeconds: number | null }>`
-    SELECT last.sealed_at AS "sealedAt", (SELECT extract(epoch FROM clock_timestamp() - at)::float FROM audit_event
-      WHERE position > coalesce(last.through, 0) ORDER BY position LIMIT 1) AS "waitingSeconds"
-    FROM (SELECT) AS always LEFT JOIN (
-      SELECT through, sealed_at FROM audit_seal ORDER BY number DESC LIMIT 1) AS last ON true`;
-  return delay ?? { sealedAt: null, waitingSeconds: null };
+/** The age in seconds of the oldest row without a checkpoint; null = there is none. */
+export async function checkpointDelay({ everyTenant }: Queries): Promise<number | null> {
+  const [delay] = await everyTenant.rows<{ readonly seconds: number | null }>`
+    SELECT extract(epoch FROM clock_timestamp() - min(at))::float AS seconds
+    FROM audit_counter AS counter JOIN audit_event AS row ON row.tenant_id = counter.tenant_id
+    WHERE counter.position > sealed AND row.position > sealed`;
+  return delay?.seconds ?? null;
 }
 
 /** Adds a checkpoint after `before`; false if another process has added one meanwhile. */
 export async function addCheckpoint(
   { db, now }: Pick<DomainContext, 'db' | 'now'>,
+  tenantId: string,
   before: AuditSeal | null,
   added: Pick<CheckpointContent, 'through' | 'removes' | 'digests'>,
 ): Promise<boolean> {
-  const content = { ...added, number: (before?.number ?? 0n) + 1n, sealedAt: now() };
+  const content = { ...added, tenantId, number: (before?.number ?? 0n) + 1n, sealedAt: now() };
   const hash = hashOfCheckpoint(before?.hash ?? NOTHING_BEFORE, content);
   const { count } = await db.prisma.auditSeal.createMany({ data: { ...content, hash }, skipDuplicates: true });
   return count === 1;
 }
 
-/** Adds checkpoints up to the horizon, below which no row can appear (R-88). Several processes may do so at once. */
-export async function addCheckpoints(context: DomainContext): Promise<number> {
-  const { db } = context;
-  const [{ horizon } = { horizon: null }] = await db.everyTenant.rows<{ horizon: bigint | null }>`
-    SELECT audit_horizon() AS horizon`;
-  for (let added = 0; ; added += 1) {
-    const before = await latestCheckpoint(context);
-    const [found] = await db.everyTenant.rows<Digests>(
-      digestsOf(Prisma.sql`(SELECT * FROM audit_event
-        WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
-        ORDER BY position LIMIT ${MAX_ROWS}) AS unsealed`),
-    );
-    if (!found?.through || !found.digests) return added;
-    const content = { through: found.through, removes: null, digests: new Uint8Array(found.digests) };
-    if (!(await addCheckpoint(context, before, content))) return added;
-  }
+/** A chain, and the position of its last row, which is committed. */
+interface Unsealed {
+  readonly tenantId: string;
+  readonly last: bigint;
 }
+
+/** Adds the checkpoints that chains lack (R-88). Several processes may do so at once. @returns the number of checkpoints */
+export async function addCheckpoints(context: BackgroundContext): Promise<number> {
+  const unsealed = () => context.db.everyTenant.rows<Unsealed>`
+    SELECT tenant_id AS "tenantId", position AS last FROM audit_counter WHERE position > sealed`;
+  let added = 0;
+  await inTurns(context, unsealed, async (chain) => {
+    const isAdded = await extend(context, chain);
+    if (isAdded) added += 1;
+    return isAdded;
+  });
+  return added;
+}
+
+/** Adds a checkpoint for the next rows of a chain, and logs it: the log reveals a chain whose end was cut off. */
+async function extend(context: BackgroundContext, { tenantId, last }: Unsealed): Promise<boolean> {
+  const { db, log } = context;
+  const before = await latestCheckpoint(context, tenantId);
+  const [found] = await db.of(tenantId).rows<Digests>(
+    digestsOf(Prisma.sql`(SELECT * FROM audit_event
+      WHERE tenant_id = ${tenantId} AND position > ${before?.through ?? 0n} ORDER BY position LIMIT ${MAX_ROWS}) AS unsealed`),
+  );
+  const through = found?.through ?? last;
+  if (found?.through && found.digests) {
+    const content = { through, removes: null, digests: new Uint8Array(found.digests) };
+    if (!(await addCheckpoint(context, tenantId, before, content))) return false;
+    const { number, hash } = (await latestCheckpoint(context, tenantId)) ?? {};
+    log.info({ tenantId, checkpoint: Number(number), hash: hash && hex(hash) }, 'audit checkpoint added');
+  }
+  // Never wait for a writer: the next run notes it, too.
+  await db.of(tenantId).run`
+    UPDATE audit_counter AS counter SET sealed = greatest(sealed, ${through}) FROM (
+      SELECT tenant_id FROM audit_counter WHERE tenant_id = ${tenantId} FOR NO KEY UPDATE SKIP LOCKED) AS free
+    WHERE counter.tenant_id = ${tenantId} AND free.tenant_id = ${tenantId}`;
+  return found?.through !== null;
+}
+
+/** The form of a hash in logs and results. */
+export const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');

@@ -1,22 +1,39 @@
-import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
-import type { DomainContext } from '../../context.js';
+import type { AuditEvent } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
+import type { AuditRow, DomainContext } from '../../context.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
+import { NO_TENANT } from '../transactions/unitOfWork.js';
+import { chains } from './checkpoints.js';
 
 const BATCH = 1_000;
 
-/** All audit rows of a period, in order. @param span.tenantId undefined: all tenants, and rows without a tenant */
+interface Span {
+  readonly since: Date;
+  readonly until: Date;
+  /** Undefined: all tenants, and rows without a tenant. */
+  readonly tenantId?: string | undefined;
+}
+
+/** An audit row; `tenantId` is null if it concerns no tenant. */
+type ExportedRow = Omit<AuditEvent, 'tenantId'> & Pick<AuditRow, 'tenantId'>;
+
+/** All audit rows of a period, tenant by tenant, in the order of each one's chain. */
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,
-  { since, until, tenantId }: { readonly since: Date; readonly until: Date; readonly tenantId?: string | undefined },
-): AsyncGenerator<AuditEvent> {
+  { tenantId: only, ...period }: Span,
+): AsyncGenerator<ExportedRow> {
+  const tenants = only === undefined ? await chains(db) : [only];
+  for (const tenantId of tenants) yield* readChain(db, tenantId, period);
+}
+
+async function* readChain(db: Queries, tenantId: string, { since, until }: Span): AsyncGenerator<ExportedRow> {
   let after = 0n;
   for (;;) {
-    const rows = await db.everyTenant.rows<AuditEvent>`
-      SELECT ${fieldsOf('AuditEvent', 'audit_event')}
-      FROM audit_event WHERE position > ${after} AND at >= ${since} AND at < ${until}
-        AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`tenant_id = ${tenantId}`}
+    const rows = await db.of(tenantId).rows<AuditEvent>`
+      SELECT ${fieldsOf('AuditEvent', 'audit_event')} FROM audit_event
+      WHERE tenant_id = ${tenantId} AND position > ${after} AND at >= ${since} AND at < ${until}
       ORDER BY position LIMIT ${BATCH}`;
-    yield* rows;
+    yield* rows.map((row) => ({ ...row, tenantId: tenantId === NO_TENANT ? null : tenantId }));
     const last = rows.at(-1);
     if (!last) return;
     after = last.position;

@@ -15,7 +15,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 type Filter = Input<'listAuditEvents'>['query'];
 
 /**
- * Lists the audit up to the latest checkpoint, before which no row can appear: readers miss none (R-87). A limited
+ * Lists the audit up to the latest checkpoint: what readers have seen cannot change unnoticed (R-87). A limited
  * client sees its own requests, and those of others about its patients, without the other patients of these.
  * @throws Problem cursor_invalid
  */
@@ -29,7 +29,11 @@ export async function listAudit(context: Context, filter: Filter): Promise<Scann
   const ofPatient = patientId === undefined ? {} : { patientIds: { has: patientId } };
   const { isSelective, matches } = filterOf<AuditEvent>(wanted);
   const most = isSelective || allowedClinicIds ? MAX_SCANNED : limit + 1;
-  const latest = await db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' }, select: { through: true } });
+  const latest = await db.prisma.auditSeal.findFirst({
+    where: { tenantId },
+    orderBy: { number: 'desc' },
+    select: { through: true },
+  });
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { gt: start, lte: latest?.through ?? 0n }, ...ofPatient },
     orderBy: { position: 'asc' },

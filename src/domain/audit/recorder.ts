@@ -1,7 +1,7 @@
 import type { AuditRow, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
-import { insertion } from '../transactions/bulkSql.js';
+import { unitOfWorkStatement } from '../transactions/unitOfWork.js';
 
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
@@ -17,8 +17,19 @@ const MAX_WAIT_MS = 5;
 /** Maximum of concurrent batches: a hanging commit blocks neither the other batches nor all connections. */
 const MAX_BATCHES = 3;
 
-/** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
+/** Records rows, those of each tenant apart, so that no tenant waits for another one's lock. */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
+  const recorders = new Map<string | null, RecordAudit>();
+  return (row) => {
+    const known = recorders.get(row.tenantId);
+    const record = known ?? tenantRecorder(context);
+    if (!known) recorders.set(row.tenantId, record);
+    return record(row);
+  };
+}
+
+/** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
+function tenantRecorder({ db }: Pick<DomainContext, 'db'>): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -28,11 +39,14 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     timer = undefined;
     if (waiting.length === 0 || underWay >= MAX_BATCHES) return;
     const batch = waiting;
-    const rows = batch.map(({ row }) => row);
+    const audited = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
     // An async function, so that an exception rejects the promise; thrown in the timer, it would end the process.
-    const commit = async (): Promise<number> => context.db.everyTenant.run(insertion('audit_event', rows));
+    const commit = async (): Promise<unknown> => {
+      const statement = unitOfWorkStatement({ events: [], changes: [], audited });
+      return statement && db.everyTenant.run(statement);
+    };
     commit()
       .then(
         () => {

@@ -1,24 +1,41 @@
 import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
-import { digestsOf, hashOfCheckpoint, latestRemoval, NOTHING_BEFORE, type Digests } from './checkpoints.js';
+import { NO_TENANT } from '../transactions/unitOfWork.js';
+import {
+  chains,
+  digestsOf,
+  hashOfCheckpoint,
+  hex,
+  latestRemoval,
+  NOTHING_BEFORE,
+  type Digests,
+} from './checkpoints.js';
 
 /** Milliseconds for which a row may lack a checkpoint. One is added each minute, and a few runs may fail. */
 export const MAX_UNSEALED_MS = 5 * 60_000;
 
-/** A checkpoint's number and hash that the operator has stored outside the database. */
+/** A checkpoint whose tenant, number and hash the operator has stored outside the database. */
 export interface ExpectedCheckpoint {
+  /** {@link NO_TENANT}: the chain of rows without a tenant. */
+  readonly tenantId: string;
   readonly number: bigint;
   /** The checkpoint's hash in hex. */
   readonly hash: string;
 }
 
+/** The latest checkpoint of a chain. A copy of it elsewhere reveals whether the end of the chain was cut off. */
+type Head = Pick<ExpectedCheckpoint, 'tenantId' | 'hash'> & { readonly number: number };
+
 interface AuditVerdict {
   readonly checkpoints: number;
   readonly rows: number;
-  /** The latest checkpoint. A copy of it elsewhere reveals whether the end of the chain was cut off. */
-  readonly head: { readonly number: number; readonly hash: string } | null;
-  /** Description of the first break of the chain; null = the chain is intact. */
+  readonly heads: readonly Head[];
+  /** Description of the first break of a chain; null = all chains are intact. */
   readonly fault: string | null;
+}
+
+interface ChainVerdict extends Omit<AuditVerdict, 'heads'> {
+  readonly head: AuditSeal | null;
 }
 
 type Context = Pick<DomainContext, 'db' | 'now'>;
@@ -28,15 +45,38 @@ const POSITION_BYTES = 8;
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-/** Recomputes the chain of checkpoints, and compares it with the rows and the operator's checkpoint (R-88). */
-export async function verifyAudit(context: Context, expected?: ExpectedCheckpoint): Promise<AuditVerdict> {
-  const anchor = await latestRemoval(context.db);
+/** Recomputes each chain of checkpoints, and compares it with the rows and the operator's checkpoints (R-88). */
+export async function verifyAudit(
+  context: Context,
+  expected: readonly ExpectedCheckpoint[] = [],
+): Promise<AuditVerdict> {
+  let [checkpoints, rows] = [0, 0];
+  const heads: Head[] = [];
+  const tenants = new Set([...(await chains(context.db)), ...expected.map(({ tenantId }) => tenantId)]);
+  for (const tenantId of tenants) {
+    const ofChain = expected.filter((one) => one.tenantId === tenantId);
+    const { head, fault, ...verdict } = await verifyChain(context, tenantId, ofChain);
+    checkpoints += verdict.checkpoints;
+    rows += verdict.rows;
+    if (head) heads.push({ tenantId, number: Number(head.number), hash: hex(head.hash) });
+    const name = tenantId === NO_TENANT ? 'Rows without a tenant' : tenantId;
+    if (fault !== null) return { checkpoints, rows, heads, fault: `${name}: ${fault}` };
+  }
+  return { checkpoints, rows, heads, fault: null };
+}
+
+async function verifyChain(
+  context: Context,
+  tenantId: string,
+  expected: readonly ExpectedCheckpoint[],
+): Promise<ChainVerdict> {
+  const anchor = await latestRemoval(context.db, tenantId);
   let [checkpoints, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
-  let isFound = expected === undefined;
-  for await (const checkpoint of checkpointsInOrder(context)) {
-    isFound ||= checkpoint.number === expected?.number;
+  const missing = new Set(expected.map(({ number }) => number));
+  for await (const checkpoint of checkpointsInOrder(context, tenantId)) {
+    missing.delete(checkpoint.number);
     fault =
       linkFault(before, checkpoint, anchor) ??
       expectationFault(checkpoint, expected) ??
@@ -47,17 +87,18 @@ export async function verifyAudit(context: Context, expected?: ExpectedCheckpoin
     before = checkpoint;
   }
   // Start again if the purge removed rows during the verification.
-  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, expected);
-  if (!isFound) fault ??= `Checkpoint ${expected?.number} that --expect names is missing.`;
-  fault ??= await unsealedFault(context, before);
-  const head = before && { number: Number(before.number), hash: hexOf(before) };
-  return { checkpoints, rows, head, fault };
+  if (fault !== null && (await latestRemoval(context.db, tenantId)) !== anchor) {
+    return verifyChain(context, tenantId, expected);
+  }
+  for (const number of missing) fault ??= `Checkpoint ${number} that --expect names is missing.`;
+  fault ??= await unsealedFault(context, tenantId, before);
+  return { checkpoints, rows, head: before, fault };
 }
 
-async function* checkpointsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
+async function* checkpointsInOrder({ db }: Context, tenantId: string): AsyncGenerator<AuditSeal> {
   let after = 0n;
   for (;;) {
-    const where = { number: { gt: after } };
+    const where = { tenantId, number: { gt: after } };
     const checkpoints = await db.prisma.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
     yield* checkpoints;
     const last = checkpoints.at(-1);
@@ -76,19 +117,18 @@ function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigi
   return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
 }
 
-/** A difference from the operator's checkpoint. Without one, an attacker who can write rows could fake all hashes. */
-function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | undefined): string | null {
-  if (checkpoint.number !== expected?.number || hexOf(checkpoint) === expected.hash.toLowerCase()) return null;
-  return `The hash of checkpoint ${checkpoint.number} differs from the one that --expect names.`;
+/** A difference from the operator's checkpoints. Without one, an attacker who can write rows could fake all hashes. */
+function expectationFault({ number, hash }: AuditSeal, expected: readonly ExpectedCheckpoint[]): string | null {
+  const isOther = expected.some((one) => one.number === number && one.hash.toLowerCase() !== hex(hash));
+  return isOther ? `The hash of checkpoint ${number} differs from the one that --expect names.` : null;
 }
 
-const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
-
 /** The fault of a row that has waited too long for a checkpoint: without one, the row could be changed without a trace. */
-async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
+async function unsealedFault({ db, now }: Context, tenantId: string, latest: AuditSeal | null): Promise<string | null> {
   const before = new Date(now().getTime() - MAX_UNSEALED_MS);
-  const [row] = await db.everyTenant.rows<{ position: bigint }>`
-    SELECT position FROM audit_event WHERE position > ${latest?.through ?? LOWEST} AND at < ${before}
+  const [row] = await db.of(tenantId).rows<{ position: bigint }>`
+    SELECT position FROM audit_event
+    WHERE tenant_id = ${tenantId} AND position > ${latest?.through ?? LOWEST} AND at < ${before}
     ORDER BY position LIMIT 1`;
   if (!row) return null;
   const minutes = MAX_UNSEALED_MS / 60_000;
@@ -98,14 +138,15 @@ async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Pr
 async function rowFault(
   { db }: Context,
   before: AuditSeal | null,
-  { number, through, digests }: AuditSeal,
+  { tenantId, number, through, digests }: AuditSeal,
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
   // Accept missing rows if a purge is removing them, and the checkpoints before them, right now.
   if (isRemoved && (before !== null || number < anchor)) return null;
-  const [found] = await db.everyTenant.rows<Digests>(
-    digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),
+  const [found] = await db.of(tenantId).rows<Digests>(
+    digestsOf(Prisma.sql`audit_event
+      WHERE tenant_id = ${tenantId} AND position > ${before?.through ?? LOWEST} AND position <= ${through}`),
   );
   return difference(isRemoved ? new Uint8Array() : digests, found?.digests ?? new Uint8Array());
 }

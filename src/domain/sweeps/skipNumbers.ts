@@ -17,6 +17,7 @@ export async function skipNumbers({ db: { everyTenant } }: TransactionContext, t
     SELECT id, ${skipped}, 0, ${skipped} FROM tenant
     ON CONFLICT (tenant_id) DO UPDATE SET
       position = counter.position + ${skipped}, gap_start = counter.position, gap_end = counter.position + ${skipped}`;
+  await everyTenant.run`UPDATE audit_counter SET position = position + ${skipped}`;
   await everyTenant.run`
     UPDATE webhook_cursor AS cursor SET position = gap_end FROM event_counter AS counter
     WHERE counter.tenant_id = cursor.tenant_id AND cursor.position = gap_start`;

@@ -77,6 +77,10 @@ export function columnsOf([first = {}]: readonly object[]): string[] {
   return Object.keys(first).map(columnOf);
 }
 
+/** The columns of rows as a list in SQL, without some of their fields. */
+export const columnList = (rows: readonly object[], without: readonly string[] = []): Prisma.Sql =>
+  identifiers(columnsOf(rows).filter((column) => !without.includes(column)));
+
 /** Lists column names as one text: joining a fragment of SQL per column would cost each write 4 µs. */
 const identifiers = (names: readonly string[]): Prisma.Sql => Prisma.raw(names.map((name) => `"${name}"`).join(', '));
 

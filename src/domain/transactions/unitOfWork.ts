@@ -2,7 +2,7 @@ import type { EventDataOf, EventType } from '../../contract.js';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
 import { metrics } from '../../telemetry.js';
-import { insertion, named, recordset, withParts } from './bulkSql.js';
+import { columnList, named, recordset, withParts } from './bulkSql.js';
 
 /** An event that a transaction will write at its end. */
 export interface NewEvent {
@@ -27,36 +27,58 @@ export interface UnitOfWork {
   readonly changes: Prisma.Sql[];
 }
 
+/** Takes the place of a tenant in the audit of commands that concern none; no id of a tenant looks like this. */
+export const NO_TENANT = '-';
+
 /**
- * The statement that writes a transaction's events, with the next positions of their tenants (R-71), and its audit
- * rows. It must be the last: it locks the tenant's counter until the commit, so that positions follow the order of
- * commits, and a transaction that waits for the counter already has all its other locks. Counters of several tenants
- * are locked in tenant order.
+ * The statement that writes a transaction's events (R-71) and audit rows (R-87), with the next positions of their tenant.
+ * It must be the last: it locks the tenant's counters until the commit, so that positions have no gaps and follow the order
+ * of commits, and a transaction that waits for a counter already has all its other locks.
  * @returns null if there is nothing to write
  */
 export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {
   for (const { type } of events) metrics?.events.inc({ type });
-  const others = audited.length > 0 ? [...changes, insertion('audit_event', audited)] : changes;
-  if (events.length > 0) return eventInsertion(events, others);
-  const [first, ...rest] = others;
-  if (!first) return null;
-  return withParts(rest, first);
+  const tenants = new Set([...events, ...audited].map(chainOf));
+  if (tenants.size > 1) throw new Error('a transaction writes events and audit rows of one tenant');
+  const [tenantId = ''] = tenants;
+  const counters = [
+    ...(events.length > 0 ? [counting('event_counter', tenantId, events.length)] : []),
+    ...(audited.length > 0 ? [counting('audit_counter', tenantId, audited.length)] : []),
+  ];
+  const insertions = [
+    ...(events.length > 0 ? [eventInsertion(events)] : []),
+    ...(audited.length > 0 ? [auditInsertion(audited)] : []),
+  ];
+  const [last, ...others] = [...insertions, ...changes];
+  if (!last || counters.length === 0) return last ? withParts(others, last) : null;
+  const parts = others.length > 0 ? Prisma.sql`, ${named(others)}` : Prisma.empty;
+  return Prisma.sql`WITH ${Prisma.join(counters)}${parts} ${last}`;
 }
 
-function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql[]): Prisma.Sql {
-  const rows = events.map((event, position) => ({ position, ...event }));
-  const parts = others.length > 0 ? Prisma.sql`${named(others)},` : Prisma.empty;
+/** Whose positions a row has. */
+const chainOf = ({ tenantId }: Pick<AuditRow, 'tenantId'>): string => tenantId ?? NO_TENANT;
+
+/** Takes the next positions of a tenant, as a part with the name of the counter: its `start` is the position before. */
+function counting(counter: 'event_counter' | 'audit_counter', tenantId: string, count: number): Prisma.Sql {
+  const table = Prisma.raw(counter);
+  return Prisma.sql`${table} AS (
+    INSERT INTO ${table} AS counter (tenant_id, position) VALUES (${tenantId}, ${count})
+    ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
+    RETURNING position - ${count} AS start)`;
+}
+
+function auditInsertion(audited: readonly AuditRow[]): Prisma.Sql {
+  const rows = audited.map((row, index) => ({ ...row, tenantId: chainOf(row), position: index + 1 }));
+  const columns = columnList(rows, ['position']);
   return Prisma.sql`
-    WITH ${parts} collected AS (
-      SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY position) AS number FROM ${recordset('event', rows)}
-    ), counter AS (
-      INSERT INTO event_counter AS counter (tenant_id, position)
-      SELECT tenant_id, count(*) FROM collected GROUP BY tenant_id ORDER BY tenant_id
-      ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
-      RETURNING tenant_id, position
-    )
-    INSERT INTO event (id, tenant_id, position, type, clinic_id, pharmacy_ids, api_client_id, data, timestamp)
-    SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
-      type, clinic_id, pharmacy_ids, api_client_id, data, timestamp
-    FROM collected JOIN counter USING (tenant_id)`;
+    INSERT INTO audit_event (position, ${columns})
+    SELECT start + position, ${columns} FROM ${recordset('audit_event', rows)}, audit_counter`;
+}
+
+function eventInsertion(events: readonly NewEvent[]): Prisma.Sql {
+  const rows = events.map((event, index) => ({ ...event, position: index + 1 }));
+  const columns = columnList(rows, ['position']);
+  return Prisma.sql`
+    INSERT INTO event (position, ${columns})
+    SELECT start + position, ${columns} FROM ${recordset('event', rows)}, event_counter`;
 }

@@ -72,9 +72,9 @@ it.each([
     await verbsOf('POST /clients', patientBody());
     // INSERT: the patient. WITH: its event and audit row.
     expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${lock}${sizeCheck}INSERT WITH COMMIT`);
-    // SELECT: the records that the body names. WITH: the encounter with its parts, event and audit row.
-    expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${lock}SELECT ${sizeCheck}WITH COMMIT`);
-    expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT ${sizeCheck}WITH COMMIT`);
+    // SELECT: the records that the body names; the number. WITH: the encounter with its parts, event and audit row.
+    expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${lock}SELECT SELECT ${sizeCheck}WITH COMMIT`);
+    expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT SELECT ${sizeCheck}WITH COMMIT`);
   },
 );
 
