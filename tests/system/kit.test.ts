@@ -55,6 +55,15 @@ interface Manifest {
   },
 );
 
+(isInstalled('systemd-analyze', 'systemd') ? it : it.skip)(
+  'systemd accepts the units and timers of the scheduled tasks',
+  () => {
+    for (const name of ['daily', 'drill']) {
+      expect(run('systemd-analyze', ['verify', `${kit}clinical-encounter-${name}.timer`])).toBe('');
+    }
+  },
+);
+
 (isInstalled('nginx', 'nginx-light') ? it : it.skip)('nginx accepts its configuration', async () => {
   await withCertificate('nginx.conf', {
     '/etc/ssl/api.example.com.crt': 'crt',

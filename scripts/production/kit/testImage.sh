@@ -17,7 +17,7 @@ finish() {
 }
 trap finish EXIT
 
-mmdebstrap --quiet --variant=minbase --include=ca-certificates,make bookworm "$work/base.tar"
+mmdebstrap --quiet --variant=minbase --include=ca-certificates,make trixie "$work/base.tar"
 base=$(buildah from scratch)
 buildah add -q "$base" "$work/base.tar" / >/dev/null
 buildah copy -q "$base" "$(realpath "$(command -v node)")" /usr/bin/node >/dev/null

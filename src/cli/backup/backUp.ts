@@ -5,6 +5,7 @@ import { withClient, type Connection } from '../../adapters/database/withClient.
 import { version } from '../../packageRoot.js';
 import { Problem } from '../../problem.js';
 import type { BackupStore } from './backupStore.js';
+import type { Keep } from './keep.js';
 import * as backups from './manifest.js';
 import type { BackedUpObject, Manifest } from './manifest.js';
 import type { PgProgram } from './programs.js';
@@ -17,6 +18,8 @@ interface Source {
   readonly pgDump: (server: number) => Promise<PgProgram>;
   /** The encrypted keys to add; null = without keys. */
   readonly keys: string | null;
+  /** Which earlier backups to keep. */
+  readonly keep?: Keep | undefined;
 }
 
 /** Number of the advisory lock for backups; fixed, and unused elsewhere. */
@@ -48,7 +51,7 @@ export async function majorVersion(client: Connection): Promise<number> {
  * objects of the dumped rows exist, except those whose rows were removed meanwhile.
  * @returns the manifest, the number of copied objects, and the keys of rows without a sound object
  */
-export async function backUp(target: BackupStore, { url, store, pgDump, keys }: Source) {
+export async function backUp(target: BackupStore, { url, store, pgDump, keys, keep }: Source) {
   await store.check();
   return withClient({ connectionString: url }, async (client) => {
     const { rows: lock } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [LOCK]);
@@ -71,7 +74,7 @@ export async function backUp(target: BackupStore, { url, store, pgDump, keys }: 
       ...{ format: 1, version, database, ...dumped, objects, missing },
       keys: keys === null ? null : { file: name, sha256: await target.write(name, backups.bodyOf(keys)) },
     };
-    await backups.writeManifest(target, manifest);
+    await backups.writeManifest(target, manifest, keep);
     const named = 'SELECT blob_path AS key FROM document WHERE blob_path = ANY ($1)';
     const { rows: lost } = await client.query<{ key: string }>(named, [missing]);
     return { manifest, copied, lost: lost.map(({ key }) => key) };

@@ -11,18 +11,20 @@ import type { CliIo } from '../cliIo.js';
 import { addCommand, addGroup, PROGRAM } from '../command.js';
 import { readErasures, type Erasure } from '../erasureJournal.js';
 import { openStore, recordedOn, withAnySchema } from '../operator.js';
-import { print } from '../output.js';
+import { moment, print } from '../output.js';
 import { erase } from '../patient.js';
 import { backUp } from './backUp.js';
 import { openBackupStore, type BackupStore } from './backupStore.js';
+import { keepOf } from './keep.js';
 import { openedKeys, passphrase, sealedKeys } from './keys.js';
-import { readManifest, verifyFiles, type Manifest } from './manifest.js';
+import { readManifest, readManifestOf, verifyFiles, type Manifest } from './manifest.js';
 import { pgProgram } from './programs.js';
 import { restoreFiles } from './restore.js';
 
 const FOLDER = '/secure/backup';
 const BUCKET = 's3://backups/ces';
 const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
+const AT = ['--at <time>', 'the last kept backup until this time (default: the latest backup)', moment] as const;
 const PG_BIN = [
   '--pg-bin <folder>',
   "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
@@ -32,23 +34,28 @@ const PG_BIN = [
 export function addBackupCommands(program: Command, terminal: CliIo): void {
   const backup = addGroup(program, 'backup', 'copies of the database, the documents and the keys');
   const creating =
-    'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, and copies ' +
-    'only the documents that it lacks';
-  const targets = [`--to ${FOLDER} --with-keys`, `--to ${BUCKET}`];
+    'copy database and documents to a folder or bucket, also while servers run. A backup replaces the one there, unless --keep keeps it, and ' +
+    'copies only the documents that are missing';
+  const targets = [`--to ${FOLDER} --with-keys --keep 7d,4w,6m`, `--to ${BUCKET}`];
   addCommand(backup, 'create', creating, targets, { isDefault: true })
     .requiredOption(
       '--to <address>',
       'the folder, which only its owner can read, created if missing; or s3://bucket/prefix (BACKUP_S3_…)',
     )
     .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
+    .option(
+      '--keep <numbers>',
+      'also keep the last backup of so many days, weeks and months (UTC), such as 7d,4w,6m',
+      keepOf,
+    )
     .option(...PG_BIN)
-    .action(async ({ to, withKeys, pgBin, json }) => {
+    .action(async ({ to, withKeys, keep, pgBin, json }) => {
       const keys = withKeys ? await sealedKeys(terminal, passphrase(terminal)) : null;
       const store = await openStore(terminal);
       const target = await openBackupStore(terminal, to, true);
       const pgDump = (server: number) => pgProgram('pg_dump', server, { ...terminal, pgBin });
       const { manifest, copied, lost } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
-        recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys })),
+        recordedOn(terminal, url, () => backUp(target, { url, store, pgDump, keys, keep })),
       );
       const { takenAt, objects } = manifest;
       const told = `The backup of ${takenAt} is in ${to}. Documents: ${objects.length}, of which ${copied} were copied.`;
@@ -62,10 +69,11 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
   const verifying = 'check that no file of a backup is missing or damaged, and that its dump can be read';
   addCommand(backup, 'verify', verifying, [`--from ${FOLDER}`, `--from ${BUCKET}`])
     .requiredOption(...FROM)
+    .option(...AT)
     .option(...PG_BIN)
-    .action(async ({ from, pgBin, json }) => {
+    .action(async ({ from, at, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
-      const manifest = await verified(terminal, backup, pgBin);
+      const manifest = await verified(terminal, backup, { at, pgBin });
       // Record it, for doctor and the alarm. A backup can also be verified where its database is out of reach.
       await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
         terminal.err('The database does not answer, so it does not know of this check.\n'),
@@ -78,12 +86,13 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
   const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --with-keys --erasures /secure/erasures.ndjson`];
   addCommand(program, 'restore', restoring, examples)
     .requiredOption(...FROM)
+    .option(...AT)
     .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
     .option('--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again')
     .option(...PG_BIN)
-    .action(async ({ from, withKeys, erasures: journal, pgBin, json }) => {
+    .action(async ({ from, at, withKeys, erasures: journal, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
-      const manifest = await verified(terminal, backup, pgBin);
+      const manifest = await verified(terminal, backup, { at, pgBin });
       const listed = journal === undefined ? [] : await readErasures(journal);
       if (withKeys) await restoreKeys(terminal, backup, manifest);
       const store = await openStore(terminal);
@@ -129,8 +138,12 @@ const summary = ({ takenAt, version, postgres, rows, objects, missing }: Manifes
 });
 
 /** Reads the manifest and verifies all files. @throws Error for a missing or damaged file */
-async function verified(terminal: CliIo, backup: BackupStore, pgBin: string | undefined): Promise<Manifest> {
-  const manifest = await readManifest(backup);
+async function verified(
+  terminal: CliIo,
+  backup: BackupStore,
+  { at, pgBin }: { readonly at: Date | undefined; readonly pgBin: string | undefined },
+): Promise<Manifest> {
+  const manifest = at ? await readManifestOf(backup, at) : await readManifest(backup);
   await verifyFiles(backup, manifest);
   const program = await pgProgram('pg_restore', manifest.postgres.program, { ...terminal, pgBin });
   await program.feed(backup.read(manifest.dump.file), null, '--list');

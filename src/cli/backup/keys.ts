@@ -9,6 +9,9 @@ import { dirname } from 'node:path';
 
 /** Cost of scrypt (RFC 7914) against guessing: 128 MiB and about half a second per attempt. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 ** 2 };
+/** The strength of a new passphrase. An old, weaker one still opens its backup. */
+const MIN_LENGTH = 16;
+const MIN_CHARACTERS = 8;
 const CIPHER = 'aes-256-gcm';
 
 interface Sealed {
@@ -33,6 +36,11 @@ const keyFiles = ({ environment }: CliIo): readonly string[] => {
 
 /** Encrypts the signing keys and, if there is one, the secret of links: with an S3 store, there is none. */
 export async function sealedKeys(terminal: CliIo, secret: string): Promise<string> {
+  if (secret.length < MIN_LENGTH || new Set(secret).size < MIN_CHARACTERS) {
+    throw new Error(
+      `BACKUP_PASSPHRASE can be guessed: give it at least ${MIN_LENGTH} characters, of which ${MIN_CHARACTERS} differ.`,
+    );
+  }
   const contents = await Promise.all(keyFiles(terminal).map(contentOf));
   if (contents.every((content) => content === null))
     throw new Error(`There is no ${keyFiles(terminal)[0]}. Run the command on a server, or omit --with-keys.`);

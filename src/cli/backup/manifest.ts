@@ -2,9 +2,13 @@ import { Ajv } from 'ajv';
 import { createHash } from 'node:crypto';
 import { json } from 'node:stream/consumers';
 import type { BackupStore } from './backupStore.js';
+import { keptTimes, type Keep } from './keep.js';
 
 const MANIFEST = 'manifest.json';
 const UUID = '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}';
+/** A manifest that `--keep` keeps, named by the time of its backup, without characters that folders may refuse. */
+const dated = (takenAt: string): string => `manifest-${takenAt.replaceAll(':', '.')}.json`;
+const DATED = /^manifest-(\d{4}-\d\d-\d\dT\d\d)\.(\d\d)\.(\d\d\.\d{3}Z)\.json$/;
 /** The names of this program's files; other files are left alone. */
 const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\\da-f]{64})$`);
 /** Maximum of objects that are copied at the same time. */
@@ -71,11 +75,11 @@ const isManifest = new Ajv({ allowUnionTypes: true }).compile<Manifest>(
 
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
 
-/** Reads the manifest. @returns null if there is no backup @throws Error if it is not valid in this version */
-async function findManifest(store: BackupStore): Promise<Manifest | null> {
-  const manifest: unknown = await json(store.read(MANIFEST)).catch(async (error: unknown) => {
+/** Reads a manifest. @returns null if there is no backup @throws Error if it is not valid in this version */
+async function findManifest(store: BackupStore, name = MANIFEST): Promise<Manifest | null> {
+  const manifest: unknown = await json(store.read(name)).catch(async (error: unknown) => {
     if (error instanceof SyntaxError) return undefined;
-    if ((await store.list()).has(MANIFEST)) throw error;
+    if ((await store.list()).has(name)) throw error;
     return null;
   });
   if (manifest === null || isManifest(manifest)) return manifest;
@@ -89,6 +93,19 @@ export async function readManifest(store: BackupStore, isOfTenant = false): Prom
   throw new Error(`${store.address} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
 }
 
+/** Reads the manifest of the last kept backup that was taken until a time. @throws Error if there is none */
+export async function readManifestOf(store: BackupStore, until: Date): Promise<Manifest> {
+  const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
+  const manifest = last === undefined ? null : await findManifest(store, dated(last));
+  if (manifest) return manifest;
+  throw new Error(`${store.address} keeps no backup until ${until.toISOString()}. Only backups with --keep are kept.`);
+}
+
+/** The times of the kept backups, in order. */
+function datesOf(files: Iterable<string>): string[] {
+  return [...files].flatMap((file) => DATED.exec(file)?.slice(1).join(':') ?? []).sort();
+}
+
 /** Protects the backup of another database from being replaced. @throws Error if there is one */
 export async function assertBackupOf(store: BackupStore, database: string): Promise<void> {
   const found = await findManifest(store);
@@ -98,12 +115,23 @@ export async function assertBackupOf(store: BackupStore, database: string): Prom
   );
 }
 
-/** Completes a backup: replaces the manifest, then removes files that only earlier manifests named. */
-export async function writeManifest(store: BackupStore, manifest: Manifest): Promise<void> {
+/**
+ * Completes a backup: replaces the manifest, then removes files that no manifest names any longer. @param keep which
+ * backups to keep; undefined = the kept ones, but not this one once the next replaces it
+ */
+export async function writeManifest(store: BackupStore, manifest: Manifest, keep?: Keep): Promise<void> {
+  if (keep) await store.write(dated(manifest.takenAt), bodyOf(JSON.stringify(manifest, null, 1)));
   await store.write(MANIFEST, bodyOf(JSON.stringify(manifest, null, 1)));
-  const kept = new Set(filesOf(manifest).map(({ file }) => file));
-  for (const file of await store.list()) {
-    if (OWN.test(file) && !kept.has(file)) await store.remove(file);
+  const files = await store.list();
+  const dates = datesOf(files);
+  const kept = keep ? keptTimes(dates, keep) : new Set(dates);
+  const named = new Set(filesOf(manifest).map(({ file }) => file));
+  for (const date of dates) {
+    if (!kept.has(date)) await store.remove(dated(date));
+    else for (const { file } of filesOf(await readManifestOf(store, new Date(date)))) named.add(file);
+  }
+  for (const file of files) {
+    if (OWN.test(file) && !named.has(file)) await store.remove(file);
   }
   await store.removeUnfinished(new Date(manifest.takenAt));
 }

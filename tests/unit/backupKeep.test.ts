@@ -1,0 +1,100 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { BackupStore } from '../../src/cli/backup/backupStore.js';
+import { keepOf, keptTimes } from '../../src/cli/backup/keep.js';
+import {
+  bodyOf,
+  objectFile,
+  readManifest,
+  readManifestOf,
+  writeManifest,
+  type Manifest,
+} from '../../src/cli/backup/manifest.js';
+
+const KEEP = keepOf('7d,4w,6m');
+
+/** A backup store in memory. */
+function memoryStore() {
+  const files = new Map<string, string>();
+  const store = {
+    address: 'memory',
+    async write(file: string, body: AsyncIterable<Uint8Array>) {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      files.set(file, Buffer.concat(chunks).toString());
+      return '';
+    },
+    read: (file: string) => bodyOf(files.get(file) ?? ''),
+    remove: async (file: string) => void files.delete(file),
+    list: async () => new Set(files.keys()),
+    removeUnfinished: async () => 0,
+  } satisfies BackupStore;
+  return { files, store };
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+/** A backup with a dump of its own, one document that all have, and one of its month. */
+function backupOf(takenAt: string): Manifest {
+  const objects = ['all', takenAt.slice(0, 7)].map((key) => ({ key, contentType: '', sha256: sha256(key) }));
+  const dump = { file: `database-${randomUUID()}.dump`, sha256: sha256(takenAt) };
+  return {
+    ...{ format: 1, version: '1.0.0', database: 'x', takenAt, postgres: { server: 17, program: 17 } },
+    ...{ migrations: [], rows: {}, missing: [], keys: null, dump, objects },
+  };
+}
+
+async function backUpAt(store: BackupStore, day: number): Promise<string> {
+  const takenAt = new Date(Date.UTC(2026, 0, 1 + day, 2)).toISOString();
+  const manifest = backupOf(takenAt);
+  for (const file of [manifest.dump.file, ...manifest.objects.map((each) => objectFile(each.sha256))]) {
+    await store.write(file, bodyOf(file));
+  }
+  await writeManifest(store, manifest, KEEP);
+  return takenAt;
+}
+
+const keptIn = (files: ReadonlyMap<string, string>): string[] =>
+  [...files]
+    .flatMap(([name, text]) => (name.startsWith('manifest-') ? (JSON.parse(text) as Manifest).takenAt : []))
+    .sort();
+
+it('backup create --keep keeps the promised backups of a year, and no file of another', async () => {
+  const { files, store } = memoryStore();
+  const all: string[] = [];
+  for (let day = 0; day < 365; day += 1) {
+    all.push(await backUpAt(store, day));
+    expect(keptIn(files)).toEqual([...keptTimes(all, KEEP)].sort());
+  }
+  const days = [
+    '07-31',
+    '08-31',
+    '09-30',
+    '10-31',
+    '11-30',
+    '12-13',
+    '12-20',
+    ...[25, 26, 27, 28, 29, 30, 31].map((day) => `12-${day}`),
+  ];
+  expect(keptIn(files)).toEqual(days.map((day) => `2026-${day}T02:00:00.000Z`));
+  const named = new Set<string>(['manifest.json']);
+  for (const takenAt of keptIn(files)) {
+    const { dump, objects } = await readManifestOf(store, new Date(takenAt));
+    for (const file of [dump.file, ...objects.map((each) => objectFile(each.sha256))]) named.add(file);
+  }
+  expect(new Set([...files.keys()].filter((name) => !name.startsWith('manifest-')))).toEqual(named);
+});
+
+it('backup create --keep keeps old backups while no newer ones are made, and another backup removes none of them', async () => {
+  const { files, store } = memoryStore();
+  for (const day of [0, 1, 2, 100]) await backUpAt(store, day);
+  const kept = keptIn(files);
+  expect(kept).toHaveLength(4);
+  await writeManifest(store, backupOf('2026-06-01T00:00:00.000Z'));
+  expect(keptIn(files)).toEqual(kept);
+  expect((await readManifest(store)).takenAt).toBe('2026-06-01T00:00:00.000Z');
+  expect((await readManifestOf(store, new Date('2026-01-03'))).takenAt).toBe('2026-01-02T02:00:00.000Z');
+  await expect(readManifestOf(store, new Date('2025-12-31'))).rejects.toThrow('keeps no backup until');
+});
+
+it.each(['', '7', '0d', '7d,', '7d 4w', '7y', '1000d'])('backup create refuses --keep %j', (text) => {
+  expect(() => keepOf(text)).toThrow('such as 7d,4w,6m');
+});
