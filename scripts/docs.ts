@@ -83,7 +83,8 @@ for (const operation of operationsOf(await readContract())) {
   requests[`/${operation.tags[0]}/${operation.operationId}`.toLowerCase()] = sampleRequest(method, path, operation);
   const samples = await codeSamples(method, path, operation);
   // Repeat method and path in the text, because narrow pages show their panel far below.
-  const description = `\`${operation.method} ${path}\`\n\n${operation.description}`;
+  const markdown = `[Markdown](/docs/operations/${operation.operationId}.md)`;
+  const description = `\`${operation.method} ${path}\` · ${markdown}\n\n${operation.description}`;
   Object.assign(contract.paths[path]?.[method] ?? {}, { description, 'x-codeSamples': samples });
 }
 

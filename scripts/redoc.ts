@@ -23,7 +23,7 @@ export function separated(built: string): { readonly html: string; readonly scri
 
 /** Adds to prerendered links the hash by which Redoc's script routes. */
 const withHashes = (rendered: string): string =>
-  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|workbench"))/g, '$1#');
+  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json|llms\.txt|workbench"))/g, '$1#');
 
 /** Changes of Redoc's script: each text is replaced with the other one. */
 const CHANGES = {

@@ -1,4 +1,5 @@
-import { runButton } from './run.js';
+import { button, element } from '../workbench/page.js';
+import { loadSamples, runButton } from './run.js';
 
 /** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
@@ -50,6 +51,11 @@ new MutationObserver(() => {
     // Browsers allow copying to pages by https and on localhost only.
     if (isSecureContext) pre.prepend(copyButton(text));
   }
+  for (const item of fresh('[data-component-name="Menu/MenuItem"]:has(> a[href$="#/section/quick-start"])')) {
+    item.prepend(guideButton());
+    if (location.hash.startsWith('#/section/')) openGuide(true);
+  }
+  for (const heading of fresh('[id="section/errors/problem-codes"]')) heading.after(codeFilter());
   for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
     const section = header.closest<HTMLElement>('[data-section-id]')?.dataset['sectionId'];
     // The service sends events, so there is nothing to run.
@@ -57,9 +63,54 @@ new MutationObserver(() => {
   }
 }).observe(document.body, { childList: true, subtree: true });
 
+/** A button that opens and closes the guide's chapters in the menu. */
+function guideButton(): HTMLButtonElement {
+  const toggle = (): Promise<void> => Promise.resolve(openGuide(!('guide' in document.documentElement.dataset)));
+  return button('Guide', toggle, {
+    class: 'guide',
+    'aria-expanded': String('guide' in document.documentElement.dataset),
+  });
+}
+
+function openGuide(isOpen: boolean): void {
+  document.documentElement.toggleAttribute('data-guide', isOpen);
+  document.querySelector('button.guide')?.setAttribute('aria-expanded', String(isOpen));
+}
+
+/** A field that leaves only the problem codes in sight whose code or text contains its words. */
+function codeFilter(): HTMLInputElement {
+  const field = element('input', {
+    class: 'filter',
+    type: 'search',
+    placeholder: 'Filter codes',
+    'aria-label': 'Filter codes',
+  });
+  field.addEventListener('input', () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const code of document.querySelectorAll<HTMLElement>(
+      '[data-section-id^="/section/errors/"]:has(> div > h3)',
+    )) {
+      const text = code.innerText.toLowerCase();
+      code.style.display = words.every((word) => text.includes(word)) ? '' : 'none';
+    }
+  });
+  return field;
+}
+
+/** Opens the operation that a link of another renderer names, such as `#operation/createEncounter`. */
+async function openNamed(): Promise<void> {
+  const [, id = ''] = /operation\/(\w+)$/.exec(location.hash) ?? [];
+  const section = id && Object.keys(await loadSamples()).find((key) => key.endsWith(`/${id.toLowerCase()}`));
+  if (section) location.hash = section;
+}
+void openNamed();
+
 /** Redoc leaves the item of the present section out of sight in a long menu. */
-const showActive = (): void =>
-  document.querySelector('[data-testid="menu-item-label"][data-active="true"]')?.scrollIntoView({ block: 'nearest' });
+function showActive(): void {
+  const active = document.querySelector('[data-testid="menu-item-label"][data-active="true"]');
+  if (active?.closest('a')?.hash.startsWith('#/section/')) openGuide(true);
+  active?.scrollIntoView({ block: 'nearest' });
+}
 new MutationObserver(showActive).observe(document.body, { subtree: true, attributeFilter: ['data-active'] });
 // Its place is known when the menu of its subject has opened.
 document.addEventListener('menu:expand-end', showActive);

@@ -32,7 +32,8 @@ async function open(section: string): Promise<void> {
   });
 }
 
-async function loadSamples(): Promise<NonNullable<typeof samples>> {
+/** The samples by the section of their operation, such as `/encounters/createencounter`. */
+export async function loadSamples(): Promise<NonNullable<typeof samples>> {
   const response = await fetch('/docs/samples.json');
   if (!response.ok) throw await ApiError.of(response);
   return (await response.json()) as NonNullable<typeof samples>;

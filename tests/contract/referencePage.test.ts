@@ -199,6 +199,31 @@ inBrowser('the reference in a browser')('the reference in a browser', () => {
     expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', newest]));
   });
 
+  it('the reference page opens the guide in its menu by keyboard, and its problem codes can be filtered', async () => {
+    const page = await load('', 'light');
+    const isShown = `document.querySelector('a[href="#/section/errors"]').checkVisibility()`;
+    await page.waitForSelector('button.guide');
+    expect(await page.evaluate(isShown)).toBe(false);
+    await page.focus('button.guide');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate(isShown)).toBe(true);
+    await page.type('input.filter', 'chart');
+    const shown = await page.$$eval('h3', (all) =>
+      all.filter((one) => one.id.startsWith('section/errors/') && one.checkVisibility()).map((one) => one.innerText),
+    );
+    expect(shown).toEqual(['chart_changed']);
+    expect(await faults(page)).toEqual([]);
+    await page.close();
+  }, 60_000);
+
+  it('the reference page opens the operation that a link of another renderer names', async () => {
+    const page = await load('#operation/createEncounter', 'light');
+    await page.waitForFunction(
+      `document.getElementById('encounters/createencounter')?.getBoundingClientRect().top < 200`,
+    );
+    await page.close();
+  }, 60_000);
+
   it('the reference page opens at the problem code that a doc_url names', async () => {
     const { body } = await call(harness, 'GET /nowhere');
     const page = await open(body.doc_url.replace('/docs', ''));
