@@ -188,6 +188,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/reference/{list}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what ids of the catalog name
+         * @description Lists the categories, subcategories or pharmacies of the tenant's catalog, or the units and refrigeration types that
+         *     `quantityUnitOfMeasureId` and `refrigerationTypeId` of a prescription can name, ordered by name. A unit or refrigeration
+         *     type with another id is the catalog's own and has no name here.
+         */
+        get: operations["listReferenceData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/products": {
         parameters: {
             query?: never;
@@ -3485,7 +3507,7 @@ export interface components {
             doc_url: string;
             /**
              * Format: uuid
-             * @description Id of this request, also in the header `X-Request-Id`. Quote it when you report a problem.
+             * @description Opaque id of this request, also in the header `X-Request-Id`. Quote it when you report a problem.
              */
             request_id: string;
             /** @description The errors in the request; absent if they have no location. At most 50; if there are more, `detail` says so. */
@@ -3544,7 +3566,7 @@ export interface components {
         ClinicLocation: {
             /**
              * Format: uuid
-             * @description Id of the location.
+             * @description Opaque id of the location.
              */
             id: string;
             /**
@@ -3681,7 +3703,7 @@ export interface components {
             address2: string | null;
             /**
              * Format: uuid
-             * @description Id of the city, or null.
+             * @description Your own id of the city, opaque, or null.
              */
             cityId: string | null;
             /**
@@ -3691,7 +3713,7 @@ export interface components {
             stateId: string | null;
             /**
              * Format: uuid
-             * @description Id of the country, or null.
+             * @description The `countryId` of a state in `listStates`, or your own opaque id, or null.
              */
             countryId: string | null;
             /** @description Sent as `postalCode`. */
@@ -3787,11 +3809,11 @@ export interface components {
             address2?: components["schemas"]["NullableText"];
             /** @description Returned as `postal`. */
             postalCode?: components["schemas"]["NullableText"];
-            /** @description Only the format is checked. */
+            /** @description Opaque, your own id of a city. Only the format is checked. */
             cityId?: components["schemas"]["NullableUuid"];
-            /** @description Only the format is checked. */
+            /** @description The id of a state in `listStates`. Only the format is checked. */
             stateId?: components["schemas"]["NullableUuid"];
-            /** @description Only the format is checked. */
+            /** @description Opaque, your own id of a country, or the `countryId` of a state in `listStates`. Only the format is checked. */
             countryId?: components["schemas"]["NullableUuid"];
             /** @description State relevant for the Good Faith Estimate. Only the format is checked. */
             gfeStateId?: components["schemas"]["NullableUuid"];
@@ -3975,11 +3997,11 @@ export interface components {
         address2: components["schemas"]["NullableText"];
         /** @description Returned as `postal`. */
         postalCode: components["schemas"]["NullableText"];
-        /** @description Only the format is checked. */
+        /** @description Opaque, your own id of a city. Only the format is checked. */
         cityId: components["schemas"]["NullableUuid"];
-        /** @description Only the format is checked. */
+        /** @description The id of a state in `listStates`. Only the format is checked. */
         stateId: components["schemas"]["NullableUuid"];
-        /** @description Only the format is checked. */
+        /** @description Opaque, your own id of a country, or the `countryId` of a state in `listStates`. Only the format is checked. */
         countryId: components["schemas"]["NullableUuid"];
         /** @description State relevant for the Good Faith Estimate. Only the format is checked. */
         gfeStateId: components["schemas"]["NullableUuid"];
@@ -4135,6 +4157,18 @@ export interface components {
                 countryCode: string;
             }[];
         };
+        ReferenceList: {
+            /** @description The elements, ordered by name. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The id that other records show.
+                 */
+                id: string;
+                /** @description Its name. */
+                name: string;
+            }[];
+        };
         /** @description A product without nested objects. */
         ProductSummary: {
             /**
@@ -4160,7 +4194,7 @@ export interface components {
             } | null;
             /**
              * Format: uuid
-             * @description The pharmacy that delivers it.
+             * @description The pharmacy that delivers it, one of `pharmacies` in `listReferenceData`.
              */
             pharmacyId: string;
             /** @description Name of the pharmacy. */
@@ -4289,7 +4323,7 @@ export interface components {
         ProductRx: {
             /**
              * Format: uuid
-             * @description Id of the prescription data.
+             * @description Opaque id of the prescription data.
              */
             id: string;
             /**
@@ -4317,13 +4351,13 @@ export interface components {
             rxType: string | null;
             /**
              * Format: uuid
-             * @description Schedule of controlled substances.
+             * @description A schedule in `listDeaSchedules`. Any other id is opaque: the drug has no schedule.
              */
             deaScheduleId: string;
             deaSchedule: components["schemas"]["DeaSchedule"];
             /**
              * Format: uuid
-             * @description Unit of `rxQty`.
+             * @description Unit of `rxQty`: one of `units` in `listReferenceData`, or an opaque id of the catalog.
              */
             quantityUnitOfMeasureId: string;
             /**
@@ -4358,7 +4392,7 @@ export interface components {
             requestedBy: string | null;
             /**
              * Format: uuid
-             * @description Cooling instructions.
+             * @description One of `refrigeration-types` in `listReferenceData`, or an opaque id of the catalog.
              */
             refrigerationTypeId: string;
             /**
@@ -4393,7 +4427,7 @@ export interface components {
         ClinicAvailability: {
             /**
              * Format: uuid
-             * @description Id of this entry.
+             * @description Opaque id of this entry.
              */
             id: string;
             /**
@@ -4423,12 +4457,12 @@ export interface components {
         OfferVariant: {
             /**
              * Format: uuid
-             * @description Id of the variant.
+             * @description Opaque id of the variant.
              */
             id: string;
             /**
              * Format: uuid
-             * @description The offer that it belongs to.
+             * @description The offer that it belongs to, an opaque id.
              */
             productOfferId: string;
             /** @description Name of the variant. */
@@ -4459,7 +4493,7 @@ export interface components {
         ProductOffer: {
             /**
              * Format: uuid
-             * @description Id of the offer.
+             * @description Opaque id of the offer.
              */
             id: string;
             /**
@@ -4597,7 +4631,7 @@ export interface components {
             metadata: {
                 /**
                  * Format: uuid
-                 * @description The API client that uploaded the file.
+                 * @description The API client that uploaded the file, an opaque id.
                  */
                 uploadedById: string;
                 /** @description Last segment of the URL, or else the file name. */
@@ -5099,6 +5133,8 @@ export interface components {
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
         };
+        /** @description The number of the encounter (`encounter_id`), its GFE number, or its `id`. */
+        EncounterInPath: number | string;
         /**
          * @description Your own data of the encounter, returned as sent, also to reviewing systems, which do not act on it. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only.
          * @example {
@@ -5444,7 +5480,7 @@ export interface components {
         Payment: {
             /**
              * Format: uuid
-             * @description Id of the payment.
+             * @description Opaque id of the payment, for `refundPayment`.
              */
             id: string;
             amount: components["schemas"]["MoneyText"];
@@ -5461,12 +5497,12 @@ export interface components {
         Refund: {
             /**
              * Format: uuid
-             * @description Id of the refund.
+             * @description Opaque id of the refund.
              */
             id: string;
             /**
              * Format: uuid
-             * @description The refunded payment.
+             * @description The refunded payment, an opaque id.
              */
             payment_id: string;
             amount: components["schemas"]["MoneyText"];
@@ -6819,7 +6855,7 @@ export interface components {
         Event: {
             /**
              * Format: uuid
-             * @description Id of the event; a webhook sends it in the header `webhook-id`.
+             * @description Opaque id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
         } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["document.withdrawn"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.visit_ready"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.updated"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["order.held"] | components["schemas"]["order.recalled"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"] | components["schemas"]["OtherEvent"]);
@@ -6925,7 +6961,7 @@ export interface components {
         PingedEndpoint: {
             /**
              * Format: uuid
-             * @description The `id` of the event, sent to the endpoint as `webhook-id`.
+             * @description The opaque `id` of the event, sent to the endpoint as `webhook-id`.
              */
             eventId: string;
         };
@@ -6971,12 +7007,12 @@ export interface components {
         WebhookDelivery: {
             /**
              * Format: uuid
-             * @description Id of the delivery.
+             * @description Opaque id of the delivery.
              */
             id: string;
             /**
              * Format: uuid
-             * @description The `id` of the event, as in the feed and in `webhook-id`.
+             * @description The opaque `id` of the event, as in the feed and in `webhook-id`.
              */
             eventId: string;
             eventType: components["schemas"]["EventType"];
@@ -7035,7 +7071,7 @@ export interface components {
             code: string | null;
             /**
              * Format: uuid
-             * @description `X-Request-Id` of the response.
+             * @description `X-Request-Id` of the response, opaque.
              */
             requestId: string | null;
             /** @description Address of the caller. */
@@ -7121,7 +7157,7 @@ export interface components {
             code: string | null;
             /**
              * Format: uuid
-             * @description `X-Request-Id` of the response.
+             * @description `X-Request-Id` of the response, opaque.
              */
             requestId: string;
         };
@@ -7140,7 +7176,7 @@ export interface components {
         WebhookInboxMessage: {
             /**
              * Format: uuid
-             * @description Id of the message.
+             * @description Opaque id of the message.
              */
             id: string;
             /**
@@ -7281,7 +7317,7 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description The pharmacy that delivers it. */
+            /** @description The pharmacy that delivers it, one of `pharmacies` in `listReferenceData`. */
             pharmacyName: string;
             /** @description The prescription, frozen when the encounter was created; null for a treatment without one. */
             rx: components["schemas"]["Prescription"] | null;
@@ -8156,6 +8192,11 @@ export interface components {
          */
         CountryCode: string;
         /**
+         * @description What to list.
+         * @example units
+         */
+        ReferenceList: "categories" | "subcategories" | "pharmacies" | "units" | "refrigeration-types";
+        /**
          * @description Words or parts of words of the SKU or name, in any order and case; white space and punctuation separate them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example BTX
          */
@@ -8249,10 +8290,10 @@ export interface components {
          */
         Cursor: string;
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100123
          */
-        EncounterId: number;
+        EncounterId: components["schemas"]["EncounterInPath"];
         /**
          * @description The clinic of the encounter.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -8272,10 +8313,10 @@ export interface components {
          */
         OptionTreatmentIds: components["schemas"]["Uuid"][];
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100126
          */
-        CompletedEncounterId: number;
+        CompletedEncounterId: components["schemas"]["EncounterInPath"];
         /** @description The size of the pages. */
         CertificatePaper: "letter" | "a4";
         /**
@@ -8284,15 +8325,15 @@ export interface components {
          */
         CertificateCode: string;
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100124
          */
-        PendingEncounterId: number;
+        PendingEncounterId: components["schemas"]["EncounterInPath"];
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100127
          */
-        AwaitingEncounterId: number;
+        AwaitingEncounterId: components["schemas"]["EncounterInPath"];
         /**
          * @description Only approvals for this clinic.
          * @example 01a05c32-5e80-7000-8000-00000000c101
@@ -8472,20 +8513,20 @@ export interface components {
          */
         QueueClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100125
          */
-        ClaimedEncounterId: number;
+        ClaimedEncounterId: components["schemas"]["EncounterInPath"];
         /**
          * @description The provider that holds the claim.
          * @example 1234567893
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
          * @example 100133
          */
-        ReorderedEncounterId: number;
+        ReorderedEncounterId: components["schemas"]["EncounterInPath"];
         /**
          * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
@@ -9202,6 +9243,49 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listReferenceData: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description What to list.
+                 * @example units
+                 */
+                list: components["parameters"]["ReferenceList"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReferenceList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listProducts: {
         parameters: {
             query: {
@@ -9835,7 +9919,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -9890,7 +9974,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -10087,7 +10171,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];
@@ -10200,7 +10284,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -10270,7 +10354,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100123
                  */
                 encounter_id: components["parameters"]["EncounterId"];
@@ -10353,7 +10437,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100127
                  */
                 encounter_id: components["parameters"]["AwaitingEncounterId"];
@@ -11772,7 +11856,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -12276,7 +12360,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100124
                  */
                 encounter_id: components["parameters"]["PendingEncounterId"];
@@ -12347,7 +12431,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12410,7 +12494,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12480,7 +12564,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12550,7 +12634,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100125
                  */
                 encounter_id: components["parameters"]["ClaimedEncounterId"];
@@ -12633,7 +12717,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];
@@ -12703,7 +12787,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100133
                  */
                 encounter_id: components["parameters"]["ReorderedEncounterId"];
@@ -12787,7 +12871,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @description The encounter, by its number, for example `100123`, by its `gfe_no`, or by its `id`.
                  * @example 100126
                  */
                 encounter_id: components["parameters"]["CompletedEncounterId"];

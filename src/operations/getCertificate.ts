@@ -6,7 +6,7 @@ import { certificateView } from '../views/certificateView.js';
 
 /** GET /encounters/{encounter_id}/certificate: a PDF that clinics show to inspectors. */
 export const getCertificate: Operation<'getCertificate'> = async ({ path, query }, context) => {
-  const encounter = await showEncounter(context, BigInt(path.encounter_id));
+  const encounter = await showEncounter(context, path.encounter_id);
   context.audit.patientId = encounter.patientId;
   const certificate = await certify(context, encounter);
   const headers = { 'Content-Disposition': contentDisposition(`${certificate.gfeNo}.pdf`, { type: 'inline' }) };

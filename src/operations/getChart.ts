@@ -9,7 +9,7 @@ import { chartView } from '../views/chartView.js';
  * access is denied.
  */
 export const getChart: Operation<'getChart'> = async ({ path, query }, context) => {
-  const encounter = await showEncounter(context, BigInt(path.encounter_id));
+  const encounter = await showEncounter(context, path.encounter_id);
   context.audit.patientId = encounter.patientId;
   const chart = await openChart(context, encounter, query);
   const links = await Promise.all(chart.documents.map((document) => linkDocument(context, document)));

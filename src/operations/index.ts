@@ -35,6 +35,7 @@ export { listEvents } from './listEvents.js';
 export { listOrders } from './listOrders.js';
 export { listPatientDocuments } from './listPatientDocuments.js';
 export { listProducts } from './listProducts.js';
+export { listReferenceData } from './listReferenceData.js';
 export { listRenewals } from './listRenewals.js';
 export { listRequests } from './listRequests.js';
 export { listReviewQueue } from './listReviewQueue.js';

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as states from '../domain/catalog/regions.js';
+import * as states from '../domain/catalog/referenceData.js';
 
 /** GET /reference/states: the values of `stateId`. */
 export const listStates: Operation<'listStates'> = async ({ query }, context) => ({

@@ -24,6 +24,7 @@ await addCheckpoints(harness.domain);
 const needed: Readonly<Record<string, object>> = {
   findPatients: { email },
   listWebhookDeliveries: { endpoint_id },
+  listReferenceData: { list: 'units' },
   listRequests: { operationId: 'createEncounter' },
   getClearances: { id: patientId, clinicId, treatmentIds },
   listPatientDocuments: { id: patientId },

@@ -46,6 +46,9 @@ export function encounterSteps(session: Session): void {
       const record = await call(`GET ${created.headers.get('Location')}`);
       expectSuccess(record, 200);
       expect(record.body).toMatchObject(created.body);
+      for (const named of [gfe_no, gfe_no.toLowerCase(), created.body.id]) {
+        expect((await call(`GET /encounters/${named}`)).body.encounter_id).toBe(encounter_id);
+      }
 
       for (const json of [{ encounter_id }, { gfe_no }, { encounter_id, gfe_no }]) {
         const answer = await call('POST /encounters/status', { json });

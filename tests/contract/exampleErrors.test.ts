@@ -172,6 +172,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'setClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('setClock')]),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
   'listDeaSchedules internal_error': withoutClients,
+  'listReferenceData internal_error': withoutClients,
   'listRequests internal_error': withoutClients,
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),

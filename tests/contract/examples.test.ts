@@ -85,6 +85,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'listClinics none': ask('listClinics', none),
   'findPatients none': ask('findPatients', { email: 'unknown@example.com' }),
   'listStates none': ask('listStates', { countryCode: 'AQ' }),
+  'listReferenceData pharmacies': ask('listReferenceData', { list: 'pharmacies' }),
   'listProducts prescription': ask('listProducts', bySku('SEMA')),
   'listProducts limited_availability': ask('listProducts', bySku('LHR')),
   'listProducts none': ask('listProducts', none),

@@ -22,6 +22,20 @@ describe('getEncounter 200', () => {
     expect(body).toEqual({ ...encounter, ...details });
   });
 
+  it('finds the encounter by its number, GFE number and id, for its tenant only', async () => {
+    const { id, encounter_id, gfe_no } = await newEncounter(harness, partner);
+    const other = await newPartner(harness);
+    for (const named of [encounter_id, gfe_no, gfe_no.toLowerCase(), id, id.toUpperCase()]) {
+      expect((await get(named)).body.id).toBe(id);
+      expectProblem(await get(named, { token: other.token }), 404, 'encounter_not_found');
+    }
+    const cancel = { token: partner.token, json: { reason: 'other' } };
+    expect((await call(harness, `POST /encounters/${gfe_no}/cancel`, cancel)).body).toMatchObject({
+      id,
+      status: 'cancelled',
+    });
+  });
+
   it('returns the reviewer during the review, then the decision and the order', async () => {
     const encounter = await newEncounter(harness, partner);
     const now = harness.clock.now.toISOString();
@@ -77,6 +91,12 @@ describe('getEncounter 400', () => {
     if (answer.status === 200) expect(answer.body).toEqual({ ...encounter, ...details });
     else expectProblem(answer, 400, 'validation_failed');
   });
+});
+
+it('getEncounter 400 names the ways to name an encounter', async () => {
+  const { body } = await get('ORD-100123');
+  const detail = 'must be the number of an encounter, its gfe_no or its id, for example 100123 or GFE-100123';
+  expect(body.errors).toEqual([{ parameter: 'encounter_id', code: 'pattern', detail }]);
 });
 
 describe('getEncounter 404', () => {

@@ -6,6 +6,7 @@ import addFormats from 'ajv-formats';
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly description?: string;
   readonly pattern?: string;
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;

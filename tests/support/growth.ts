@@ -13,7 +13,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The members that a schema describes, those of `allOf` included. */
-const membersOf = ({ properties = {}, allOf = [] }: Schema): Readonly<Record<string, Schema>> =>
+export const membersOf = ({ properties = {}, allOf = [] }: Schema): Readonly<Record<string, Schema>> =>
   Object.assign({}, properties, ...allOf.map(membersOf)) as Readonly<Record<string, Schema>>;
 
 /**

@@ -98,9 +98,24 @@ const DETAILED = shownWith(Prisma.sql`,
     FROM encounter_addendum AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS addenda`);
 
-/** One encounter by its public number, with information and addenda. @throws Problem as {@link permitted} */
-export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<DetailedEncounter> {
+/**
+ * The number of the encounter that a path names by its number, GFE number or UUID.
+ * @throws Problem encounter_not_found if no encounter has this UUID
+ */
+export async function encounterNumber({ db, caller }: LookupContext, named: string | number): Promise<bigint> {
+  // A GFE number contains the encounter's number.
+  const [, number] = /^(?:GFE-)?(\d+)$/i.exec(String(named)) ?? [];
+  if (number !== undefined) return BigInt(number);
+  const [row] = await db.of(caller.tenantId).rows<{ encounterNo: bigint }>`
+    SELECT encounter_no AS "encounterNo" FROM encounter WHERE tenant_id = ${caller.tenantId} AND id = ${named}::uuid`;
+  if (!row) throw new Problem('encounter_not_found');
+  return row.encounterNo;
+}
+
+/** The encounter that a path names, with information and addenda. @throws Problem as {@link permitted} */
+export async function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
   const { db, caller } = context;
+  const encounterNo = await encounterNumber(context, named);
   const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
   return shownEncounter(permitted(context, row));

@@ -77,11 +77,13 @@ export function deleteNulls(body: unknown, { properties = {}, required = [], ite
 /** The form of a property's name. Only such a name is repeated to the caller; any other text may be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
+/** Errors that come with a clearer one: of an `if`, of an `anyOf`, and of a type that is not the value's. */
+const INDIRECT = /\/(if|anyOf(\/\d+\/type)?)$/;
+
 /** The problem for validation errors: locations and rules, never values. A schema may name another problem code. */
 function validationProblem(all: readonly ErrorObject[]): Problem {
-  // One more error than a response lists, so that the response can say that there are more. An `if` fails only together
-  // with a rule behind it, which says more.
-  const errors = all.filter(({ keyword }) => keyword !== 'if').slice(0, MAX_FIELD_ERRORS + 1);
+  // One more error than a response lists, so that the response can say that there are more.
+  const errors = all.filter(({ schemaPath }) => !INDIRECT.test(schemaPath)).slice(0, MAX_FIELD_ERRORS + 1);
   const [code, ...others] = new Set(errors.map(namedCode));
   const malformed = new Set(
     errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
