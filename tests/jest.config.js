@@ -9,7 +9,7 @@ const slow = [
   'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
-  'tests/system/(auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|scheduled)\\.',
+  'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|scheduled)\\.',
   'tests/system/(moveFaults|nodeVersions)\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];

@@ -6,6 +6,7 @@ import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobQueue.js';
 import { backupAges } from '../domain/audit/backups.js';
+import { checkpointDelay } from '../domain/audit/checkpoints.js';
 import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
@@ -75,6 +76,8 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   const readBackups = async (): Promise<void> => {
     for (const { step, age } of await backupAges({ db })) backups.set({ step }, age);
   };
+  const checkpoint = gauge('ces_audit_checkpoint_delay_seconds', 'Age of the oldest audit row without a checkpoint');
+  const readAudit = async (): Promise<void> => checkpoint.set((await checkpointDelay(db)) ?? 0);
   const readDisk = async (): Promise<void> => free.set(await freeBytes(dataDir));
   const readJobs = async (): Promise<void> => {
     const { due, failed, oldestSeconds } = await jobCounts(db);
@@ -89,8 +92,8 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     oldestWebhook.set(oldestSeconds);
   };
   return async () => {
-    for (const single of [free, webhooks, oldestWebhook, eventsBehind, oldest]) single.remove();
+    for (const single of [free, webhooks, oldestWebhook, eventsBehind, oldest, checkpoint]) single.remove();
     for (const labelled of [jobs, backups]) labelled.reset();
-    await Promise.allSettled([readDisk(), readJobs(), readWebhooks(), readBackups()]);
+    await Promise.allSettled([readDisk(), readJobs(), readWebhooks(), readBackups(), readAudit()]);
   };
 }

@@ -40,6 +40,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     }
     if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
       const { clientId } = problem;
+      metrics?.failedLogins.inc();
       log.warn({ ...logIdsOf(res), clientId, address: addressOf(req, res.locals as Locals, config) }, 'login failed');
     }
     if (res.headersSent) return void res.destroy();
