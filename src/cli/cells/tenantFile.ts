@@ -80,9 +80,13 @@ async function assertNotElsewhere(client: Connection, tenantId: string): Promise
 /** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
+/** The tables of an export. The audit stays, and so does the counter of its positions. */
+const exportedTables = async (client: Connection): Promise<TenantTable[]> =>
+  (await tenantTables(client)).filter(({ name }) => name !== 'audit_counter');
+
 /** The lines of a tenant's rows. @param counts gets the number of rows by table */
 async function* rowsOf(client: Connection, tenantId: string, counts: Record<string, number>) {
-  for (const table of await tenantTables(client)) {
+  for (const table of await exportedTables(client)) {
     const { name, columns } = table;
     await client.query(`
       DECLARE exported NO SCROLL CURSOR FOR SELECT row_to_json(line)::text AS json
@@ -112,7 +116,7 @@ export async function importTenant(
   await withClient({ connectionString: url }, async (client) => {
     await assertNotElsewhere(client, tenant);
     assertSameSchema(await describeMigrations(client), migrations);
-    const tables = await tenantTables(client);
+    const tables = await exportedTables(client);
     const filled = await tableWithRows(client, tables, tenant);
     if (filled) {
       const found = `The database already contains rows of tenant ${tenant}, in the table ${filled}.`;
