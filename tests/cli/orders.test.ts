@@ -147,10 +147,8 @@ describe('order cancel', () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;
-    const { id } = await harness.domain.db.prisma.tenant.update({
-      where: { id: sandbox.tenantId },
-      data: { clockOffsetMs: yearMs },
-    });
+    const { tenantId: id } = sandbox;
+    await harness.domain.db.prisma.tenant.updateMany({ where: { id }, data: { clockOffsetMs: yearMs } });
     await cancel(orderNo, id);
     const { updatedAt } = await harness.domain.db.prisma.order.findFirstOrThrow({ where: { tenantId: id, orderNo } });
     // The program has the real clock, unlike the service of this test.

@@ -82,7 +82,7 @@ describe('getReviewOptions 200', () => {
     beforeEach(async () => {
       strict = await newPartner(harness);
       const where = { id: strict.tenantId };
-      await harness.domain.db.prisma.tenant.update({ where, data: { requireLicensedProvider: true } });
+      await harness.domain.db.prisma.tenant.updateMany({ where, data: { requireLicensedProvider: true } });
       records = await encounterBody(harness, strict);
     });
 

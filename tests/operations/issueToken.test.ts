@@ -255,7 +255,7 @@ describe('issueToken 401', () => {
       'a client of a deactivated tenant',
       async () => {
         const client = await newPartner(harness);
-        await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+        await harness.domain.db.prisma.tenant.updateMany({ where: { id: client.tenantId }, data: { isActive: false } });
         return client;
       },
     ],

@@ -38,9 +38,9 @@ export async function addPayments(harness: Harness, owner: Owner, orderNo: strin
   const { db, newId } = harness.domain;
   const { tenantId } = owner;
   await db.prisma.$transaction(async (transaction) => {
-    const where = { tenantId_orderNo: { tenantId, orderNo } };
-    const data = { paidAmt: { increment: count / 100 } };
-    const { id: orderId } = await transaction.order.update({ where, data });
+    const where = { tenantId, orderNo };
+    await transaction.order.updateMany({ where, data: { paidAmt: { increment: count / 100 } } });
+    const { id: orderId } = await transaction.order.findFirstOrThrow({ where });
     const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
     const row = { tenantId, orderId, apiClientId, amount: '0.01', createdAt: harness.clock.now };
     await transaction.payment.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
@@ -53,11 +53,9 @@ export async function addRefunds(harness: Harness, owner: Owner, orderNo: string
   const { tenantId } = owner;
   const createdAt = harness.clock.now;
   await db.prisma.$transaction(async (transaction) => {
-    const where = { tenantId_orderNo: { tenantId, orderNo } };
-    const { id: orderId } = await transaction.order.update({
-      where,
-      data: { paidAmt: 10 - count / 100, refundedAmt: count / 100 },
-    });
+    const where = { tenantId, orderNo };
+    await transaction.order.updateMany({ where, data: { paidAmt: 10 - count / 100, refundedAmt: count / 100 } });
+    const { id: orderId } = await transaction.order.findFirstOrThrow({ where });
     const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
     const row = { tenantId, orderId, apiClientId, createdAt };
     const payment = { id: newId(), ...row, amount: 10, refundedAmt: count / 100 };

@@ -146,7 +146,7 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
         INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
         SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
           FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
-      await db.prisma.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
+      await db.prisma.tenant.updateMany({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
       expect(await run()).toEqual({ together: 2501, again: 0 });
       expect(await db.prisma.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
     },

@@ -99,9 +99,9 @@ async function loadReferences(context: LookupContext, body: References, isLocked
   const [row] = await context.db.of(tenantId).rows<Row>`SELECT
     (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
-          WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
+          WHERE place.tenant_id = ${tenantId} AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(body.clinicId)},
+    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(tenantId, body.clinicId)},
         'dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
         'factsVersion', facts_version, 'factsChanges', facts_changes)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
@@ -115,15 +115,15 @@ async function loadReferences(context: LookupContext, body: References, isLocked
         'subcategory', json_build_object('id', s.id, 'subCategoryName', s.sub_category_name),
         'offer', (SELECT json_build_object('price', price::text, 'shippingType', shipping_type,
             'shippingAmount', shipping_amount::text)
-          FROM product_offer AS o WHERE o.tenant_id = p.tenant_id AND o.product_id = p.id),
+          FROM product_offer AS o WHERE o.tenant_id = ${tenantId} AND o.product_id = p.id),
         'availability', (SELECT coalesce(json_agg(json_build_object('clinicId', clinic_id, 'isActive', is_active)), '[]')
-          FROM clinic_availability AS a WHERE a.tenant_id = p.tenant_id AND a.product_id = p.id),
+          FROM clinic_availability AS a WHERE a.tenant_id = ${tenantId} AND a.product_id = p.id),
         'rx', (SELECT ${prescription}
-          FROM product_rx AS rx WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
+          FROM product_rx AS rx WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))), '[]')
       FROM (SELECT * FROM product
         WHERE tenant_id = ${tenantId} AND id = ANY(${treatmentIds}::uuid[]) AND NOT is_deleted ${lock('KEY SHARE')}) AS p
-      JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
-      JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
+      JOIN category AS c ON c.tenant_id = ${tenantId} AND c.id = p.category_id
+      JOIN subcategory AS s ON s.tenant_id = ${tenantId} AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
     (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency`;
   if (!row) throw new Error('a statement returned no row');

@@ -12,6 +12,6 @@ export async function countDocument(
 ): Promise<void> {
   await db.of(tenantId).run(Prisma.sql`
     UPDATE client SET facts_version = facts_version + 1,
-      facts_changes = facts_changes || jsonb_build_object('documents', facts_version + 1)
+      facts_changes = jsonb_set(facts_changes, '{documents}', (facts_version + 1)::text::jsonb)
     WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid`);
 }

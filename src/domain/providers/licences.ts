@@ -3,11 +3,11 @@ import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 /** For a row of `client`, the US state whose licence an encounter needs; null if the patient names an unknown state. */
-export const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
+export const reviewState = (tenantId: string, clinicId: string): Prisma.Sql => Prisma.sql`CASE
   WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
   WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
   ELSE (SELECT place.state FROM clinic_location AS place
-    WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
+    WHERE place.tenant_id = ${tenantId} AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
 
 /** A registered provider with its licences; `expiresOn` is YYYY-MM-DD. */
 export interface RegisteredProvider extends Pick<

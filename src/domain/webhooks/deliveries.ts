@@ -77,28 +77,24 @@ export async function replayEvents(
   const { tenantId } = caller;
   const { id } = await requireActive(context, endpointId);
   const end = before === undefined ? null : comparableInstant(before);
-  const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${comparableInstant(after)}
-    AND (${end}::timestamptz IS NULL OR event.timestamp < ${end})`;
-  const [range] = await db.of(tenantId).rows<{ events: number }>`
-    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MAX_REPLAYED + 1}) AS found`;
-  const events = range?.events ?? 0;
-  if (events > MAX_REPLAYED) {
+  const found = await db.of(tenantId).rows<{ id: string; isWanted: boolean }>`
+    SELECT event.id, ${isWanted} AS "isWanted" FROM event
+    JOIN webhook_endpoint ON webhook_endpoint.tenant_id = event.tenant_id AND webhook_endpoint.id = ${id}::uuid
+    JOIN api_client ON api_client.tenant_id = event.tenant_id AND api_client.id = webhook_endpoint.api_client_id
+    WHERE event.tenant_id = ${tenantId} AND event.timestamp > ${comparableInstant(after)}
+      AND (${end}::timestamptz IS NULL OR event.timestamp < ${end}::timestamptz)
+    ORDER BY event.position LIMIT ${MAX_REPLAYED + 1}`;
+  if (found.length > MAX_REPLAYED) {
     const detail = `starts a period with more than ${MAX_REPLAYED} events; choose a shorter period`;
     throw fieldProblem('validation_failed', '#/after', detail, 'range');
   }
-  const ids = Array.from({ length: events }, () => newId());
+  const eventIds = found.flatMap((event) => (event.isWanted ? event.id : []));
   return db.of(tenantId).run`
-    WITH wanted AS (
-      SELECT event.id, row_number() OVER (ORDER BY event.position) AS number
-      FROM event
-      JOIN webhook_endpoint ON webhook_endpoint.tenant_id = event.tenant_id AND webhook_endpoint.id = ${id}::uuid
-      JOIN api_client ON api_client.tenant_id = event.tenant_id AND api_client.id = webhook_endpoint.api_client_id
-      WHERE ${ofTime} AND ${isWanted}
-    )
     INSERT INTO webhook_delivery (id, tenant_id, endpoint_id, event_id, next_attempt_at, created_at)
-    SELECT new.id, ${tenantId}, ${id}::uuid, wanted.id, ${context.now()}::timestamptz, ${context.now()}::timestamptz
-    FROM wanted JOIN unnest(${ids}::uuid[]) WITH ORDINALITY AS new (id, number) USING (number) ORDER BY number
-    ON CONFLICT (tenant_id, event_id, endpoint_id) DO UPDATE SET ${again(context)}`;
+    SELECT new.id, ${tenantId}, ${id}::uuid, new.event_id, ${context.now()}::timestamptz, ${context.now()}::timestamptz
+    FROM unnest(${eventIds.map(() => newId())}::uuid[], ${eventIds}::uuid[]) AS new (id, event_id)
+    ON CONFLICT (tenant_id, event_id, endpoint_id)
+      DO UPDATE SET status = 'waiting', failures = 0, next_attempt_at = excluded.next_attempt_at`;
 }
 
 /** Column values that restart a delivery's retries, with an attempt now. */

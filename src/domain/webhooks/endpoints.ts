@@ -143,7 +143,8 @@ export async function updateEndpoint(
     Prisma.sql`updated_at = ${context.now()}`,
   ];
   return found(context.db.of(tenantId).rows`
-    UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
+    WITH changed AS (UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING *)
+    SELECT ${shown} FROM changed AS webhook_endpoint`);
 }
 
 /** Disables an active endpoint that is locked. The partner learns this from the event feed (R-128, R-132). */
@@ -180,7 +181,7 @@ const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Prisma.Sql 
 /** Column values that activate an endpoint from the latest event on; an active one keeps its place in the feed. */
 const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
   status = 'active', disabled_reason = NULL,
-  from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
+  from_position = CASE WHEN status = 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
 
 /** Records a ping to this endpoint alone. @returns the event's id. @throws Problem as {@link requireActive} */
 export async function pingEndpoint(context: CallerContext, id: string): Promise<string> {

@@ -89,7 +89,10 @@ describe('an upload', () => {
 
   it('returns a link that works for 900 s of real time in a sandbox whose clock is ahead', async () => {
     const ahead = 30 * 24 * 3600_000;
-    await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
+    await harness.domain.db.prisma.tenant.updateMany({
+      where: { id: partner.tenantId },
+      data: { clockOffsetMs: ahead },
+    });
     const { body } = await upload(url, 'ahead');
     expect(Date.parse(body.userDocument.createdAt)).toBe(harness.clock.now.getTime() + ahead);
     expect((await fetch(body.fileUrl)).status).toBe(200);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const setRequired = (requireLicensedProvider: boolean) =>
-  harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
+  harness.domain.db.prisma.tenant.updateMany({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
 
 const valid = { state: 'TX', expiresOn: '2026-11-20', asynchronousAllowed: true };
 

@@ -72,10 +72,8 @@ describe('the sweeps of ending approvals', () => {
 
   it('use the clock of each tenant, and process every tenant or only a given one', async () => {
     const [live, sandbox] = [await approval('MONTHLY'), await approval('MONTHLY', true, 'sandbox')];
-    const { id } = await harness.domain.db.prisma.tenant.update({
-      where: { id: sandbox.partner.tenantId },
-      data: { clockOffsetMs: DAY_MS },
-    });
+    const { tenantId: id } = sandbox.partner;
+    await harness.domain.db.prisma.tenant.updateMany({ where: { id }, data: { clockOffsetMs: DAY_MS } });
     const noticeTimes = async () =>
       (await noticesOf(sandbox.partner, sandbox.encounter)).map(({ timestamp }) => timestamp);
     const at = (moment: number) => ({ ...harness.domain, now: () => new Date(moment) });

@@ -37,7 +37,7 @@ it('the clock of a sandbox decides which of its claims and encounters are due', 
   const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
   const waiting = await newEncounter(harness, sandbox);
   const clockOffsetMs = 31 * day * 1000;
-  await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
+  await harness.domain.db.prisma.tenant.updateMany({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
   // The lapsed claim leaves an encounter that has waited too long as well, and expires with it.
   expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 1]);
   for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
