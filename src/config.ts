@@ -57,13 +57,6 @@ function configOf(values: CleanedEnv<typeof variables>) {
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     /** Null = every request uses `databaseUrl`. */
     databasePoolSize: values.DATABASE_POOL_SIZE,
-    /** Null = there is one cell. */
-    cell: values.CELL ?? null,
-    /** Null = the base URL. */
-    cellUrl: values.CELL_URL ?? null,
-    /** `moveToUrl`: the database to which tenants move. `moveViaUrl`: how it reaches this one; null = as the owner. */
-    moveToUrl: values.MOVE_TO_URL ?? null,
-    moveViaUrl: values.MOVE_VIA_URL ?? null,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     /** Seconds. */

@@ -34,7 +34,6 @@ const seconds = integer(1, 31_536_000);
 const quota = integer(1, 1_000_000);
 /** At least a month: deletion is final, and a typing error must not delete recent data. */
 const retentionDays = integer(30, 36_500);
-const cellName = matching('1 to 40 lower-case letters, digits and hyphens', /^[a-z0-9-]{1,40}$/);
 const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
 const origin = kind('an absolute http(s) URL without a path', (value) =>
   /^https?:\/\/[^/?#@\s]+$/.test(value) && URL.canParse(value) ? value : undefined,
@@ -66,8 +65,6 @@ export const variables = {
     'The database without a pooler, if `DATABASE_URL` is one in transaction mode ([database](database.md#pooler))',
   ),
   DATABASE_POOL_SIZE: integer(1, 500).or(10, 'Connections for requests; jobs and webhooks use 13 more'),
-  CELL: cellName.optional('Name of this database and its servers among several cells ([scale](scale.md#cells))'),
-  CELL_URL: origin.optional('Where servers of other cells reach these; default: `BASE_URL`'),
   DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
   LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or('info', 'Lowest level to log'),
   ACCESS_TOKEN_TTL: seconds.or(25_200, 'Seconds that an access token is valid'),
@@ -108,12 +105,6 @@ export const variables = {
     'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
-  MOVE_TO_URL: postgresUrl.optional(
-    'For `tenant move`: the database of the other cell, for the role that owns its schema ([scale](scale.md#cells))',
-  ),
-  MOVE_VIA_URL: postgresUrl.optional(
-    "For `tenant move`: how the other cell's PostgreSQL reaches this one; default: the owner's address",
-  ),
   BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(
     'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',

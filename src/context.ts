@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { Permission } from './contract.js';
-import type { RequestToken } from './adapters/cells/otherCell.js';
 import type { Database } from './adapters/database/database.js';
 import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
 import type { Downloader } from './adapters/download/downloader.js';
@@ -37,7 +36,6 @@ export interface Services extends DomainContext {
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
   readonly sendWebhook: WebhookSender;
-  readonly requestToken: RequestToken;
   /** Whether webhooks may be sent to a URL, checked without DNS. */
   readonly isWebhookTarget: (url: string) => boolean;
   readonly renderPdf: PdfRenderer;
@@ -128,12 +126,6 @@ export interface PublicContext extends Services {
   readonly requestLimits: RequestLimits;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
-  /** The names of the cells that have already passed the request on (ADR 9). */
-  readonly cellsAsked?: string | undefined;
-  /** The caller's address, for limits and audit; null if the caller has hung up. */
-  readonly callerAddress: () => string | null;
-  /** A signal that is aborted when the caller hangs up. */
-  readonly untilGone: () => AbortSignal;
 }
 
 /** The context of a secured operation. `now` is the tenant's time, which a sandbox can move. */

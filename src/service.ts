@@ -18,7 +18,6 @@ import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
 import { assertRestored } from './adapters/database/restoreMark.js';
-import { registerCell } from './runtime/ownCell.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices, type ServiceState } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
@@ -54,7 +53,6 @@ export async function startService(start: Start) {
     if (isPooled) await checkPooler(domain.db);
     const services = await openServices({ config, domain, databaseUrl: url, log, state });
     await checkStore(services);
-    await registerCell(domain.db, config);
     const listener = createHttpServer(await createApp(services), domain.newId, refusalLog(log, version), config);
     const port = await listenAt(listener, config);
     state.baseUrl ||= localUrl({ ...config, port });

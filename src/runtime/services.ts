@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { openTokenRequests } from '../adapters/cells/otherCell.js';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
@@ -74,7 +73,6 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),
-    requestToken: openTokenRequests(),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     renderPdf,
     get baseUrl() {

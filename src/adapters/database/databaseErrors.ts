@@ -53,11 +53,10 @@ const unavailableKinds = new Set([
 ]);
 /**
  * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
- * 25006 read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization, CE503 a
- * tenant that is being moved (ADR 9); then the operating system's network errors.
+ * 25006 read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization; then the operating system's network errors.
  */
 const unavailableCode = new RegExp(
-  '^(08...|53...|57P0.|57014|25P03|25006|55P03|40P01|40001|CE503' +
+  '^(08...|53...|57P0.|57014|25P03|25006|55P03|40P01|40001' +
     '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
 );
 const unavailableMessage = new RegExp(

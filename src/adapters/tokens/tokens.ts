@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import jwt from 'jsonwebtoken';
 import type { SigningKeys } from './signingKeys.js';
 
@@ -7,8 +6,6 @@ export interface TokenClaims {
   readonly client_id: string;
   readonly tenant_id: string;
   readonly scope: string;
-  /** The cell that issued the token (ADR 9). */
-  readonly cell?: string;
   /** The client secret under which a refresh token was issued. */
   readonly secret_id?: string;
   readonly iat: number;
@@ -27,18 +24,9 @@ export interface Tokens {
   sign(kind: TokenKind, claims: TokenClaims): Promise<string>;
   /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4). Never throws for an invalid token. */
   verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
-  /**
-   * Signs a caller's address for another cell, which trusts it because all cells, but no callers, have the keys
-   * (ADR 9).
-   */
-  signAddress(address: string, now: Date): Promise<string>;
-  /** @returns the signed address, or null unless a cell has signed it within the last minute */
-  verifyAddress(token: string, now: Date): Promise<string | null>;
 }
 
 const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const;
-const ADDRESS_TYPE = 'address+jwt';
-const ADDRESS_SECONDS = 60;
 /** Tolerated difference between clocks, in seconds. */
 const LEEWAY = 30;
 
@@ -73,12 +61,6 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
       const payload = await verify(headerTypes[kind], token, now, expected);
       if (payload === 'expired') return payload;
       return isClaims(payload) ? payload : 'invalid';
-    },
-    signAddress: (address, now) => sign(ADDRESS_TYPE, { address, iat: secondsOf(now) }),
-    async verifyAddress(token, now) {
-      const payload = await verify(ADDRESS_TYPE, token, now, { maxAge: ADDRESS_SECONDS });
-      const { address } = Object(payload) as { readonly address?: unknown };
-      return typeof address === 'string' && isIP(address) ? address : null;
     },
   };
 }

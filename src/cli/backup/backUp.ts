@@ -118,8 +118,7 @@ async function dump(client: Connection, target: BackupStore, url: string, pgDump
   const migrations = await describeMigrations(client);
   const program = await pgDump(server);
   const file = `database-${randomUUID()}.dump`;
-  // A subscription of a move contains the password of the other cell.
-  const output = program.output(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`, '--no-subscriptions');
+  const output = program.output(url, '--format=custom', `--snapshot=${started[0]?.snapshot}`);
   const sha256 = await target.write(file, output);
   await client.query('COMMIT');
   return {

@@ -1,4 +1,3 @@
-import { stoppedMoves } from '../../adapters/cells/replication.js';
 import { databaseClock, type Database } from '../../adapters/database/database.js';
 import { isLocal } from '../../adapters/database/databaseUrl.js';
 import { checkSchema } from '../../adapters/database/migrations.js';
@@ -217,17 +216,6 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
     const message = 'The role may change the schema and the audit.';
     return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
-  },
-  async moves({ db }) {
-    const moves = await stoppedMoves(db);
-    if (moves.length === 0) return ok('No move of a tenant has stopped.');
-    return moves.map(({ tenantId, parts }) => {
-      const command = `${PROGRAM} tenant move ${tenantId}`;
-      return warning(
-        `The move of ${tenantId} has stopped. It left: ${parts.join(', ') || 'its place'}. Slots keep WAL without limit.`,
-        `In the cell that the tenant leaves, complete it with "${command}", or remove it with "${command} --cancel".`,
-      );
-    });
   },
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);

@@ -1,19 +1,16 @@
 import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { Caller, PublicContext } from '../../context.js';
 import type { Permission } from '../../contract.js';
-import { requireHere } from './cells.js';
 import { isPermission } from './permissions.js';
 
 /** The state of an API client that can change while a token is valid. */
 export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>>>;
 
-/** The API client of a token; null if the tenant has no such client. @throws Problem as {@link requireHere} */
+/** The API client of a token; null if the tenant has no such client. */
 export async function findClientState(
-  context: Pick<PublicContext, 'db' | 'config'>,
+  { db }: Pick<PublicContext, 'db'>,
   { tenant_id: tenantId, client_id: clientId }: TokenClaims,
 ) {
-  const { db } = context;
-  const { isLeaving } = await requireHere(context, tenantId);
   const client = await db.prisma.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
   const { tenant, permissions, allowedClinicIds, allowedPharmacyIds } = client;
@@ -29,7 +26,6 @@ export async function findClientState(
     requestsPerMinute: client.requestsPerMinute ?? undefined,
     /** Milliseconds that the clock of the tenant is ahead of real time. */
     clockOffsetMs: Number(tenant.clockOffsetMs),
-    isLeaving,
   };
 }
 

@@ -3,7 +3,6 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
 import { updateRows } from '../transactions/rows.js';
 import { inTransaction } from '../transactions/transaction.js';
-import { placeOf } from './cells.js';
 import { hashClientSecret } from './apiClientSecrets.js';
 
 interface Row {
@@ -29,22 +28,17 @@ const LAST_USED_STEP_MS = 3_600_000;
 /** Compared for an unknown client, so that the response takes as long as for a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/**
- * Null unless all credentials are valid; `elsewhere` if another cell may have the client. Without cells, an unknown
- * client takes as long as a wrong secret.
- */
+/** Null unless all credentials are valid. An unknown client takes as long as a wrong secret. */
 export async function authenticateClient(
   context: PublicContext,
   clientId: string,
   clientSecret: string,
-): Promise<AuthenticatedClient | 'elsewhere' | null> {
+): Promise<AuthenticatedClient | null> {
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
   const found = isClientId(clientId) ? await secretsOf(context, clientId, now) : [];
   const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
-  const place = known && (await placeOf(context, known.tenantId));
-  if (context.config.cell !== null && isClientId(clientId) && (place ?? 'away') === 'away') return 'elsewhere';
   const rows = found.filter(({ isLive }) => isLive);
   const used = (rows.length > 0 ? rows : [null]).find((row) => timingSafeEqual(row?.secretHash ?? NO_HASH, presented));
   if (!used) return null;

@@ -2,7 +2,6 @@ import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { PublicContext } from '../../context.js';
 import type { Bodies, Schemas } from '../../contract.js';
 import { OAuthProblem } from '../../problem.js';
-import { tokensOfOtherCells } from './cells.js';
 import { authenticateClient, basicCredentials, isClientId, type AuthenticatedClient } from './clientAuthentication.js';
 
 type Request = Bodies['TokenRequest'];
@@ -10,7 +9,6 @@ type Request = Bodies['TokenRequest'];
 /** Issues tokens, which are not stored. @throws OAuthProblem; Problem rate_limited */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
-  if ('access_token' in client) return client;
   const granted =
     request.grant_type === 'client_credentials'
       ? client.permissions
@@ -23,11 +21,8 @@ export function isRevoked({ issued_after = 0 }: TokenClaims, tokensValidAfter: D
   return issued_after < (tokensValidAfter?.getTime() ?? 0);
 }
 
-/** Checks the credentials. @returns the client, or the tokens that another cell issued for one of its tenants */
-async function authenticate(
-  context: PublicContext,
-  request: Request,
-): Promise<AuthenticatedClient | Schemas['TokenResponse']> {
+/** Checks the credentials. @throws OAuthProblem; Problem rate_limited */
+async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
   const { requestLimits, authorization = '' } = context;
   const basic = /^basic\b/i.test(authorization);
   const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
@@ -37,8 +32,7 @@ async function authenticate(
   // Check limits before the credentials, so that a request over the limit costs less than one that is served.
   await requestLimits.check('token-failures', counted);
   await requestLimits.check('token', counted);
-  const found = await authenticateClient(context, clientId, clientSecret);
-  const client = found === 'elsewhere' ? await tokensOfOtherCells(context, request) : found;
+  const client = await authenticateClient(context, clientId, clientSecret);
   if (!client) {
     // Count unknown ids, too, by address alone: callers can invent them without limit.
     await requestLimits.count('token-failures', context.audit.tenantId === null ? '' : counted);
@@ -120,11 +114,11 @@ async function issue(
   scopes: readonly string[],
   narrowed: boolean,
 ): Promise<Schemas['TokenResponse']> {
-  const { accessTokenTtl, refreshTokenTtl, cell } = context.config;
+  const { accessTokenTtl, refreshTokenTtl } = context.config;
   const iat = Math.floor(context.now().getTime() / 1000);
   const scope = scopes.join(' ');
   const revocation = tokensValidAfter && { issued_after: tokensValidAfter.getTime() };
-  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...(cell !== null && { cell }), ...revocation };
+  const base = { client_id: clientId, tenant_id: tenantId, scope, iat, ...revocation };
   const [access, refresh] = await Promise.all([
     context.tokens.sign('access', { ...base, exp: iat + accessTokenTtl }),
     context.tokens.sign('refresh', { ...base, secret_id: secretId, exp: iat + refreshTokenTtl }),

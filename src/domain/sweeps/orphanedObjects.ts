@@ -1,6 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext, Services } from '../../context.js';
-import { isHere } from '../access/cells.js';
 import { UUID } from '../transactions/uuid.js';
 
 /** Milliseconds after which no upload can still be running, even with any difference between clocks. */
@@ -54,7 +53,7 @@ async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promi
   const named = await db.everyTenant.rows<{ key: string }>`
     SELECT blob_path AS key FROM document WHERE blob_path = ANY (${keys}::text[])
     UNION ALL SELECT key FROM unnest(${keys}::text[]) AS listed (key)
-      WHERE NOT EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1) AND ${isHere(Prisma.sql`tenant.id`)})`;
+      WHERE NOT EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1))`;
   const kept = new Set(named.map(({ key }) => key));
   return keys.filter((key) => !kept.has(key));
 }

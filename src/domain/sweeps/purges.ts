@@ -1,6 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Services } from '../../context.js';
-import { isHere } from '../access/cells.js';
 import { inTransaction, inTurns, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 
@@ -61,7 +60,7 @@ export async function inTenants(
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
   const tenants = await context.db.everyTenant.rows<{ tenantId: string }>`
-    SELECT id AS "tenantId" FROM tenant WHERE ${isHere(Prisma.sql`tenant.id`)} ORDER BY id`;
+    SELECT id AS "tenantId" FROM tenant ORDER BY id`;
   let purged = 0;
   const batch = async (tenant: { tenantId: string }): Promise<boolean> => {
     const count = await purgeSome(tenant.tenantId);

@@ -1,7 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
-import { isHere } from '../access/cells.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { flush } from '../transactions/changes.js';
 import {
@@ -89,7 +88,7 @@ function dueTenants(
   return db.everyTenant.rows<DueTenant>`
     SELECT tenant.id AS "tenantId", clock_offset_ms AS "aheadMs"
     FROM event_counter AS counter JOIN tenant ON tenant.id = counter.tenant_id
-    WHERE ${which} AND ${isHere(Prisma.sql`tenant.id`)} AND EXISTS (SELECT FROM ${identifier(table)} AS due
+    WHERE ${which} AND EXISTS (SELECT FROM ${identifier(table)} AS due
       WHERE due.tenant_id = counter.tenant_id AND ${isDue(local)})`;
 }
 
@@ -102,7 +101,7 @@ async function forgetFailures({ db, now }: BackgroundContext): Promise<void> {
   const before = new Date(now().getTime() - DAY_MS);
   const tenants = await db.everyTenant.rows<{ tenantId: string }>`
     SELECT DISTINCT tenant_id AS "tenantId" FROM sweep_failure
-    WHERE retry_at < ${before} AND ${isHere(Prisma.sql`sweep_failure.tenant_id`)}`;
+    WHERE retry_at < ${before}`;
   for (const { tenantId } of tenants) {
     await db.of(tenantId).run`DELETE FROM sweep_failure WHERE tenant_id = ${tenantId} AND retry_at < ${before}`;
   }

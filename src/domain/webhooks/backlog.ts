@@ -1,6 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
-import { isHere } from '../access/cells.js';
 import { mayReceive } from './visible.js';
 
 /** Numbers about deliveries that wait for active endpoints. */
@@ -20,12 +19,12 @@ export async function webhookBacklog(db: Queries): Promise<Backlog> {
         AS "oldestSeconds",
       (SELECT coalesce(sum(counter.position - cursor.position), 0)::float
         FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id)
-        WHERE ${isHere(Prisma.sql`cursor.tenant_id`)} AND EXISTS (SELECT FROM webhook_endpoint AS active WHERE active.tenant_id = cursor.tenant_id
+        WHERE EXISTS (SELECT FROM webhook_endpoint AS active WHERE active.tenant_id = cursor.tenant_id
           AND active.status = 'active')) AS behind
     FROM webhook_delivery AS delivery
     JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = delivery.tenant_id AND endpoint.id = endpoint_id
       AND endpoint.status = 'active'
-    JOIN tenant ON tenant.id = delivery.tenant_id AND tenant.is_active AND ${isHere(Prisma.sql`tenant.id`)}
+    JOIN tenant ON tenant.id = delivery.tenant_id AND tenant.is_active
     JOIN api_client ON api_client.tenant_id = delivery.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
     WHERE delivery.status = 'waiting'`;
   return backlog ?? { waiting: 0, oldestSeconds: 0, behind: 0 };

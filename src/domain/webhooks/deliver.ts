@@ -3,7 +3,6 @@ import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
-import { isHere } from '../access/cells.js';
 import { updateRows } from '../transactions/rows.js';
 import {
   aheadOf,
@@ -75,7 +74,7 @@ export async function takeEndpoints(context: DeliveryContext, most: number): Pro
     SELECT endpoint.tenant_id AS "tenantId", mode AS "tenantMode", clock_offset_ms AS "aheadMs"
     FROM webhook_endpoint AS endpoint JOIN tenant ON tenant.id = endpoint.tenant_id
     JOIN api_client ON api_client.tenant_id = endpoint.tenant_id AND api_client.id = api_client_id
-    WHERE tenant.is_active AND ${isHere(Prisma.sql`tenant.id`)} AND ${isToServe(Prisma.sql`endpoint.tenant_id`, at)}
+    WHERE tenant.is_active AND ${isToServe(Prisma.sql`endpoint.tenant_id`, at)}
     GROUP BY endpoint.tenant_id, mode, clock_offset_ms ORDER BY min(busy_until) NULLS FIRST LIMIT ${most}`;
   const share = Math.floor(most / tenants.length);
   const taken: TakenEndpoint[] = [];

@@ -1,7 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
-import { isHere } from '../access/cells.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
 import {
   aheadOf,
@@ -23,7 +22,7 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
     SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
     FROM webhook_cursor AS cursor JOIN event_counter AS counter ON counter.tenant_id = cursor.tenant_id
     JOIN tenant ON tenant.id = cursor.tenant_id
-    WHERE counter.position > cursor.position AND ${isHere(Prisma.sql`tenant.id`)}
+    WHERE counter.position > cursor.position
       AND EXISTS (SELECT FROM webhook_endpoint AS endpoint
         WHERE endpoint.tenant_id = cursor.tenant_id AND status = 'active')`;
   let hasMore = false;

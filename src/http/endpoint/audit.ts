@@ -92,7 +92,7 @@ export function requestAudit(
         status,
         code,
         requestId: locals.requestId,
-        ip: addressOf(req, locals, config),
+        ip: addressOf(req, config),
         outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
         reviewerRef: rule?.reviewerOf(parts) ?? null,
       };

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ADDRESS_HEADER, ASKED_HEADER } from '../../adapters/cells/otherCell.js';
 import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
@@ -62,8 +61,6 @@ export function createBackend(
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     res.locals.route = endpoint;
     const audit = requestAudit(endpoint, services, req, res.locals);
-    const stated = endpoint.limit === 'token' ? req.headers[ADDRESS_HEADER] : undefined;
-    if (stated) res.locals.statedAddress = await services.tokens.verifyAddress(String(stated), services.now());
     const context = publicContext(services, req, res, audit);
     const exchange = { endpoint, head, req, res, context, request: audit.request, authenticated: null };
     const result = await perform(exchange).catch((error: unknown) => fail(exchange, error));
@@ -155,18 +152,9 @@ async function record({ endpoint, context }: Exchange, response: Parameters<Requ
 
 function publicContext(services: Services, req: Request, res: Response, audit: RequestAudit): PublicContext {
   const { locals } = res;
-  const { authorization, [ASKED_HEADER]: asked } = req.headers;
-  const cellsAsked = asked === undefined ? undefined : String(asked);
-  const callerAddress = (): string | null => addressOf(req, locals, services.config);
-  const requestLimits = limitsOf(services.limits, locals, callerAddress);
-  const untilGone = (): AbortSignal => {
-    const controller = new AbortController();
-    if (res.closed) controller.abort();
-    else res.once('close', () => controller.abort());
-    return controller.signal;
-  };
-  const ofRequest = { requestId: locals.requestId, authorization, cellsAsked, callerAddress, untilGone };
-  return { ...services, ...ofRequest, audit, requestLimits };
+  const { authorization } = req.headers;
+  const requestLimits = limitsOf(services.limits, locals, () => addressOf(req, services.config));
+  return { ...services, requestId: locals.requestId, authorization, audit, requestLimits };
 }
 
 /** Sends the response. @returns the length of its body in bytes */

@@ -41,7 +41,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
       const { clientId } = problem;
       metrics?.failedLogins.inc();
-      log.warn({ ...logIdsOf(res), clientId, address: addressOf(req, res.locals as Locals, config) }, 'login failed');
+      log.warn({ ...logIdsOf(res), clientId, address: addressOf(req, config) }, 'login failed');
     }
     if (res.headersSent) return void res.destroy();
     res.set(limitHeaders(res.locals as Locals));

@@ -25,8 +25,6 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
-  /** The caller's address as stated by the cell that passed the request on (ADR 9). */
-  statedAddress?: string | null;
   /** The usage of the limit against which the request was counted last. */
   usage?: Usage;
   /** The code of the problem response. */
@@ -40,12 +38,9 @@ export interface Locals {
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
-/** The caller's address. If another cell passed the request on, the address that the cell stated. */
-export const addressOf = (
-  req: Request,
-  { statedAddress }: Locals,
-  { trustedProxies }: Services['config'],
-): string | null => statedAddress ?? callerAddress(req, trustedProxies);
+/** The caller's address; null if the caller has hung up. */
+export const addressOf = (req: Request, { trustedProxies }: Services['config']): string | null =>
+  callerAddress(req, trustedProxies);
 
 /** Whether the caller has hung up. A half-closed connection counts, because Node then ends it, too. */
 export const hasGone = ({ socket }: Request): boolean => !socket.writable;

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller, PublicContext } from '../../context.js';
 import type { TokenClaims } from '../../adapters/tokens/tokens.js';
-import { requireOwnCell } from '../../domain/access/cells.js';
 import { callerOf, findClientState, type ClientState } from '../../domain/access/callerState.js';
 import type { Permission } from '../../contract.js';
 import { isRevoked } from '../../domain/access/issueTokens.js';
@@ -47,7 +46,7 @@ export function bearerAuthentication() {
   const stateOf = async (context: PublicContext, claims: TokenClaims, now: Date): Promise<ClientState> => {
     const key = `${claims.tenant_id} ${claims.client_id}`;
     const known = await states.get(key, now, CACHE_TTL_MS);
-    if (known && !known.isLeaving && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS)))
+    if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS)))
       return known;
     const state = findClientState(context, claims).then((client) => {
       if (!client) throw new Problem('client_inactive');
@@ -64,7 +63,6 @@ export function bearerAuthentication() {
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
       Object.assign(context.audit, { tenantId: claims.tenant_id, clientId: claims.client_id });
-      requireOwnCell(claims.cell, context.config.cell);
       const state = await stateOf(context, claims, now);
       if (!state.isActive) throw new Problem('client_inactive');
       if (isRevoked(claims, state.tokensValidAfter)) {

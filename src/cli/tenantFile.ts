@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { entryOf } from '../../adapters/cells/places.js';
 import {
   hasNamesake,
   ofTenant,
@@ -8,17 +7,16 @@ import {
   tableWithRows,
   tenantTables,
   type TenantTable,
-} from '../../adapters/cells/tenantTables.js';
-import { withClient, type Connection } from '../../adapters/database/withClient.js';
-import type { ObjectStore } from '../../adapters/objects/objectStore.js';
-import { errorCode } from '../../failures.js';
-import { version } from '../../packageRoot.js';
-import { copy, describeMigrations, documentsOf, majorVersion } from '../backup/backUp.js';
-import type { BackupStore } from '../backup/backupStore.js';
-import * as backups from '../backup/manifest.js';
-import type { BackedUpObject, Manifest } from '../backup/manifest.js';
-import { putMissing } from '../backup/restore.js';
-import { assertSameSchema } from './movable.js';
+} from '../adapters/database/tenantTables.js';
+import { withClient, type Connection } from '../adapters/database/withClient.js';
+import type { ObjectStore } from '../adapters/objects/objectStore.js';
+import { errorCode } from '../failures.js';
+import { version } from '../packageRoot.js';
+import { copy, describeMigrations, documentsOf, majorVersion } from './backup/backUp.js';
+import type { BackupStore } from './backup/backupStore.js';
+import * as backups from './backup/manifest.js';
+import type { BackedUpObject, Manifest } from './backup/manifest.js';
+import { putMissing } from './backup/restore.js';
 
 interface Place {
   /** Address of the role that owns the schema. */
@@ -44,7 +42,6 @@ export async function exportTenant(
   await store.check();
   await backups.assertBackupOf(target, databaseOf(tenantId));
   return withClient({ connectionString: url }, async (client) => {
-    await assertNotElsewhere(client, tenantId);
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const { rows: started } = await client.query<{ at: Date }>('SELECT now() AS at');
     const takenAt = started[0]?.at.toISOString() ?? '';
@@ -66,15 +63,6 @@ export async function exportTenant(
     await backups.writeManifest(target, manifest);
     return manifest;
   });
-}
-
-/** @throws Error if the tenant lives in or moves to another cell: rows here are, or would be, a second copy */
-async function assertNotElsewhere(client: Connection, tenantId: string): Promise<void> {
-  const { place = 'here', cell } = (await entryOf(client, tenantId)) ?? {};
-  if (place === 'away')
-    throw new Error(`${tenantId} lives in the cell ${cell}: use the command there, or move it back.`);
-  if (place !== 'here')
-    throw new Error(`A move of ${tenantId} is in progress. Complete it, or cancel it with "tenant move --cancel".`);
 }
 
 /** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
@@ -112,9 +100,8 @@ export async function importTenant(
 ): Promise<void> {
   const { tenant = '', objectStore, migrations, objects, missing, dump, rows } = manifest;
   // The jobs of each database would delete documents that only the other one names.
-  if (objectStore === storeName) throw new Error('Both databases use one object store: use "tenant move" instead.');
+  if (objectStore === storeName) throw new Error('Both databases use one object store: give each its own.');
   await withClient({ connectionString: url }, async (client) => {
-    await assertNotElsewhere(client, tenant);
     assertSameSchema(await describeMigrations(client), migrations);
     const tables = await exportedTables(client);
     const filled = await tableWithRows(client, tables, tenant);
@@ -127,7 +114,7 @@ export async function importTenant(
     const counts = await insertRows(client, linesOf(from.read(dump.file)), tables, tenant);
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
     if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
-    if (await hasNamesake(client, client, tenant)) refuse('Another tenant has the name or id of this one.');
+    if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of this one.');
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     const documents = await documentsOf(client, tenant);
@@ -141,6 +128,14 @@ export async function importTenant(
     await backups.each(present, (object) => putMissing(store, from, object));
     await client.query('COMMIT');
   });
+}
+
+/** Compares the schemas of two databases. @throws Error naming migrations that only one of them has */
+function assertSameSchema(ours: readonly string[], theirs: readonly string[]): void {
+  const different = [...ours, ...theirs].filter((name) => !ours.includes(name) || !theirs.includes(name));
+  if (different.length > 0) {
+    throw new Error(`The schemas differ: run "ces migrate" on both databases (${different.join(', ')}).`);
+  }
 }
 
 function refuse(reason: string): never {

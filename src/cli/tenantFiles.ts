@@ -1,0 +1,67 @@
+import { hostname } from 'node:os';
+import type { Command } from '@commander-js/extra-typings';
+import { readConfig, type Config } from '../config.js';
+import { findTenant } from '../domain/access/tenants.js';
+import { openBackupStore } from './backup/backupStore.js';
+import { readManifest, verifyFiles } from './backup/manifest.js';
+import type { CliIo } from './cliIo.js';
+import { addCommand } from './command.js';
+import { openStore, recordedOn, withAnySchema } from './operator.js';
+import { print } from './output.js';
+import { exportTenant, importTenant } from './tenantFile.js';
+
+const NOTES = `
+The files contain all of the tenant's data: health data, hashes of client secrets and the secrets of webhooks, so that its
+clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
+
+/** Adds `tenant export` and `import`. */
+export function addFileCommands(tenant: Command, terminal: CliIo): void {
+  const place = async (url: string) => ({
+    url,
+    store: await openStore(terminal),
+    storeName: nameOfStore(readConfig(terminal.environment)),
+  });
+  const exporting = 'write the rows and documents of a tenant to a folder or bucket, without its audit';
+  addCommand(tenant, 'export', exporting, ['lakeside --to /secure/lakeside'], { notes: NOTES })
+    .argument('<tenant>', 'its id or name')
+    .requiredOption(
+      '--to <address>',
+      'the folder, which only its owner can read, created if missing; or s3://bucket/prefix',
+    )
+    .action(async (idOrName, { to, json }) => {
+      const target = await openBackupStore(terminal, to, true);
+      const {
+        tenant: id,
+        rows,
+        objects,
+        missing,
+      } = await withAnySchema(terminal, ({ ownerUrl: url }) =>
+        recordedOn(terminal, url, async (context) =>
+          exportTenant(target, (await findTenant(context, idOrName)).id, await place(url)),
+        ),
+      );
+      print(terminal, json, { tenant: id, rows, documents: objects.length, missing }, `${id} is in ${to}.`);
+      if (missing.length > 0)
+        throw new Error(
+          `The export lacks these objects, which are missing or damaged in the object store: ${missing.join(', ')}.`,
+        );
+    });
+
+  addCommand(tenant, 'import', 'add an exported tenant to a database that does not have it', [
+    '--from /secure/lakeside',
+  ])
+    .requiredOption('--from <address>', 'the folder or s3://bucket/prefix of the export')
+    .action(async ({ from, json }) => {
+      const source = await openBackupStore(terminal, from);
+      const manifest = await readManifest(source, true);
+      await verifyFiles(source, manifest);
+      await withAnySchema(terminal, ({ ownerUrl: url }) =>
+        recordedOn(terminal, url, async () => importTenant(source, manifest, await place(url))),
+      );
+      print(terminal, json, { tenant: manifest.tenant, rows: manifest.rows }, `${manifest.tenant} is imported.`);
+    });
+}
+
+/** A text that names the store of documents; equal for servers that share their documents. */
+const nameOfStore = ({ objectStore, dataDir }: Config): string =>
+  objectStore.kind === 's3' ? `${objectStore.endpoint} ${objectStore.bucket}` : `file://${hostname()}${dataDir}`;
