@@ -14,7 +14,7 @@ quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 # Prints what is done, and for how many seconds.
 timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-move bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -108,9 +108,6 @@ bench: install build ## CPU time per request against a plain server in the same 
 
 bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
 	$(TSX) scripts/bench/growth.ts $(ARGS)
-
-bench-move: install build ## moves a tenant of 100,000 encounters to another cell under load (MOVE_ROWS for less)
-	$(TSX) scripts/bench/move.ts
 
 bench-restore: install generated/.fresh ## backup and restore of 100,000 encounters and 10,000 documents (RESTORE_ROWS for less)
 	$(TSX) scripts/bench/restore.ts

@@ -81,7 +81,7 @@ export const variables = {
   DOCUMENT_SCANNER: oneOf('none', 'clamav').or('none', '`clamav`: clamd scans documents before they are stored'),
   CLAMAV_ADDRESS: socketAddress.requiredWith('DOCUMENT_SCANNER', 'clamav', '`host:port` or `/path` of the socket'),
   PDF_FALLBACK_FONT: text.optional(
-    "Font file for certificates with characters that DejaVu Sans lacks, such as Chinese ones; of a collection: `file#PostScript name`",
+    'Font file for certificates with characters that DejaVu Sans lacks, such as Chinese ones; of a collection: `file#PostScript name`',
   ),
   VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
   // Node fires a timer of more than 24 days at once, so the limit is a day.

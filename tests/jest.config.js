@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: kills, hang-ups, backups, faults of moves, other programs and their versions, the
+ * Guard what few changes touch: kills, hang-ups, backups, other programs and their versions, the
  * rendered reference, its samples. CI has no time for them; `make slow-tests` runs them, and so does a command that
  * names tests.
  */
@@ -10,7 +10,7 @@ const slow = [
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/reference(Page|Run)',
   'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|scheduled)\\.',
-  'tests/system/(moveFaults|nodeVersions)\\.',
+  'tests/system/nodeVersions\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));

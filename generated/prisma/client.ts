@@ -47,16 +47,6 @@ export { Prisma }
  */
 export type Tenant = Prisma.TenantModel
 /**
- * Model Cell
- * A database with its servers (ADR 9).
- */
-export type Cell = Prisma.CellModel
-/**
- * Model TenantCell
- * A tenant that has moved or is being moved; without a row it lives here. It stays when the tenant's rows are deleted.
- */
-export type TenantCell = Prisma.TenantCellModel
-/**
  * Model Provider
  * Who reviews, as the operator knows it (R-106); reviewing systems name it by its reference.
  */

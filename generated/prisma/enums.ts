@@ -212,17 +212,6 @@ export const EventType = {
 export type EventType = (typeof EventType)[keyof typeof EventType]
 
 
-export const TenantPlace = {
-  leaving: 'leaving',
-  closed: 'closed',
-  away: 'away',
-  arriving: 'arriving',
-  here: 'here'
-} as const
-
-export type TenantPlace = (typeof TenantPlace)[keyof typeof TenantPlace]
-
-
 export const WebhookStatus = {
   active: 'active',
   disabled: 'disabled'

@@ -51,7 +51,7 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   const granted = permissions.filter((permission) => mode === 'sandbox' || permission !== 'sandbox:simulate');
   const wanted = { tenant: tenantId, name: 'bench', permissions: granted };
   const { clientId, clientSecret } = await createApiClient(domain, wanted);
-  const { id: apiClientId } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id: apiClientId } = await domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, clientId } });
   const { id: clinicId } = await domain.db.prisma.clinic.findFirstOrThrow({ where: { tenantId, isActive: true } });
   const { id: productId } = await domain.db.prisma.product.findFirstOrThrow({
     where: { tenantId, isActive: true, isDeleted: false, availability: { none: { tenantId } } },

@@ -4,6 +4,7 @@ import {
   hasNamesake,
   ofTenant,
   passNumbers,
+  sharesClientId,
   tableWithRows,
   tenantTables,
   type TenantTable,
@@ -115,6 +116,7 @@ export async function importTenant(
     const wrong = tables.filter(({ name }) => (rows[name] ?? 0) !== (counts.get(name) ?? 0)).map(({ name }) => name);
     if (wrong.length > 0) refuse(`The rows in ${wrong.join(', ')} differ in number from the manifest.`);
     if (await hasNamesake(client, tenant)) refuse('Another tenant has the name or id of this one.');
+    if (await sharesClientId(client, tenant)) refuse('Another tenant has the client_id of an API client.');
     // Deferred constraints must refuse before objects are stored and sequences are moved, which no rollback undoes.
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     const documents = await documentsOf(client, tenant);

@@ -68,11 +68,11 @@ describe('citus layout', () => {
     const { tables } = await runJson(environment(database), 'citus', 'layout', '--yes');
     const ofPlace = (wanted: string) => tables.filter(({ place }: { place: string }) => place === wanted);
     const names = (wanted: string) => ofPlace(wanted).map(({ table }: { table: string }) => table);
-    expect(names('reference')).toEqual(['api_client', 'api_client_secret', 'cell', 'ref_state', 'tenant']);
+    expect(names('reference')).toEqual(['ref_state']);
     expect(names('local')).toEqual(['_prisma_migrations']);
     const after = [
       { type: 'distributed', count: ofPlace('distributed').length, groups: 1 },
-      { type: 'reference', count: 5, groups: 1 },
+      { type: 'reference', count: 1, groups: 1 },
     ];
     expect(await placed(database.url)).toEqual(after);
     expect(await foreignKeys(database.url)).toEqual(before);

@@ -8,7 +8,7 @@ it('client update sets and removes the request limit of one client, and refuses 
   const { clientId: other } = await newPartner(harness);
   const limits = async (): Promise<unknown[]> => {
     const { apiClient } = harness.domain.db.prisma;
-    const clients = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
+    const clients = [clientId, other].map((id) => apiClient.findFirstOrThrow({ where: { clientId: id } }));
     return (await Promise.all(clients)).map((client) => client.requestsPerMinute);
   };
   const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
@@ -39,7 +39,7 @@ it('client update restricts a client to pharmacies, and lifts the restriction', 
   const pharmacies = ['01a10caf-a4c0-7000-8000-0000000000a1', '01a10caf-a4c0-7000-8000-0000000000a2'];
   const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
   const limits = async (): Promise<unknown> =>
-    (await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
+    (await harness.domain.db.prisma.apiClient.findFirstOrThrow({ where: { clientId } })).allowedPharmacyIds;
   expect(await json(...update(...pharmacies))).toMatchObject({
     clientId,
     allowedPharmacyIds: pharmacies,

@@ -11,7 +11,7 @@ const db = () => harness.domain.db.prisma;
 /** What the commands below would change. */
 const state = async () => [
   (await db().tenant.findUniqueOrThrow({ where: { id: partner.tenantId } })).isActive,
-  (await db().apiClient.findUniqueOrThrow({ where: { clientId: partner.clientId } })).isActive,
+  (await db().apiClient.findFirstOrThrow({ where: { clientId: partner.clientId } })).isActive,
   (await db().patient.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: patientId } })).lastName !== 'erased',
 ];
 

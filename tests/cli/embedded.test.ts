@@ -33,7 +33,7 @@ it('a command opens the embedded database of DATA_DIR, whether or not a server i
     expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
     const { clientId, permissions } = JSON.parse(created.stdout);
     expect(permissions.sort()).toEqual(['admin:webhook', 'read:encounter', 'read:event', 'review:encounter']);
-    const client = await db.prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await db.prisma.apiClient.findFirst({ where: { clientId } });
     expect(client).toMatchObject({ tenantId: 'lakeside', isActive: true });
   } finally {
     await db.close();

@@ -59,8 +59,9 @@ async function argumentsOf(example: string): Promise<string[]> {
 }
 
 // Not here: backups need programs of the server's version
-// (backup.test.ts), a move needs another database (cells.test.ts), and a layout several (tests/citus/layout.test.ts).
-const elsewhere = /^(backup|restore|citus|tenant (move|forget|export|import))/;
+// (backup.test.ts), files of a tenant need another database (tenantImport.test.ts),
+// and a layout several (tests/citus/layout.test.ts).
+const elsewhere = /^(backup|restore|citus|tenant (export|import))/;
 it('every example of the command reference succeeds, in the order of the reference', async () => {
   const runnable = examples.filter((example) => !elsewhere.test(example));
   await everyCase(runnable, String, async (example) => {

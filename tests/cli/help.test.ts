@@ -3,7 +3,7 @@ import { refusal } from './operator.js';
 import { runProgram } from './runProgram.js';
 
 const commands = [
-  ...['create', 'configure', 'deactivate', 'activate', 'list', 'show', 'move', 'forget', 'export', 'import'].map(
+  ...['create', 'configure', 'deactivate', 'activate', 'list', 'show', 'export', 'import'].map(
     (name) => `tenant ${name}`,
   ),
   ...['create', 'list', 'show', 'update', 'deactivate', 'activate', 'revoke-tokens'].map((name) => `client ${name}`),

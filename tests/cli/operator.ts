@@ -37,7 +37,7 @@ export async function openOperator(
     createClient: (...args) => json('client', 'create', '--tenant', 'lakeside-health', ...args),
     async accepts(clientId, secret) {
       const { apiClient } = harness.domain.db.prisma;
-      const client = await apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
+      const client = await apiClient.findFirst({ where: { clientId }, include: { secrets: true } });
       const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
       return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
     },

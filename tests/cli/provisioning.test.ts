@@ -126,7 +126,7 @@ describe('client create', () => {
     });
     const { clientId, permissions } = await createClient('--permissions', 'admin:clinic', '--clinic', id.toUpperCase());
     expect(permissions).toEqual(['admin:clinic']);
-    expect(await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({
+    expect(await harness.domain.db.prisma.apiClient.findFirst({ where: { clientId } })).toMatchObject({
       allowedClinicIds: [id],
     });
   });
@@ -194,7 +194,7 @@ describe('client deactivate and revoke-tokens', () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
-    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await harness.domain.db.prisma.apiClient.findFirst({ where: { clientId } });
     expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
     expect(client?.isActive).toBe(true);
     expect(await json('client', 'deactivate', clientId, '--yes')).toEqual({ clientId, isActive: false });
@@ -218,7 +218,7 @@ describe('client deactivate and revoke-tokens', () => {
     } finally {
       mock.timers.reset();
     }
-    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await harness.domain.db.prisma.apiClient.findFirst({ where: { clientId } });
     expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
   });
 });

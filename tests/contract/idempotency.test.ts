@@ -204,7 +204,7 @@ describe('an idempotency key', () => {
     const key = newKey();
     expect((await send(asked, key, client)).status).toBe(201);
     const { tenantId, clientId } = client;
-    await harness.domain.db.prisma.apiClient.update({
+    await harness.domain.db.prisma.apiClient.updateMany({
       where: { tenantId, clientId },
       data: { allowedClinicIds: [await newClinic(harness, partner)] },
     });

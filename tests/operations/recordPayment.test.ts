@@ -43,7 +43,7 @@ describe('recordPayment 201', () => {
     const { tenantId } = partner;
     const { token, clientId } = await newClient(harness, tenantId, ['write:order']);
     const { body } = await pay(harness, { token }, orderNo, { amount: '1.00' });
-    const { id: apiClientId } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } });
+    const { id: apiClientId } = await harness.domain.db.prisma.apiClient.findFirstOrThrow({ where: { clientId } });
     const stored = await harness.domain.db.prisma.payment.findMany({ where: { tenantId, id: body.payments[0].id } });
     expect(stored).toMatchObject([{ apiClientId }]);
   });

@@ -55,7 +55,7 @@ describe('uploadPatientDocument 200', () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
-    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({
+    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findFirstOrThrow({
       where: { tenantId, clientId },
     });
     expect([status, headers.get('Cache-Control')]).toEqual([200, 'no-store']);

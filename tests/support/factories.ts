@@ -275,7 +275,7 @@ export async function newDocument(
 ): Promise<string> {
   const { tenantId, clientId } = owner;
   const times = timesOf(domain);
-  const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id: uploadedById } = await domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, clientId } });
   const id = domain.newId();
   await domain.db.prisma.document.createMany({
     data: { id, tenantId, patientId, docType, ...missingFile, uploadedById, ...times },

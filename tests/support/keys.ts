@@ -11,7 +11,7 @@ export async function whileKeyIsUsed<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const where = { tenantId, clientId };
-  const { id: apiClientId } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where });
+  const { id: apiClientId } = await domain.db.prisma.apiClient.findFirstOrThrow({ where });
   const row = { tenantId, apiClientId, operationId, key };
   return domain.db.prisma.$transaction(
     async (transaction) => {

@@ -218,19 +218,6 @@ async function upload(patientId: string): Promise<Answer['body']> {
     expect([files.length, open]).toEqual([6, []]);
   });
 
-  it('contains no subscription of a move, even when a superuser makes it: it would have the password of a cell', async () => {
-    const subscription = `CREATE SUBSCRIPTION move CONNECTION 'host=cell-a' PUBLICATION move WITH (connect = false)`;
-    const psql = (sql: string) => shell(`psql -v ON_ERROR_STOP=1 -d ces -c "${sql}"`, 'source');
-    await psql("CREATE ROLE ces_super LOGIN SUPERUSER PASSWORD 'super-secret'");
-    await psql(subscription);
-    const environment = { ...environmentOf('ces', 'source'), DATABASE_OWNER_URL: urlOf('super', 'ces') };
-    await runJson(environment, 'backup', '--to', folder('super'));
-    await psql('ALTER SUBSCRIPTION move SET (slot_name = NONE)');
-    await psql('DROP SUBSCRIPTION move');
-    const { dump } = JSON.parse(await readFile(folder('super', 'manifest.json'), 'utf8'));
-    expect(await pg('pg_restore', '--list', folder('super', dump.file))).not.toContain('SUBSCRIPTION');
-  });
-
   it('is not written to a folder that has the backup of another database', async () => {
     const { stderr } = await runProgram(environmentOf('ces_restored', 'restored'), 'backup', '--to', folder(BACKUP));
     expect(stderr).toMatch(`${folder(BACKUP)} has the backup of another database, of `);

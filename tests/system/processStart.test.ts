@@ -5,7 +5,7 @@ import { portOf } from '../support/fileHost.js';
 import { openTestDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/folder.js';
 import { rowsOf } from '../support/migrations.js';
-import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
+import { createEmptyDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
 const folder = temporaryFolder();
@@ -51,16 +51,6 @@ describe('the start', () => {
       expect(await rowsOf(empty.url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
     } finally {
       await empty.drop();
-    }
-  });
-
-  it('fails without CELL, and names it, on a database whose servers had one: it would serve the copies of moved tenants', async () => {
-    const ofCell = await createTestDatabase();
-    try {
-      await rowsOf(ofCell.url, `INSERT INTO cell (name, url, object_store, is_own) VALUES ('a', '', '', true)`);
-      expect(await refusalOf({ DATABASE_URL: ofCell.serviceUrl })).toContain('set CELL=a');
-    } finally {
-      await ofCell.drop();
     }
   });
 

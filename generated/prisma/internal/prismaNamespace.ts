@@ -398,8 +398,6 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 
 export const ModelName = {
   Tenant: 'Tenant',
-  Cell: 'Cell',
-  TenantCell: 'TenantCell',
   Provider: 'Provider',
   ProviderLicence: 'ProviderLicence',
   ApiClient: 'ApiClient',
@@ -453,7 +451,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "cell" | "tenantCell" | "provider" | "providerLicence" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
+    modelProps: "tenant" | "provider" | "providerLicence" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -528,154 +526,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.TenantCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.TenantCountAggregateOutputType> | number
-        }
-      }
-    }
-    Cell: {
-      payload: Prisma.$CellPayload<ExtArgs>
-      fields: Prisma.CellFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.CellFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.CellFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        findFirst: {
-          args: Prisma.CellFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.CellFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        findMany: {
-          args: Prisma.CellFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>[]
-        }
-        create: {
-          args: Prisma.CellCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        createMany: {
-          args: Prisma.CellCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.CellCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>[]
-        }
-        delete: {
-          args: Prisma.CellDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        update: {
-          args: Prisma.CellUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        deleteMany: {
-          args: Prisma.CellDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.CellUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.CellUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>[]
-        }
-        upsert: {
-          args: Prisma.CellUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$CellPayload>
-        }
-        aggregate: {
-          args: Prisma.CellAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateCell>
-        }
-        groupBy: {
-          args: Prisma.CellGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.CellGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.CellCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.CellCountAggregateOutputType> | number
-        }
-      }
-    }
-    TenantCell: {
-      payload: Prisma.$TenantCellPayload<ExtArgs>
-      fields: Prisma.TenantCellFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.TenantCellFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.TenantCellFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        findFirst: {
-          args: Prisma.TenantCellFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.TenantCellFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        findMany: {
-          args: Prisma.TenantCellFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>[]
-        }
-        create: {
-          args: Prisma.TenantCellCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        createMany: {
-          args: Prisma.TenantCellCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.TenantCellCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>[]
-        }
-        delete: {
-          args: Prisma.TenantCellDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        update: {
-          args: Prisma.TenantCellUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        deleteMany: {
-          args: Prisma.TenantCellDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.TenantCellUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.TenantCellUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>[]
-        }
-        upsert: {
-          args: Prisma.TenantCellUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$TenantCellPayload>
-        }
-        aggregate: {
-          args: Prisma.TenantCellAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateTenantCell>
-        }
-        groupBy: {
-          args: Prisma.TenantCellGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.TenantCellGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.TenantCellCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.TenantCellCountAggregateOutputType> | number
         }
       }
     }
@@ -3547,27 +3397,6 @@ export const TenantScalarFieldEnum = {
 export type TenantScalarFieldEnum = (typeof TenantScalarFieldEnum)[keyof typeof TenantScalarFieldEnum]
 
 
-export const CellScalarFieldEnum = {
-  name: 'name',
-  url: 'url',
-  objectStore: 'objectStore',
-  isOwn: 'isOwn'
-} as const
-
-export type CellScalarFieldEnum = (typeof CellScalarFieldEnum)[keyof typeof CellScalarFieldEnum]
-
-
-export const TenantCellScalarFieldEnum = {
-  tenantId: 'tenantId',
-  cell: 'cell',
-  place: 'place',
-  since: 'since',
-  auditThrough: 'auditThrough'
-} as const
-
-export type TenantCellScalarFieldEnum = (typeof TenantCellScalarFieldEnum)[keyof typeof TenantCellScalarFieldEnum]
-
-
 export const ProviderScalarFieldEnum = {
   id: 'id',
   tenantId: 'tenantId',
@@ -4419,20 +4248,6 @@ export type ListDateTimeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaM
 
 
 /**
- * Reference to a field of type 'TenantPlace'
- */
-export type EnumTenantPlaceFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'TenantPlace'>
-    
-
-
-/**
- * Reference to a field of type 'TenantPlace[]'
- */
-export type ListEnumTenantPlaceFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'TenantPlace[]'>
-    
-
-
-/**
  * Reference to a field of type 'ProviderCredential'
  */
 export type EnumProviderCredentialFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ProviderCredential'>
@@ -4905,8 +4720,6 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
 export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaClientOptionsWithAdapter
 export type GlobalOmitConfig = {
   tenant?: Prisma.TenantOmit
-  cell?: Prisma.CellOmit
-  tenantCell?: Prisma.TenantCellOmit
   provider?: Prisma.ProviderOmit
   providerLicence?: Prisma.ProviderLicenceOmit
   apiClient?: Prisma.ApiClientOmit

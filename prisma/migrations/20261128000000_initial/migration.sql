@@ -38,7 +38,6 @@ CREATE TYPE event_type AS ENUM ('patient.created', 'patient.updated', 'patient.v
   'encounter.completed', 'encounter.denied', 'encounter.cancelled', 'encounter.expired', 'gfe.expiring',
   'gfe.expired', 'gfe.superseded', 'gfe.revoked', 'order.created', 'order.updated', 'order.paid', 'order.cancelled',
   'order.refunded', 'order.fulfilment_updated', 'order.held', 'order.recalled', 'webhook.ping', 'webhook.disabled');
-CREATE TYPE tenant_place AS ENUM ('leaving', 'closed', 'away', 'arriving', 'here');
 CREATE TYPE webhook_status AS ENUM ('active', 'disabled');
 CREATE TYPE delivery_status AS ENUM ('waiting', 'delivered', 'failed');
 
@@ -57,23 +56,6 @@ CREATE TABLE tenant (
   created_at TIMESTAMPTZ(3) NOT NULL,
   updated_at TIMESTAMPTZ(3) NOT NULL,
   CONSTRAINT tenant_pkey PRIMARY KEY (id)
-);
-
-CREATE TABLE cell (
-  name TEXT NOT NULL,
-  url TEXT NOT NULL,
-  object_store TEXT NOT NULL,
-  is_own BOOLEAN NOT NULL,
-  CONSTRAINT cell_pkey PRIMARY KEY (name)
-);
-
-CREATE TABLE tenant_cell (
-  tenant_id TEXT NOT NULL,
-  cell TEXT NOT NULL,
-  place tenant_place NOT NULL,
-  since TIMESTAMPTZ(3) NOT NULL,
-  audit_through BIGINT NOT NULL DEFAULT 0,
-  CONSTRAINT tenant_cell_pkey PRIMARY KEY (tenant_id)
 );
 
 CREATE TABLE provider (
@@ -115,7 +97,7 @@ CREATE TABLE api_client (
   last_used_at TIMESTAMPTZ(3),
   created_at TIMESTAMPTZ(3) NOT NULL,
   updated_at TIMESTAMPTZ(3) NOT NULL,
-  CONSTRAINT api_client_pkey PRIMARY KEY (id)
+  CONSTRAINT api_client_pkey PRIMARY KEY (tenant_id, id)
 );
 
 CREATE TABLE api_client_secret (
@@ -127,7 +109,7 @@ CREATE TABLE api_client_secret (
   created_at TIMESTAMPTZ(3) NOT NULL,
   expires_at TIMESTAMPTZ(3),
   last_used_at TIMESTAMPTZ(3),
-  CONSTRAINT api_client_secret_pkey PRIMARY KEY (id)
+  CONSTRAINT api_client_secret_pkey PRIMARY KEY (tenant_id, id)
 );
 
 CREATE TABLE clinic (
@@ -832,19 +814,16 @@ ALTER TABLE audit_event
 CREATE FUNCTION scheduled_instant(day TEXT, at TIMESTAMPTZ) RETURNS TIMESTAMPTZ LANGUAGE sql IMMUTABLE
   AS $$ SELECT coalesce("at", ("day" || 'T00:00:00Z')::timestamptz) $$;
 
--- A database belongs to at most one cell.
-CREATE UNIQUE INDEX cell_own_key ON cell(is_own) WHERE is_own;
-
 CREATE UNIQUE INDEX provider_tenant_id_reviewer_ref_key ON provider(tenant_id, reviewer_ref);
 
 CREATE UNIQUE INDEX provider_licence_tenant_id_provider_id_state_number_key
   ON provider_licence(tenant_id, provider_id, state, number);
 
-CREATE UNIQUE INDEX api_client_client_id_key ON api_client(client_id);
-CREATE UNIQUE INDEX api_client_tenant_id_id_key ON api_client(tenant_id, id);
+-- A login knows only the client_id: 100 random bits, so that two tenants never have the same.
+CREATE INDEX api_client_client_id_idx ON api_client(client_id);
+CREATE UNIQUE INDEX api_client_tenant_id_client_id_key ON api_client(tenant_id, client_id);
 CREATE UNIQUE INDEX api_client_tenant_id_name_key ON api_client(tenant_id, name);
 
-CREATE UNIQUE INDEX api_client_secret_tenant_id_id_key ON api_client_secret(tenant_id, id);
 CREATE INDEX api_client_secret_tenant_id_api_client_id_idx ON api_client_secret(tenant_id, api_client_id);
 
 CREATE UNIQUE INDEX clinic_tenant_id_name_key_email_key_key ON clinic(tenant_id, name_key, email_key);
@@ -1031,9 +1010,6 @@ CREATE INDEX audit_event_patient_ids_idx ON audit_event USING gin (tenant_id, pa
 
 -- Checked at the end of the transaction: a distributed PostgreSQL runs the parts of a combined statement one after the other.
 
-ALTER TABLE tenant_cell
-  ADD CONSTRAINT tenant_cell_cell_fkey
-    FOREIGN KEY (cell) REFERENCES cell(name) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE provider
   ADD CONSTRAINT provider_tenant_id_fkey
     FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
@@ -1322,21 +1298,6 @@ END $$;
 CREATE TRIGGER audit_seal_removal BEFORE INSERT ON audit_seal FOR EACH ROW WHEN (NEW.removes IS NOT NULL)
   EXECUTE FUNCTION refuse_removal_seal();
 
--- The function of the triggers that a move to another cell creates for its tenant: it waits for a change of the
--- tenant's place, which waits for writers.
-CREATE FUNCTION require_tenant_here() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock_shared(hashtextextended('cell ' || TG_ARGV[0], 0));
-  IF EXISTS (SELECT FROM tenant_cell WHERE tenant_id = TG_ARGV[0] AND place IN ('closed', 'away', 'arriving')) THEN
-    RAISE EXCEPTION 'the tenant is in another cell, or on its way' USING ERRCODE = 'CE503';
-  END IF;
-  RETURN COALESCE(NEW, OLD);
-END
-$$;
-
--- The filters of a move need tenant_id in the identity of each row.
-ALTER TABLE api_client REPLICA IDENTITY USING INDEX api_client_tenant_id_id_key;
-ALTER TABLE api_client_secret REPLICA IDENTITY USING INDEX api_client_secret_tenant_id_id_key;
 
 -- Reference rows -----------------------------------------------------------------------------------------------------
 

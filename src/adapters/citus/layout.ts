@@ -15,8 +15,8 @@ export interface PlacedTable {
 const LOCAL = ['_prisma_migrations', 'restore_incomplete'];
 
 /**
- * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it; one without
- * is the same for all tenants, or read before the tenant is known (a token names the API client).
+ * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it, and `tenant`
+ * by its id; a table without a tenant is the same for all of them.
  */
 export async function placesOf(client: Pick<Connection, 'query'>): Promise<PlacedTable[]> {
   const { rows } = await client.query<PlacedTable>(
@@ -25,7 +25,7 @@ export async function placesOf(client: Pick<Connection, 'query'>): Promise<Place
         WHEN 'reference' THEN partmethod IS NOT DISTINCT FROM 'n'
         ELSE true END AS "isPlaced"
       FROM pg_class LEFT JOIN pg_dist_partition ON logicalrelid = pg_class.oid,
-        LATERAL (SELECT CASE WHEN relname = ANY ($1) THEN 'local'
+        LATERAL (SELECT CASE WHEN relname = ANY ($1) THEN 'local' WHEN relname = 'tenant' THEN 'distributed'
           WHEN EXISTS (SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY (indkey)
             WHERE indrelid = pg_class.oid AND indisprimary AND attname = 'tenant_id') THEN 'distributed'
           ELSE 'reference' END AS place) AS placed
@@ -69,9 +69,9 @@ async function placeTable(client: Connection, table: string, place: Place): Prom
   if (place !== 'distributed') return;
   // All tables are in one group: the rows of a tenant are on one node.
   await client.query(
-    `SELECT create_distributed_table($1, 'tenant_id', colocate_with => coalesce((SELECT logicalrelid::text
+    `SELECT create_distributed_table($1, $2, colocate_with => coalesce((SELECT logicalrelid::text
       FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1), 'none'))`,
-    [name],
+    [name, table === 'tenant' ? 'id' : 'tenant_id'],
   );
 }
 

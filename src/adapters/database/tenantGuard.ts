@@ -69,11 +69,11 @@ function whereNamesTenant(where: unknown): boolean {
   );
 }
 
-/** Whether the query finds an API client by its globally unique `client_id`: only then it need not name a tenant. */
+/** Whether the query finds an API client by its random `client_id`: only then it need not name a tenant. */
 function learnsTenant(model: string, operation: string, where: unknown): boolean {
   return (
     model === 'ApiClient' &&
-    operation.startsWith('findUnique') &&
+    operation.startsWith('findFirst') &&
     isRecord(where) &&
     typeof where['clientId'] === 'string'
   );

@@ -66,3 +66,16 @@ export async function hasNamesake(client: Client, tenantId: string): Promise<boo
   );
   return rowCount !== 0;
 }
+
+/** Whether another tenant has the `client_id` of one of this tenant's API clients: a login could then be either's. */
+export async function sharesClientId(client: Client, tenantId: string): Promise<boolean> {
+  const { rows } = await client.query<{ own: string[] }>(
+    'SELECT array_agg(client_id) AS own FROM api_client WHERE tenant_id = $1',
+    [tenantId],
+  );
+  const { rowCount } = await client.query('SELECT FROM api_client WHERE tenant_id <> $1 AND client_id = ANY ($2)', [
+    tenantId,
+    rows[0]?.own,
+  ]);
+  return rowCount !== 0;
+}

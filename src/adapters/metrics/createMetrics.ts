@@ -27,7 +27,11 @@ export function createMetrics() {
       buckets: DURATIONS,
       registers,
     }),
-    limitHits: counter('ces_limit_hits_total', 'Requests refused by the limit that was hit; "tenant": with 503, because of its own load', 'limit'),
+    limitHits: counter(
+      'ces_limit_hits_total',
+      'Requests refused by the limit that was hit; "tenant": with 503, because of its own load',
+      'limit',
+    ),
     limiterFallback: new Gauge({
       name: 'ces_limiter_fallback',
       help: '1 while limits are counted by each process alone because the shared counter does not answer',

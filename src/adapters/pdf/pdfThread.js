@@ -71,7 +71,8 @@ async function render({ title, createdAt, paper, watermark, foot, parts }) {
   const incomplete = new Set();
   /** File and name of the font in which a text can be shown: that of its style if possible. */
   const fontFor = (text, font) => {
-    const has = (one) => [...text].every((char) => pdf.font(...one)._font.font.hasGlyphForCodePoint(char.codePointAt(0)));
+    const has = (one) =>
+      [...text].every((char) => pdf.font(...one)._font.font.hasGlyphForCodePoint(char.codePointAt(0)));
     if (has([font])) return [font];
     if (fallback && has(fallback)) return fallback;
     incomplete.add(text);
@@ -82,7 +83,12 @@ async function render({ title, createdAt, paper, watermark, foot, parts }) {
     const shown = oneParagraph(text);
     if (kind === 'heading' && pdf.y > pdf.page.maxY() - KEPT_TOGETHER) pdf.addPage();
     else pdf.fontSize(size).moveDown(gap);
-    const paragraph = () => pdf.font(...fontFor(shown, font)).fontSize(size).text(shown, MARGIN).moveDown(0.4);
+    const paragraph = () =>
+      pdf
+        .font(...fontFor(shown, font))
+        .fontSize(size)
+        .text(shown, MARGIN)
+        .moveDown(0.4);
     root.add(pdf.struct(tag, { actual: shown }, [paragraph]));
   };
   const cell = (text, font, size, more = {}) => {

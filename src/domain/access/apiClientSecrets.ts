@@ -97,8 +97,12 @@ export async function retireSecret(
 export async function lockClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
   const [client] = await db.everyTenant.rows<Pick<ApiClient, 'id' | 'tenantId'> & Pick<Tenant, 'mode'>>`
     SELECT api_client.id, tenant_id AS "tenantId", mode FROM api_client JOIN tenant ON tenant.id = tenant_id
-    WHERE client_id = ${clientId} FOR NO KEY UPDATE OF api_client`;
-  return client ?? unknownClient(clientId);
+    WHERE client_id = ${clientId}`;
+  if (!client) return unknownClient(clientId);
+  const { tenantId, id } = client;
+  await db.of(tenantId).run`
+    SELECT FROM api_client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  return client;
 }
 
 const secretsOf = ({ db }: TransactionContext, { tenantId, id }: Pick<ApiClient, 'id' | 'tenantId'>) =>
@@ -114,9 +118,9 @@ export const secrets = {
   orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
 } satisfies Prisma.ApiClient$secretsArgs;
 
-/** An API client with its secrets, by its globally unique id. @throws Error for an unknown client */
+/** An API client with its secrets, by its client_id. @throws Error for an unknown client */
 export async function findApiClient({ db }: DomainContext, clientId: string): Promise<ApiClientWithSecrets> {
-  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets } });
+  const client = await db.prisma.apiClient.findFirst({ where: { clientId }, include: { secrets } });
   return client ?? unknownClient(clientId);
 }
 

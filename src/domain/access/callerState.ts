@@ -11,7 +11,7 @@ export async function findClientState(
   { db }: Pick<PublicContext, 'db'>,
   { tenant_id: tenantId, client_id: clientId }: TokenClaims,
 ) {
-  const client = await db.prisma.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
+  const client = await db.prisma.apiClient.findFirst({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
   const { tenant, permissions, allowedClinicIds, allowedPharmacyIds } = client;
   return {

@@ -51,7 +51,7 @@ export async function authenticateClient(
 /** Whether the text has the form of a client_id. Callers can send anything. */
 export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
-/** The secrets of a client. Searches all tenants: client_id is globally unique, and the tenant is not known yet. */
+/** The secrets of a client. Searches all tenants, because the tenant is not known yet. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
   return db.everyTenant.rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",

@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext, Services } from '../../context.js';
 import { UUID } from '../transactions/uuid.js';
 

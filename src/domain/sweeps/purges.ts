@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { Services } from '../../context.js';
 import { inTransaction, inTurns, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';

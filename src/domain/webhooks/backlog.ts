@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayReceive } from './visible.js';
 

@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';

@@ -46,8 +46,7 @@ export function bearerAuthentication() {
   const stateOf = async (context: PublicContext, claims: TokenClaims, now: Date): Promise<ClientState> => {
     const key = `${claims.tenant_id} ${claims.client_id}`;
     const known = await states.get(key, now, CACHE_TTL_MS);
-    if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS)))
-      return known;
+    if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS))) return known;
     const state = findClientState(context, claims).then((client) => {
       if (!client) throw new Problem('client_inactive');
       return client;

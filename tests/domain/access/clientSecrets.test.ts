@@ -20,7 +20,7 @@ const secretsOf = ({ tenantId, clientId }: Partner) =>
     orderBy: { id: 'asc' },
   });
 const clientOf = ({ tenantId, clientId }: Partner) =>
-  harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  harness.domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, clientId } });
 
 /** The client with its new secret; the old one expires after so many seconds, or not if null. */
 const rotated = async (client: Partner, seconds: number | null): Promise<Partner> => ({

@@ -98,7 +98,7 @@ describe('the scope of a refresh token', () => {
     const client = await newClientOfPartner();
     const token = await refreshTokenOf(client, narrowed);
     const where = { tenantId: client.tenantId, clientId: client.clientId };
-    await harness.domain.db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
+    await harness.domain.db.prisma.apiClient.updateMany({ where, data: { permissions: ['read:client'] } });
     const renewed = await refresh(harness, client, token);
     expect(scopeOf(renewed.body.access_token)).toBe('read:client');
     expect(await mayListClinics(renewed)).toBe(false);

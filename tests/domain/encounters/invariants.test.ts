@@ -277,7 +277,7 @@ describe('two tenants', () => {
     expect(await refusal(...copy)).toBe('encounter_pkey');
   });
 
-  it('may have the same encounter and order numbers, as tenants of two cells do, but one tenant may not use a number twice', async () => {
+  it('may have the same encounter and order numbers, as tenants of two installations do, but one tenant may not use a number twice', async () => {
     const numbered = (number: number, tenant: string, encounterNo = number): string[] => {
       const [id, own] = [v7(), { tenant_id: `'${tenant}'` }];
       return [

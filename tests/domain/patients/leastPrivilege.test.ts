@@ -114,7 +114,7 @@ describe('a claim', () => {
     }
     expect((await ask(`POST /encounters/${encounter_id}/review`, review, partner)).status).toBe(200);
     const { tenantId, clientId } = partner;
-    const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const { id } = await harness.domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId, clientId } });
     const where = { tenantId_encounterNo: { tenantId, encounterNo: BigInt(encounter_id) } };
     const encounter = await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where });
     expect([encounter.claimedById, encounter.reviewedById]).toEqual([id, id]);

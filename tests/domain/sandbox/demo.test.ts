@@ -28,7 +28,7 @@ it('createDemo creates two sandbox tenants with working credentials, and does no
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
   for (const { name, clientId, clientSecret } of created) {
     const include = { tenant: true, secrets: true };
-    const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include });
+    const client = await db.prisma.apiClient.findFirst({ where: { clientId }, include });
     expect(client).toMatchObject({ isActive: true, tenant: { name, mode: 'sandbox' } });
     expect(client?.permissions).toEqual(expect.arrayContaining([...presets.partner]));
     expect(client?.secrets.map(({ secretHash }) => Buffer.from(secretHash))).toEqual([

@@ -31,6 +31,7 @@ afterAll(async () => {
 type Queries = Readonly<Record<string, (tx: Models) => Promise<unknown>>>;
 const key = { tenantId_id: { tenantId: 'a', id: v7() } };
 
+const nobody = { tenantId_id: { tenantId: '', id: v7() } };
 const withoutTenant: Queries = {
   findMany: (tx) => tx.category.findMany(),
   'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: missing.tenantId } }),
@@ -40,8 +41,8 @@ const withoutTenant: Queries = {
   'findMany by any tenant': (tx) => tx.category.findMany({ where: { tenantId: { not: 'a' } } }),
   findFirst: (tx) => tx.category.findFirst({ where: { categoryName: 'x' } }),
   findFirstOrThrow: (tx) => tx.category.findFirstOrThrow(),
-  'findUnique by id': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7() } }),
-  'findUniqueOrThrow by id': (tx) => tx.apiClientSecret.findUniqueOrThrow({ where: { id: v7() } }),
+  'findUnique by an empty tenant': (tx) => tx.apiClientSecret.findUnique({ where: nobody }),
+  'findUniqueOrThrow by an empty tenant': (tx) => tx.apiClientSecret.findUniqueOrThrow({ where: nobody }),
   count: (tx) => tx.category.count(),
   aggregate: (tx) => tx.category.aggregate({ _count: true }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], _count: true }),
@@ -49,32 +50,29 @@ const withoutTenant: Queries = {
   'createMany with one row without a tenant': (tx) =>
     tx.category.createMany({ data: [category('a'), withoutTenantId] }),
   createManyAndReturn: (tx) => tx.category.createManyAndReturn({ data: [withoutTenantId] }),
-  'update by id': (tx) => tx.apiClientSecret.update({ where: { id: v7() }, data: { hint: 'x' } }),
+  'update by an empty tenant': (tx) => tx.apiClientSecret.update({ where: nobody, data: { hint: 'x' } }),
   updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
   'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
-  'upsert by id': (tx) => tx.apiClientSecret.upsert({ where: { id: v7() }, create: secret('a'), update: {} }),
+  'upsert by an empty tenant': (tx) => tx.apiClientSecret.upsert({ where: nobody, create: secret('a'), update: {} }),
   'upsert that creates without a tenant': (tx) =>
     tx.category.upsert({
       where: key,
       update: {},
       create: withoutTenantId,
     }),
-  'delete by id': (tx) => tx.apiClientSecret.delete({ where: { id: v7() } }),
+  'delete by an empty tenant': (tx) => tx.apiClientSecret.delete({ where: nobody }),
   deleteMany: (tx) => tx.category.deleteMany(),
-  'findUnique of apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
   'findMany of apiClient by client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
   'findMany by no tenants': (tx) => tx.category.findMany({ where: { tenantId: { in: [missing.tenantId] } } }),
-  'findMany of cells with their tenants': (tx) => tx.cell.findMany({ include: { tenants: true } }),
   'findMany of tenants with their patients': (tx) => tx.tenant.findMany({ select: { id: true, patients: {} } }),
-  'findFirst with the tenants of the own cell': (tx) =>
-    tx.tenantCell.findFirst({ where: { tenantId: 'a' }, include: { of: { include: { tenants: { take: 1 } } } } }),
 };
 
 const withTenant: Queries = {
   findMany: (tx) => tx.category.findMany({ where: { tenantId: 'a' } }),
   'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
   'findUnique by the compound key': (tx) => tx.category.findUnique({ where: key }),
-  'findUnique by id and tenant': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7(), tenantId: 'a' } }),
+  'findUnique by id and tenant': (tx) =>
+    tx.apiClientSecret.findUnique({ where: { tenantId_id: { id: v7(), tenantId: 'a' } } }),
   count: (tx) => tx.category.count({ where: { tenantId: 'a' } }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], where: { tenantId: 'a' }, _count: true }),
   create: (tx) => tx.category.create({ data: category('a') }),
@@ -88,7 +86,7 @@ const withTenant: Queries = {
     }),
   deleteMany: (tx) => tx.category.deleteMany({ where: { tenantId: 'a', categoryName: 'none' } }),
   'findMany of a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
-  'findUnique of apiClient by client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
+  'findFirst of apiClient by client_id': (tx) => tx.apiClient.findFirst({ where: { clientId: 'x' } }),
   'findMany of several tenants': (tx) => tx.category.findMany({ where: { tenantId: { in: ['a', 'b'] } } }),
   'findMany by a composite relation': (tx) =>
     tx.category.findMany({ where: { tenantId: 'a' }, include: { tenant: true, subcategories: true } }),

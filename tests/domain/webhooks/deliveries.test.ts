@@ -104,7 +104,10 @@ describe('a webhook endpoint', () => {
     expect(at(path).map(({ body }) => JSON.parse(body).data.encounter_id)).toEqual([seen.encounter_id]);
     const { clientId, tenantId } = limited;
     const grant = (granted: readonly Permission[]) =>
-      harness.domain.db.prisma.apiClient.update({ where: { clientId, tenantId }, data: { permissions: [...granted] } });
+      harness.domain.db.prisma.apiClient.updateMany({
+        where: { clientId, tenantId },
+        data: { permissions: [...granted] },
+      });
     for (const revoke of [() => grant(['read:event']), () => deactivateApiClient(harness.domain, clientId)]) {
       await grant(permissions);
       await newEncounter(harness, partner, { clinicId: own });
