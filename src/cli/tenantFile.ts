@@ -69,13 +69,9 @@ export async function exportTenant(
 /** Names the export in its manifest, so that it replaces neither a backup nor another tenant's export. */
 const databaseOf = (tenantId: string): string => `tenant ${tenantId}`;
 
-/** The tables of an export. The audit stays, and so does the counter of its positions. */
-const exportedTables = async (client: Connection): Promise<TenantTable[]> =>
-  (await tenantTables(client)).filter(({ name }) => name !== 'audit_counter');
-
 /** The lines of a tenant's rows. @param counts gets the number of rows by table */
 async function* rowsOf(client: Connection, tenantId: string, counts: Record<string, number>) {
-  for (const table of await exportedTables(client)) {
+  for (const table of await tenantTables(client)) {
     const { name, columns } = table;
     await client.query(`
       DECLARE exported NO SCROLL CURSOR FOR SELECT row_to_json(line)::text AS json
@@ -104,7 +100,7 @@ export async function importTenant(
   if (objectStore === storeName) throw new Error('Both databases use one object store: give each its own.');
   await withClient({ connectionString: url }, async (client) => {
     assertSameSchema(await describeMigrations(client), migrations);
-    const tables = await exportedTables(client);
+    const tables = await tenantTables(client);
     const filled = await tableWithRows(client, tables, tenant);
     if (filled) {
       const found = `The database already contains rows of tenant ${tenant}, in the table ${filled}.`;

@@ -1298,7 +1298,6 @@ END $$;
 CREATE TRIGGER audit_seal_removal BEFORE INSERT ON audit_seal FOR EACH ROW WHEN (NEW.removes IS NOT NULL)
   EXECUTE FUNCTION refuse_removal_seal();
 
-
 -- Reference rows -----------------------------------------------------------------------------------------------------
 
 -- The states, territories and district of the United States.
