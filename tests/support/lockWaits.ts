@@ -12,7 +12,9 @@ export async function untilBlocked({ domain }: Owner, sessions = 1, isDone = () 
   while (!isDone() && Date.now() < deadline) {
     const waiting = await domain.db.prisma.$queryRaw<object[]>`
       SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    if (waiting.length >= sessions) return;
+    const isCluster = process.env['TEST_CITUS'] !== undefined;
+    const onWorkers = isCluster ? await domain.db.prisma.$queryRaw<object[]>`SELECT FROM citus_lock_waits` : [];
+    if (waiting.length + onWorkers.length >= sessions) return;
     await delay(5);
   }
   if (!isDone()) throw new Error(`fewer than ${sessions} sessions wait for a lock`);

@@ -14,8 +14,10 @@ export interface ClusterNode {
 /** The oldest version that this build is meant for. */
 const MIN_VERSION = 12;
 
-/** The nodes, the coordinator first. */
+/** The nodes, the coordinator first; none if the database is not on a cluster. */
 export async function nodesOf(client: Connection): Promise<ClusterNode[]> {
+  const { rowCount } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
+  if (rowCount === 0) return [];
   const { rows } = await client.query<ClusterNode>(
     `SELECT format('%s:%s', nodename, nodeport) AS name, groupid = 0 AS "isCoordinator",
         isactive AND metadatasynced AS "isActive", shouldhaveshards AS "hasShards"
@@ -79,4 +81,20 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   return rows.map(
     ({ from, to }) => `${from} cannot connect to ${to} as the service's role: see pg_hba.conf and .pgpass.`,
   );
+}
+
+/** What moves and two-phase commits have left: prepared transactions by node, and parts of shards. */
+export async function leftovers(client: Connection) {
+  const { rows: prepared } = await client.query<{ name: string; count: number }>(
+    `SELECT format('%s:%s', nodename, nodeport) AS name, result::int AS count
+      FROM run_command_on_all_nodes($1) JOIN pg_dist_node USING (nodeid) WHERE success AND result::int > 0`,
+    [
+      `SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database() AND prepared < now() - interval '10 minutes'`,
+    ],
+  );
+  const { rows } = await client.query<{ isRebalancing: boolean; unremoved: number }>(
+    `SELECT EXISTS (SELECT FROM pg_dist_background_job WHERE state IN ('scheduled', 'running')) AS "isRebalancing",
+      (SELECT count(*)::int FROM pg_dist_cleanup) AS unremoved`,
+  );
+  return { prepared, ...(rows[0] ?? { isRebalancing: false, unremoved: 0 }) };
 }

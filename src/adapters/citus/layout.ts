@@ -86,7 +86,8 @@ export async function layOut(client: Connection): Promise<void> {
   if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);
   await client.query('COMMIT');
   await client.query(
-    `SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition WHERE partmethod = 'h'`,
+    `SET audit.retention = on; SELECT truncate_local_data_after_distributing_table(logicalrelid)
+      FROM pg_dist_partition WHERE partmethod = 'h' AND pg_relation_size(logicalrelid) > 0`,
   );
 }
 

@@ -12,6 +12,7 @@ import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
 import { PROGRAM } from '../command.js';
 import { incompleteText } from '../provider.js';
+import { clusterResults } from './clusterChecks.js';
 import { causeOf, failure, ok, runChecks, warning, type Finding, type Result } from './check.js';
 
 export interface CheckedDatabase {
@@ -217,6 +218,7 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     const message = 'The role may change the schema and the audit.';
     return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
   },
+  cluster: ({ url }) => clusterResults(url),
   async providers({ db }) {
     const incomplete = await incompleteProviders(db);
     if (incomplete.length === 0) return ok('Active providers of live tenants have a credential and a DEA number.');

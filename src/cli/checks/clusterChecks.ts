@@ -1,0 +1,34 @@
+import { layoutFaults } from '../../adapters/citus/layout.js';
+import { leftovers, nodesOf } from '../../adapters/citus/cluster.js';
+import { withClient } from '../../adapters/database/withClient.js';
+import { PROGRAM } from '../command.js';
+import { failure, ok, warning, type Result } from './check.js';
+
+const HANDBOOK = 'scripts/production/scale.md#citus';
+
+/** The checks of a cluster of Citus; one result if the database is not on one. */
+export function clusterResults(url: string): Promise<Result[]> {
+  return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
+    const nodes = await nodesOf(client);
+    if (nodes.length === 0) return [ok('The database is on one machine.')];
+    const inactive = nodes.filter(({ isActive }) => !isActive).map(({ name }) => name);
+    const faults = await layoutFaults(client);
+    const { isRebalancing, prepared, unremoved } = await leftovers(client);
+    const results = [
+      ...(inactive.length > 0 ? [failure(`Nodes are not active: ${inactive.join(', ')}.`, `See ${HANDBOOK}.`)] : []),
+      ...faults.map((fault) => failure(fault, `Run "${PROGRAM} citus layout", or move the shards (${HANDBOOK}).`)),
+      ...prepared.map(({ name, count }) =>
+        warning(
+          `${count} prepared transactions have waited on ${name} for more than ten minutes, and hold locks.`,
+          'Run SELECT recover_prepared_transactions() on the coordinator.',
+        ),
+      ),
+      ...(unremoved > 0
+        ? [warning(`A move left ${unremoved} parts of shards.`, 'Run CALL citus_cleanup_orphaned_resources().')]
+        : []),
+    ];
+    if (results.length > 0) return results;
+    const moving = isRebalancing ? ' Shards are being rebalanced.' : '';
+    return [ok(`${nodes.length} nodes of Citus are active, and every tenant is whole on one.${moving}`)];
+  });
+}
