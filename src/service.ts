@@ -127,6 +127,9 @@ async function startBackground(
 function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: readonly DemoTenant[]): void {
   const lines = [`Clinical Encounter Service on ${baseUrl}`, `  reference    ${baseUrl}/docs`];
   if (first) {
+    // A terminal opens the link with a click. In other places, such as a log, credentials do not belong.
+    const credentials = process.stderr.isTTY ? `#${first.clientId}:${first.clientSecret}` : '';
+    lines.push(`  workbench    ${baseUrl}/workbench${credentials}`);
     const file = join(dataDir, 'demo-credentials.json');
     lines.push(
       `  credentials  ${file}`,

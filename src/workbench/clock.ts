@@ -1,4 +1,4 @@
-import { button, buttons, element, moment, notify, show } from './page.js';
+import { button, buttons, element, notify, sandbox, show } from './page.js';
 import type { Session } from './session.js';
 
 const DAY = 86_400;
@@ -19,9 +19,10 @@ export async function showClock(session: Session): Promise<void> {
     await session.refresh();
     notify('The sandbox is as it was at first.');
   };
+  sandbox.aheadMs = offsetSeconds * 1000;
   show(
     'clock',
-    element('p', {}, moment(now), ' UTC'),
+    element('time', { datetime: now }, `${now.slice(0, 16).replace('T', ' ')} UTC`),
     buttons(
       ...Object.entries(STEPS).map(([text, seconds]) => button(text, move(seconds))),
       button('Reset the sandbox', reset),

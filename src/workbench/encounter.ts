@@ -1,23 +1,25 @@
 import type { components } from '../../generated/client/contract.js';
 import { eventLine } from './events.js';
-import { button, buttons, element, notify, part, show, table } from './page.js';
+import { nameOf } from './encounters.js';
+import { badge, button, buttons, element, moment, notify, part, show, table } from './page.js';
 import { showOrder } from './order.js';
 import type { Session } from './session.js';
-import { centerState, stateDiagram } from './states.js';
+import { stateDiagram } from './states.js';
 
 type Encounter = components['schemas']['Encounter'];
 type Simulation = components['schemas']['SimulateEncounterRequest'];
 
-const ACTIONS: readonly (readonly [text: string, body: Simulation])[] = [
-  ['Claim', { outcome: 'claim' }],
-  ['Approve all', { outcome: 'approve_all' }],
-  ['Approve all and pay', { outcome: 'approve_all', pay: true }],
-  ['Approve the first, deny the others', { outcome: 'approve_first' }],
-  ['Deny all', { outcome: 'deny_all' }],
-  ['Request information', { outcome: 'request_information' }],
-  ['No show', { outcome: 'no_show' }],
-  ['Expire', { outcome: 'expire' }],
-  ['Revoke', { outcome: 'revoke' }],
+/** What the provider can do, by the statuses of an encounter in which it is possible. */
+const ACTIONS: readonly (readonly [text: string, body: Simulation, statuses: RegExp])[] = [
+  ['Claim', { outcome: 'claim' }, /^pending/],
+  ['Approve all', { outcome: 'approve_all' }, /_review$/],
+  ['Approve all and pay', { outcome: 'approve_all', pay: true }, /_review$/],
+  ['Approve the first, deny the others', { outcome: 'approve_first' }, /_review$/],
+  ['Deny all', { outcome: 'deny_all' }, /_review$/],
+  ['Request information', { outcome: 'request_information' }, /_review$/],
+  ['No show', { outcome: 'no_show' }, /_review$|_information$/],
+  ['Expire', { outcome: 'expire' }, /^pending|_information$/],
+  ['Revoke', { outcome: 'revoke' }, /^approved/],
 ];
 
 /** Shows an encounter with its states, events, items and order, and buttons for the provider's actions. */
@@ -45,18 +47,19 @@ export async function showEncounter(session: Session): Promise<void> {
     notify(`${encounter.gfe_no}: ${text}.`);
     await session.refresh();
   };
-  title.textContent = `${encounter.gfe_no}: ${encounter.status}`;
-  const diagram = stateDiagram(encounter.status);
+  title.replaceChildren(`${encounter.gfe_no} `, badge(encounter.status));
+  const statuses = [encounter.status, ...encounter.gfe_data.map(({ status }) => status)];
+  const possible = ACTIONS.filter(([, , when]) => statuses.some((status) => when.test(status)));
   show(
     'encounter',
-    diagram,
-    buttons(...ACTIONS.map(([text, body]) => button(text, simulate(text, body)))),
+    element('p', {}, await nameOf(session, encounter.patientId), ', ', encounter.reviewType, ' review'),
+    ...stateDiagram(encounter.status),
+    buttons(...possible.map(([text, body]) => button(text, simulate(text, body)))),
     items(encounter),
     ...(order ? [showOrder(session, order)] : []),
     element('h3', {}, 'Timeline'),
     element('ol', { class: 'timeline' }, ...events.map((event) => eventLine(event, session))),
   );
-  centerState(diagram);
 }
 
 const items = ({ gfe_data }: Encounter): HTMLElement =>
@@ -65,9 +68,9 @@ const items = ({ gfe_data }: Encounter): HTMLElement =>
     ['Item', 'Status', 'Decided', 'Valid until', 'Remark'],
     gfe_data.map((item) => [
       `${item.category_name}, ${item.sub_category_name}`,
-      item.status,
-      item.decidedAt ?? '',
-      item.validUntil ?? '',
+      badge(item.status),
+      item.decidedAt && moment(item.decidedAt),
+      item.validUntil && moment(item.validUntil),
       item.denialReason ?? item.revocationReason ?? '',
     ]),
   );

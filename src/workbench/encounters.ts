@@ -1,27 +1,35 @@
-import { button, element, notify, show, table } from './page.js';
+import { badge, button, element, moment, notify, show, table } from './page.js';
 import type { Session } from './session.js';
 
 /** Address of delivery for new encounters, without which their orders could not be shipped. */
 const SHIP_TO = {
-  ...{
-    name: 'Workbench',
-    address1: '500 Congress Avenue',
-    city: 'Austin',
-    state: 'TX',
-    postal: '78701',
-    country: 'US',
-  },
+  ...{ name: 'Workbench', address1: '500 Congress Avenue', city: 'Austin' },
+  ...{ state: 'TX', postal: '78701', country: 'US' },
 } as const;
 
 /** Lists the latest encounters. */
 export async function showEncounters(session: Session): Promise<void> {
   const { data } = await session.client.get('/encounters', { params: { query: { limit: 20 } } });
-  const rows = data.map(({ encounter_id, gfe_no, status, order_no }) => [
+  const names = await Promise.all(data.map(({ patientId }) => nameOf(session, patientId)));
+  const rows = data.map(({ encounter_id, gfe_no, status, createdAt }, index) => [
     button(gfe_no, () => session.show(encounter_id)),
-    status,
-    order_no ?? '',
+    names[index] ?? '',
+    badge(status),
+    moment(createdAt),
   ]);
-  show('encounters', table('Latest encounters', ['Number', 'Status', 'Order'], rows));
+  show('encounters', table('Latest encounters', ['Number', 'Patient', 'Status', 'Created'], rows));
+}
+
+const names = new Map<string, Promise<string>>();
+/** The name of a patient; the id if the API client may not read it. */
+export function nameOf({ client }: Session, id: string): Promise<string> {
+  const read = async (): Promise<string> => {
+    const { firstName, lastName } = await client.get('/clients/{id}', { params: { path: { id } } });
+    return `${firstName} ${lastName}`;
+  };
+  const name = names.get(id) ?? read().catch(() => id);
+  names.set(id, name);
+  return name;
 }
 
 /** Offers to create an encounter for a patient, at a clinic, with treatments of the sandbox. */

@@ -1,5 +1,5 @@
 import type { components } from '../../generated/client/contract.js';
-import { element, moment, part } from './page.js';
+import { button, element, moment, part } from './page.js';
 import type { Session } from './session.js';
 
 export type Event = components['schemas']['Event'];
@@ -7,14 +7,19 @@ export type Event = components['schemas']['Event'];
 /** Maximum of events on the page. */
 const SHOWN = 200;
 
-/** A list item that shows an event. */
-export function eventLine({ type, timestamp, data }: Event, session: Session): HTMLElement {
-  const facts = Object.entries(data).map(([name, value]) => `${name}=${String(value)}`);
-  const number = 'encounter_id' in data ? data.encounter_id : undefined;
-  const name = element('strong', {}, type);
-  const link = element('a', { href: '#encounter-title' }, name);
-  if (number !== undefined) link.addEventListener('click', () => void session.show(number));
-  return element('li', {}, moment(timestamp), ' ', number === undefined ? name : link, ` ${facts.join(' ')}`);
+/** A list item that shows type, subject and time of an event, and opens to all of it. */
+export function eventLine(event: Event, session: Session): HTMLElement {
+  const { type, timestamp, data } = event;
+  const { encounter_id, gfe_no, order_no } = data as { encounter_id?: number; gfe_no?: string; order_no?: string };
+  const subject = element('span', { class: 'subject' }, order_no ?? gfe_no ?? '');
+  const summary = element('summary', {}, element('strong', {}, type), subject, moment(timestamp));
+  const open =
+    encounter_id && encounter_id !== session.open && button('Show encounter', () => session.show(encounter_id));
+  return element(
+    'li',
+    {},
+    element('details', {}, summary, element('pre', {}, JSON.stringify(event, null, 2)), open || null),
+  );
 }
 
 /** Follows the event feed from its start. @returns a function that shows new events and tells if there were any */

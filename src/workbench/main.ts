@@ -18,17 +18,27 @@ const main = document.querySelector('main') as HTMLElement;
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   const { clientId, clientSecret } = Object.fromEntries(new FormData(form).entries()) as Record<string, string>;
+  enter(clientId, clientSecret);
+});
+// A local server prints a link with the credentials of its demo. Browsers do not send this part of an address.
+const [, demoId, demoSecret] = /^#(\w+):(\w+)$/.exec(location.hash) ?? [];
+if (demoId) history.replaceState(null, '', location.pathname);
+if (demoId) enter(demoId, demoSecret);
+
+function enter(clientId = '', clientSecret = ''): void {
   void attempt(async () => {
-    const client = await signIn(clientId ?? '', clientSecret ?? '');
+    const client = await signIn(clientId, clientSecret);
     form.reset();
     form.hidden = true;
-    main.hidden = part('sign-out').hidden = false;
+    main.hidden = part('tabs').hidden = part('sign-out').hidden = false;
     await start({
       client,
       open: undefined,
       async show(encounter) {
         this.open = encounter;
         await showEncounter(this);
+        // Opens its tab on a narrow page.
+        location.hash = 'encounter-part';
         part('encounter-title').focus();
       },
       async refresh() {
@@ -41,7 +51,7 @@ form.addEventListener('submit', (event) => {
       },
     });
   });
-});
+}
 // Reload to sign out: the page stores no credentials, so a new page has none.
 part('sign-out').addEventListener('click', () => location.reload());
 

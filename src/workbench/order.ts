@@ -1,6 +1,6 @@
 import type { components } from '../../generated/client/contract.js';
-import { button, buttons, element, notify, table } from './page.js';
-import type { Session } from './session.js';
+import { badge, button, buttons, element, notify, table } from './page.js';
+import { may, type Session } from './session.js';
 
 type Order = components['schemas']['Order'];
 type Step = components['schemas']['RecordFulfilmentRequest']['status'];
@@ -37,8 +37,8 @@ export function showOrder(session: Session, order: Order): HTMLElement {
     return [
       name,
       line_total,
-      hold === null ? fulfilment.status : `${fulfilment.status}, held: ${hold.reason}`,
-      next === undefined
+      badge(hold === null ? fulfilment.status : `held: ${hold.reason}`),
+      next === undefined || hold || !may('write:fulfilment')
         ? ''
         : button(`Mark as ${next}`, fulfil(treatmentId, pharmacyId, next), {
             'aria-label': `Mark as ${next}: ${name}`,
@@ -47,18 +47,22 @@ export function showOrder(session: Session, order: Order): HTMLElement {
   });
   const payments = order.payments.map(({ id, amount, refunded_amt }) => {
     const rest = ((cents(amount) - cents(refunded_amt)) / 100).toFixed(2);
-    return [amount, refunded_amt, rest === '0.00' ? '' : button(`Refund ${rest}`, refund(id, rest))];
+    return [
+      amount,
+      refunded_amt,
+      rest === '0.00' || !may('write:order') ? '' : button(`Refund ${rest}`, refund(id, rest)),
+    ];
   });
   return element(
     'div',
     {},
-    element('h3', {}, `${order.order_no}: ${order.order_status}`),
+    element('h3', {}, `${order.order_no} `, badge(order.order_status)),
     element(
       'p',
       {},
       `Total ${order.grand_total}, paid ${order.paid_amt}, held ${order.held_amt}, due ${order.balance_amt} USD`,
     ),
-    buttons(Number(order.balance_amt) > 0 ? button(`Pay ${order.balance_amt}`, pay) : null),
+    buttons(Number(order.balance_amt) > 0 && may('write:order') ? button(`Pay ${order.balance_amt}`, pay) : null),
     table('Lines', ['Treatment', 'Total', 'Fulfilment', 'Action'], lines),
     table('Payments', ['Amount', 'Refunded', 'Action'], payments),
   );

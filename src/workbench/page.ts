@@ -85,5 +85,23 @@ export function button(text: string, work: () => Promise<unknown>, attributes: A
 export const buttons = (...all: readonly (HTMLButtonElement | null)[]): HTMLElement =>
   element('div', { class: 'buttons' }, ...all);
 
-/** A time of the service, shown to the second. */
-export const moment = (at: string): HTMLElement => element('time', { datetime: at }, at.slice(0, 19).replace('T', ' '));
+/** A status, with a color that tells whether it is open, good or bad. */
+export const badge = (status: string): HTMLElement => element('span', { class: `badge ${status}` }, status);
+
+/** Milliseconds that the sandbox's time is ahead of this computer's. */
+export const sandbox = { aheadMs: 0 };
+
+/** A time, shown by its distance from now; the exact time appears on hover. @param ahead 0 for a real time */
+export function moment(at: string, ahead = sandbox.aheadMs): HTMLElement {
+  const seconds = (Date.parse(at) - Date.now() - ahead) / 1000;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const);
+  return element('time', { datetime: at, title: at }, DISTANCE.format(Math.trunc(seconds / size), unit));
+}
+
+const DISTANCE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const UNITS = [
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;

@@ -1,6 +1,6 @@
 import type { ItemOf } from '../client/lists.js';
-import { element, moment, part, table } from './page.js';
-import { ownRequests, type Session } from './session.js';
+import { element, moment, show, table } from './page.js';
+import { OWN_ID, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
 
@@ -10,19 +10,12 @@ const SHOWN = 200;
 /** Follows the log of the sandbox's requests, without this page's own. @returns a function that shows the new ones */
 export function followRequests(session: Session): () => Promise<void> {
   const seen = new Map<string, SandboxRequest>();
-  const own = element('input', { type: 'checkbox' });
-  const shown = element('div', {});
-  const show = (): void => {
-    const all = [...seen.values()].filter(({ requestId }) => own.checked || !ownRequests.has(requestId));
-    const latest = all.sort((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
-    shown.replaceChildren(errors(latest), log(latest));
-  };
-  own.addEventListener('change', show);
-  part('requests').replaceChildren(element('label', {}, own, ' Also those of this page'), shown);
   return async () => {
     const { data } = await session.client.get('/sandbox/requests', { params: { query: { limit: 100 } } });
     for (const request of data) seen.set(`${request.requestId} ${request.at}`, request);
-    show();
+    const others = [...seen.values()].filter(({ requestId }) => !requestId.startsWith(OWN_ID));
+    const latest = others.sort((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
+    show('requests', errors(latest), log(latest));
   };
 }
 
@@ -46,8 +39,8 @@ const log = (requests: readonly SandboxRequest[]): HTMLElement =>
     'Latest requests',
     ['Time', 'Operation', 'Status', 'Request id'],
     requests.map(({ at, operationId, status, code, requestId }) => [
-      moment(at),
-      operationId,
+      moment(at, 0),
+      element('a', { href: `/docs#operation/${operationId}` }, operationId),
       `${status} ${code ?? ''}`,
       requestId,
     ]),

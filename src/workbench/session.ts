@@ -1,8 +1,12 @@
 import { createClient, type Client } from '../client/client.js';
 import { ApiError } from '../client/errors.js';
 
-/** The ids of the requests that this page has sent, so that it can omit them from the log. */
-export const ownRequests = new Set<string>();
+/** The ids of this page's requests begin like this, so that it can omit them from the log, after a reload, too. */
+export const OWN_ID = 'facade00';
+
+/** The permissions of the API client, which its token names. */
+const permissions = new Set<string>();
+export const may = (permission: string): boolean => permissions.has(permission);
 
 /** The state that all parts of the page share: one API client of a sandbox, and the open encounter. */
 export interface Session {
@@ -18,9 +22,10 @@ export interface Session {
 /** Signs in. @returns a client whose tenant is certainly a sandbox @throws Error for a live tenant */
 export async function signIn(clientId: string, clientSecret: string): Promise<Client> {
   const send = (request: Request): Promise<Response> => {
-    const id = crypto.randomUUID();
-    ownRequests.add(id);
-    request.headers.set('X-Request-Id', id);
+    request.headers.set('X-Request-Id', OWN_ID + crypto.randomUUID().slice(OWN_ID.length));
+    const [, claims = ''] = request.headers.get('Authorization')?.split('.') ?? [];
+    const [, scope = ''] = /"scope":"([^"]*)"/.exec(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))) ?? [];
+    for (const permission of scope.split(' ')) permissions.add(permission);
     return fetch(request);
   };
   const client = createClient({ baseUrl: location.origin, clientId, clientSecret, fetch: send, retries: 0 });

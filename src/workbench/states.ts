@@ -6,8 +6,8 @@ type State = components['schemas']['Encounter']['status'];
 /** The guide's diagram of an encounter's states, which the build renders as SVG. */
 declare const STATES_DIAGRAM: string;
 
-/** The diagram of states with transitions as arrows. Marks the present state and the transitions that can follow it. */
-export function stateDiagram(status: State): HTMLElement {
+/** The diagram of states, with marks at the present one and the transitions that can follow, and the same in words. */
+export function stateDiagram(status: State): HTMLElement[] {
   const svg = new DOMParser().parseFromString(STATES_DIAGRAM, 'image/svg+xml').documentElement;
   const mark = (selector: string, look: string): Element[] => {
     const marked = [...svg.querySelectorAll(selector)];
@@ -20,17 +20,7 @@ export function stateDiagram(status: State): HTMLElement {
     return `${edge.getAttribute('data-to')} (${edge.getAttribute('data-label')})`;
   });
   mark(`.edge-label[data-from="${status}"]`, 'next');
-  svg.setAttribute('role', 'img');
-  svg.setAttribute(
-    'aria-label',
-    `State: ${status}. ${following.length > 0 ? `Next: ${following.join(', ')}.` : 'Final.'}`,
-  );
-  return element('div', { class: 'states', tabindex: '0' }, svg);
-}
-
-/** Scrolls the diagram, but not the page, so that the present state is visible. */
-export function centerState(diagram: HTMLElement): void {
-  const present = diagram.querySelector('.present')?.getBoundingClientRect();
-  const { left, width } = diagram.getBoundingClientRect();
-  if (present) diagram.scrollLeft += present.left + present.width / 2 - (left + width / 2);
+  svg.setAttribute('aria-hidden', 'true');
+  const next = following.length > 0 ? `Next: ${following.join(', ')}.` : 'Final.';
+  return [element('div', { class: 'states' }, svg), element('p', { class: 'muted next' }, `State: ${status}. ${next}`)];
 }

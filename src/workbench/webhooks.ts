@@ -1,4 +1,4 @@
-import { button, element, moment, notify, show, table } from './page.js';
+import { badge, button, element, moment, notify, show, table } from './page.js';
 import type { Session } from './session.js';
 
 /** Shows the endpoints with their latest deliveries, and the sandbox's inbox. */
@@ -16,7 +16,7 @@ export async function showWebhooks({ client }: Session): Promise<void> {
       const rows = deliveries.data.map((delivery) => [
         moment(delivery.createdAt),
         delivery.eventType,
-        delivery.status,
+        badge(delivery.status),
         delivery.attempts.map(({ httpStatus, error }) => httpStatus ?? error ?? '?').join(', '),
         button('Retry', retry(delivery.id), { 'aria-label': `Retry ${delivery.eventType} ${delivery.id}` }),
       ]);
@@ -25,7 +25,11 @@ export async function showWebhooks({ client }: Session): Promise<void> {
     }),
   );
   const inbox = await client.get('/sandbox/webhook-inbox');
-  const received = inbox.data.map(({ receivedAt, body, status }) => [moment(receivedAt), String(status), body]);
+  const received = inbox.data.map(({ receivedAt, body, status }) => [
+    moment(receivedAt, 0),
+    String(status),
+    element('details', {}, element('summary', {}, /"type":"([\w.]+)"/.exec(body)?.[1] ?? ''), element('pre', {}, body)),
+  ]);
   show(
     'webhooks',
     ...(shown.length > 0 ? shown : [element('p', { class: 'muted' }, 'Endpoints: none.')]),
