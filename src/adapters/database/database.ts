@@ -49,8 +49,9 @@ const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
 /** Settings on Citus: PostgreSQL's own choice of plans, because generic ones cannot be distributed; SET LOCAL on all nodes. */
 export const SETTINGS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false),
   set_config('citus.propagate_set_commands', 'local', false) FROM pg_extension WHERE extname = 'citus'`;
-/** PostgreSQL's time limits for a session. */
+/** PostgreSQL's time limits for a session. That for a lock is the shortest: its error says what the statement waited for. */
 const limitsFor = (timeoutMs: number) => ({
+  lock_timeout: 0.8 * timeoutMs,
   statement_timeout: 0.9 * timeoutMs,
   idle_in_transaction_session_timeout: 2 * timeoutMs,
 });

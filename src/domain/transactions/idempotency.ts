@@ -5,41 +5,25 @@ import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
 import type { UnitOfWork } from './unitOfWork.js';
 
-/** How long a request waits for a duplicate: less than the statement timeout, whose error would not name the key. */
-const LOCK_TIMEOUT = '4000ms';
-
 type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
-
-/** The result of the first statement of a caller's transaction. */
-export interface Start {
-  /** Milliseconds that the tenant's clock is ahead of real time (R-74). */
-  readonly aheadMs: bigint;
-  /** Whether this request must do the work: its key has no stored answer, or only an expired one. */
-  readonly isFirst: boolean;
-}
 
 /**
  * Takes an idempotency key in the transaction that does the work (R-67). Waits for a concurrent duplicate. A key
  * expires after 24 hours.
- * @param aheadMs evaluated first, because it may wait for a reset of the sandbox, which deletes keys
+ * @returns whether this request must do the work: its key has no stored answer, or only an expired one
  * @throws Problem idempotency_in_progress
  */
-export function takeKey(
+export async function takeKey(
   { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
-  aheadMs: Prisma.Sql,
-): Promise<Start[]> {
-  return db.of(caller.tenantId).rows<Start>`
-    WITH start AS MATERIALIZED (SELECT ${aheadMs} AS "aheadMs"),
-    taken AS (
-      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-      SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
-      FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) FROM start) AS impatient
-      ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
-        SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-        WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'
-      RETURNING true)
-    SELECT "aheadMs", EXISTS (TABLE taken) AS "isFirst" FROM start`.catch(throwInProgress);
+): Promise<boolean> {
+  const taken = db.of(caller.tenantId).run`
+    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+    VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea)
+    ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
+      SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+      WHERE excluded.created_at - idempotency_key.created_at > interval '24 hours'`;
+  return (await taken.catch(throwInProgress)) > 0;
 }
 
 /** Stores the result of the work under its key, at the end of the transaction in which {@link takeKey} took the key. */

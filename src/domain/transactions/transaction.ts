@@ -5,7 +5,7 @@ import type { Queries, Transaction } from '../../adapters/database/statements.js
 import type { Context, DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
 import { Problem } from '../../problem.js';
-import { takeKey, type Start } from './idempotency.js';
+import { takeKey } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
 /** The context of work in a transaction. Only {@link inTransaction} creates it, so such work needs a transaction. */
@@ -109,21 +109,22 @@ async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ 
 }
 
 /**
- * Takes the request's Idempotency-Key, if any. In a sandbox, also prevents a reset meanwhile and reads the clock
- * (R-76).
+ * Takes the request's Idempotency-Key, if any. In a sandbox, first prevents a reset, which deletes keys, and reads the
+ * clock (R-76).
  */
 async function begin({ caller, idempotency, now, realNow }: Context, db: Transaction) {
-  const { tenantId, tenantMode } = caller;
-  if (tenantMode === 'live' && !idempotency) return { now, isFirst: true };
-  const aheadMs =
-    tenantMode === 'live'
-      ? Prisma.sql`0::bigint`
-      : Prisma.sql`clock_under_lock(${tenantId}, ${lockKey('sandbox', tenantId)})`;
-  const [start] = idempotency
-    ? await takeKey({ db, caller }, idempotency, aheadMs)
-    : await db.of(tenantId).rows<Start>`SELECT ${aheadMs} AS "aheadMs", true AS "isFirst"`;
-  if (!start) throw new Error('a statement returned no row');
-  return { now: aheadOf(realNow, Number(start.aheadMs)), isFirst: start.isFirst };
+  const [clock, isFirst] = await Promise.all([
+    caller.tenantMode === 'live' ? null : lockClock(db, caller.tenantId),
+    idempotency ? takeKey({ db, caller }, idempotency) : true,
+  ]);
+  return { now: clock === null ? now : aheadOf(realNow, clock), isFirst };
+}
+
+/** Prevents a reset of the sandbox until the commit. @returns the milliseconds that its clock is ahead */
+async function lockClock(db: Transaction, tenantId: string): Promise<number> {
+  const [row] = await db.of(tenantId).rows<{ aheadMs: bigint }>`
+    SELECT clock_under_lock(${tenantId}, ${lockKey('sandbox', tenantId)}) AS "aheadMs"`;
+  return Number(row?.aheadMs);
 }
 
 /**
