@@ -63,7 +63,7 @@ export async function roundTripsOf(work: () => Promise<unknown>): Promise<number
 
 /** Whether a statement writes the audit of requests, and nothing else. */
 export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean =>
-  text.startsWith('WITH audit_counter AS') && !text.includes('"part 0"');
+  text.startsWith('WITH counted_audit AS') && !text.includes('"part 0"');
 
 /** {@link statementsOf} without those that write the audit. */
 export async function ownStatementsOf(work: () => Promise<unknown>): Promise<Statement[]> {

@@ -5,7 +5,8 @@ import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
 import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
-import { assertTenantNamed, relationsOf } from './tenantGuard.js';
+import { statementGuard } from './statementGuard.js';
+import { assertTenantNamed, relationsOf, tenantTablesOf } from './tenantGuard.js';
 
 type GuardedPrisma = ReturnType<typeof guardedPrisma>;
 
@@ -85,11 +86,12 @@ export function openDatabase(
   );
   // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
+  const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {
-    ...queriesOn(pool, nameOf),
-    transaction: (work) => runTransaction(pool, nameOf, work),
+    ...queriesOn(pool, preparation),
+    transaction: (work) => runTransaction(pool, preparation, work),
     snapshot: (work) =>
-      prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, nameOf) }), snapshot),
+      prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, preparation) }), snapshot),
     prisma,
     async close() {
       // Prisma ends a pool only if it has used it, and an open pool keeps the process alive.

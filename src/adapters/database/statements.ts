@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { types, type CustomTypesConfig, type Pool, type QueryResultRow } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
+import type { StatementGuard } from './statementGuard.js';
 
 type Statement = Prisma.Sql | TemplateStringsArray;
 
@@ -13,7 +14,7 @@ export interface Statements {
 }
 
 export interface Queries {
-  /** Statements on the rows of one tenant. @throws Error unless the tenant is one of a statement's parameters */
+  /** Statements on the rows of one tenant. @throws Error unless a statement names it for each table */
   of(tenantId: string): Statements;
   /** Statements on the rows of all tenants (jobs, CLI), or on tables that belong to no tenant. */
   readonly everyTenant: Statements;
@@ -60,8 +61,14 @@ interface Client {
   ): Promise<{ readonly rows: Row[]; readonly rowCount: number | null }>;
 }
 
+/** Prepares and checks the statements of a database. */
+export interface Preparation {
+  readonly nameOf: NameOf;
+  readonly guard: StatementGuard;
+}
+
 /** Runs statements on a client, and calls `before` ahead of each. */
-export function queriesOn(client: Client, nameOf: NameOf, before = ignore): Queries {
+export function queriesOn(client: Client, { nameOf, guard }: Preparation, before = ignore): Queries {
   const statementsOf = (tenantId: string | null): Statements => {
     const send = async <Row extends QueryResultRow>(sql: Statement, own: readonly unknown[]) => {
       // Read the text only once: `Prisma.Sql` rebuilds it at each access.
@@ -69,6 +76,7 @@ export function queriesOn(client: Client, nameOf: NameOf, before = ignore): Quer
       if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
         throw new Error(`a statement does not mention its tenant: ${text}`);
       }
+      if (tenantId !== null) guard(text, values, tenantId);
       before();
       return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
     };
@@ -84,13 +92,13 @@ export function queriesOn(client: Client, nameOf: NameOf, before = ignore): Quer
 /** Runs a transaction: BEGIN goes with the first statement, COMMIT with the last (after an error it rolls back). */
 export async function runTransaction<T>(
   pool: Pool,
-  nameOf: NameOf,
+  preparation: Preparation,
   work: (transaction: Transaction) => Promise<Finished<T>>,
 ): Promise<T> {
   const connection = await pool.connect();
   const { stream } = connection.connection;
   let begun: Promise<unknown> | undefined;
-  const queries = queriesOn(connection, nameOf, () => {
+  const queries = queriesOn(connection, preparation, () => {
     inOnePacket(stream);
     if (begun) return;
     begun = connection.query('BEGIN');
@@ -111,6 +119,7 @@ export async function runTransaction<T>(
   let isBroken = false;
   try {
     const { result, last } = await work({ ...queries, savepoint } as Transaction);
+    if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
     await Promise.all([last && queries.everyTenant.run(last), begun, connection.query('COMMIT')]).catch(
       throwCommitFailure,

@@ -17,8 +17,16 @@ export function relationsOf(client: object): Relations {
   return new Map(relations);
 }
 
+/** The tables with rows of tenants, and that of the tenants. */
+export function tenantTablesOf(client: object): ReadonlySet<string> {
+  const { models } = (client as { _runtimeDataModel: DataModel })._runtimeDataModel;
+  const owned = Object.entries(models).filter(([model]) => model === 'Tenant' || tenantOwned.has(model));
+  return new Set(owned.map(([model, { dbName }]) => dbName ?? model));
+}
+
 type Field = Readonly<Record<'name' | 'kind' | 'type', string>>;
-type DataModel = { readonly models: Readonly<Record<string, { readonly fields: readonly Field[] }>> };
+type Model = { readonly dbName: string | null; readonly fields: readonly Field[] };
+type DataModel = { readonly models: Readonly<Record<string, Model>> };
 
 /**
  * Rejects queries on a tenant-owned model that name no tenant in `where`, or in every row of `data`. A tenant of

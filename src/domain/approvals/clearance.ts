@@ -138,7 +138,7 @@ export async function subjects(
           'synchronousOnly', p.synchronous_only OR c.synchronous_only,
           'minAge', coalesce(p.min_age, c.min_age, (SELECT minimum_age FROM tenant WHERE id = ${tenantId})),
           'rx', (SELECT ${prescription} FROM product_rx AS rx
-            WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
+            WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))), '[]')
         FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
         WHERE p.tenant_id = ${tenantId} AND p.id = ANY (${[...treatmentIds]}::uuid[]) AND NOT p.is_deleted) AS treatments`;
   if (!row) throw new Error('a statement returned no row');

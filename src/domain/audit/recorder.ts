@@ -1,7 +1,8 @@
+import type { Statements } from '../../adapters/database/statements.js';
 import type { AuditRow, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
-import { unitOfWorkStatement } from '../transactions/unitOfWork.js';
+import { NO_TENANT, unitOfWorkStatement } from '../transactions/unitOfWork.js';
 
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
@@ -19,17 +20,18 @@ const MAX_BATCHES = 3;
 
 /** Records rows, those of each tenant apart, so that no tenant waits for another one's lock. */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
-  const recorders = new Map<string | null, RecordAudit>();
+  const recorders = new Map<string, RecordAudit>();
   return (row) => {
-    const known = recorders.get(row.tenantId);
-    const record = known ?? tenantRecorder(context);
-    if (!known) recorders.set(row.tenantId, record);
+    const tenantId = row.tenantId ?? NO_TENANT;
+    const known = recorders.get(tenantId);
+    const record = known ?? tenantRecorder(context.db.of(tenantId));
+    if (!known) recorders.set(tenantId, record);
     return record(row);
   };
 }
 
 /** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
-function tenantRecorder({ db }: Pick<DomainContext, 'db'>): RecordAudit {
+function tenantRecorder(statements: Statements): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -45,7 +47,7 @@ function tenantRecorder({ db }: Pick<DomainContext, 'db'>): RecordAudit {
     // An async function, so that an exception rejects the promise; thrown in the timer, it would end the process.
     const commit = async (): Promise<unknown> => {
       const statement = unitOfWorkStatement({ events: [], changes: [], audited });
-      return statement && db.everyTenant.run(statement);
+      return statement && statements.run(statement);
     };
     commit()
       .then(

@@ -4,7 +4,7 @@ import type { Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../access/limits.js';
 import { readPage } from './catalogPage.js';
-import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
+import { forTenant, jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
 export type ClinicFilter = Input<'listClinics'>['query'];
 
@@ -15,11 +15,13 @@ interface ListedClinic extends JsonOf<Clinic> {
   readonly locations: readonly JsonOf<ClinicLocation>[];
 }
 
-const element = jsonOf('Clinic', 'shown', {
-  locations: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicLocation', 'place')}
-      ORDER BY is_primary DESC, name, id), '[]')
-    FROM clinic_location AS place WHERE place.tenant_id = shown.tenant_id AND place.clinic_id = shown.id)`,
-});
+const element = forTenant((tenantId) =>
+  jsonOf('Clinic', 'shown', {
+    locations: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicLocation', 'place')}
+        ORDER BY is_primary DESC, name, id), '[]')
+      FROM clinic_location AS place WHERE place.tenant_id = ${tenantId} AND place.clinic_id = shown.id)`,
+  }),
+);
 
 /** An SQL condition: whether a clinic has a location in the state, given by two-letter code or name, in any case. */
 function inState(tenantId: string, state: string): Prisma.Sql {
@@ -50,7 +52,7 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
     context,
     {
       table: 'clinic',
-      element,
+      element: element(tenantId),
       first: [],
       conditions: [...limit, ...(state ? [inState(tenantId, state)] : [])],
       searched: ['name_key', 'email_key'],

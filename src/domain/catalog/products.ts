@@ -14,7 +14,7 @@ import type { Input } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { readPage } from './catalogPage.js';
 import { mayUseClinic } from '../access/limits.js';
-import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
+import { forTenant, jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
@@ -36,29 +36,31 @@ interface ListedProduct extends JsonOf<Product> {
 /** Maximum of availability entries per product in a page, so that 100 such products stay below 3 MB (R-172). */
 const MAX_ENTRIES = 50;
 
-const element = jsonOf('Product', 'shown', {
-  category: Prisma.sql`(SELECT ${jsonOf('Category', 'c')} FROM category AS c
-    WHERE c.tenant_id = shown.tenant_id AND c.id = shown.category_id)`,
-  subcategory: Prisma.sql`(SELECT ${jsonOf('Subcategory', 's')} FROM subcategory AS s
-    WHERE s.tenant_id = shown.tenant_id AND s.id = shown.subcategory_id)`,
-  rx: Prisma.sql`(SELECT ${jsonOf('ProductRx', 'rx')} FROM product_rx AS rx
-    WHERE rx.tenant_id = shown.tenant_id AND rx.product_id = shown.id)`,
-  offer: Prisma.sql`(SELECT ${jsonOf('ProductOffer', 'o', {
-    variants: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('OfferVariant', 'v')} ORDER BY v.id), '[]')
-      FROM offer_variant AS v WHERE v.tenant_id = o.tenant_id AND v.product_offer_id = o.id)`,
-  })} FROM product_offer AS o WHERE o.tenant_id = shown.tenant_id AND o.product_id = shown.id)`,
-  availability: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicAvailability', 'a', {
-    clinic: jsonOf('Clinic', 'k'),
-  })} ORDER BY a.place, a.id), '[]')
+const element = forTenant((tenantId) =>
+  jsonOf('Product', 'shown', {
+    category: Prisma.sql`(SELECT ${jsonOf('Category', 'c')} FROM category AS c
+    WHERE c.tenant_id = ${tenantId} AND c.id = shown.category_id)`,
+    subcategory: Prisma.sql`(SELECT ${jsonOf('Subcategory', 's')} FROM subcategory AS s
+    WHERE s.tenant_id = ${tenantId} AND s.id = shown.subcategory_id)`,
+    rx: Prisma.sql`(SELECT ${jsonOf('ProductRx', 'rx')} FROM product_rx AS rx
+    WHERE rx.tenant_id = ${tenantId} AND rx.product_id = shown.id)`,
+    offer: Prisma.sql`(SELECT ${jsonOf('ProductOffer', 'o', {
+      variants: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('OfferVariant', 'v')} ORDER BY v.id), '[]')
+      FROM offer_variant AS v WHERE v.tenant_id = ${tenantId} AND v.product_offer_id = o.id)`,
+    })} FROM product_offer AS o WHERE o.tenant_id = ${tenantId} AND o.product_id = shown.id)`,
+    availability: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicAvailability', 'a', {
+      clinic: jsonOf('Clinic', 'k'),
+    })} ORDER BY a.place, a.id), '[]')
     FROM (
       SELECT entry.*, place FROM clinic_availability AS entry
       CROSS JOIN asked LEFT JOIN unnest(asked.first) WITH ORDINALITY AS own (id, place) ON own.id = entry.clinic_id
-      WHERE entry.tenant_id = shown.tenant_id AND entry.product_id = shown.id
+      WHERE entry.tenant_id = ${tenantId} AND entry.product_id = shown.id
       ORDER BY place, entry.id LIMIT ${Prisma.raw(String(MAX_ENTRIES))}
-    ) AS a JOIN clinic AS k ON k.tenant_id = a.tenant_id AND k.id = a.clinic_id)`,
-  availabilityTotal: Prisma.sql`(SELECT count(*) FROM clinic_availability AS a
-    WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
-});
+    ) AS a JOIN clinic AS k ON k.tenant_id = ${tenantId} AND k.id = a.clinic_id)`,
+    availabilityTotal: Prisma.sql`(SELECT count(*) FROM clinic_availability AS a
+    WHERE a.tenant_id = ${tenantId} AND a.product_id = shown.id)`,
+  }),
+);
 
 /**
  * A product with its availability at all clinics, even a deleted one: encounters and orders name it.
@@ -86,7 +88,7 @@ export async function listProducts(context: Context, filter: ProductFilter) {
     context,
     {
       table: 'product',
-      element,
+      element: element(context.caller.tenantId),
       first: clinicsShownFirst(context, filter),
       conditions: [
         Prisma.sql`NOT listed.is_deleted`,

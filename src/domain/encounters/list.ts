@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../access/limits.js';
-import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
+import { selectShown, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';
@@ -21,23 +21,25 @@ export async function listEncounters(context: ReadContext, filter: EncounterFilt
 /** The query for a page. Reading starts at the cursor's place in an index, except for a range of times: ranges are mostly short, so its matches are sorted. */
 function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   const { status: statuses, limit } = filter;
-  const tenant = Prisma.sql`encounter.tenant_id = ${context.caller.tenantId}`;
+  const { tenantId } = context.caller;
+  const tenant = Prisma.sql`encounter.tenant_id = ${tenantId}`;
   const conditions = [tenant, ...matching(context, filter)];
   const newest = (selected: Prisma.Sql, matches: readonly Prisma.Sql[]): Prisma.Sql => Prisma.sql`${selected}
     WHERE ${Prisma.join([...matches], ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${limit + 1}`;
   const ids = Prisma.sql`SELECT encounter.id FROM encounter`;
-  const among = (found: Prisma.Sql) => newest(SHOWN, [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${found}))`]);
+  const among = (found: Prisma.Sql) =>
+    newest(selectShown(tenantId), [tenant, Prisma.sql`encounter.id = ANY (ARRAY(${found}))`]);
   const ranges = rangesOf(filter);
   if (ranges.length > 0) {
     const ofStatus = statuses ? [Prisma.sql`encounter.status = ANY (${statuses}::encounter_status[])`] : [];
     const matches = Prisma.join([...conditions, ...ranges, ...ofStatus], ' AND ');
     // Materialize the matches: PostgreSQL would read the list in its order, expecting to meet matches soon.
-    return among(Prisma.sql`WITH encounter AS MATERIALIZED (
+    return among(Prisma.sql`WITH matching AS MATERIALIZED (
         SELECT id, created_at, encounter_no FROM encounter WHERE ${matches})
-      ${newest(ids, [Prisma.sql`true`])}`);
+      ${newest(Prisma.sql`SELECT encounter.id FROM matching AS encounter`, [Prisma.sql`true`])}`);
   }
-  if (!statuses) return newest(SHOWN, conditions);
+  if (!statuses) return newest(selectShown(tenantId), conditions);
   const ofOne = newest(ids, [...conditions, Prisma.sql`encounter.status = wanted.status`]);
   return among(Prisma.sql`
     SELECT newest.id FROM unnest(${statuses}::encounter_status[]) AS wanted (status), LATERAL (${ofOne}) AS newest`);

@@ -13,7 +13,7 @@ import type { ItemIdentity } from '../catalog/itemKey.js';
 import { mayUseClinic } from '../access/limits.js';
 import { applyElapsedHolds } from '../orders/holds.js';
 import { ordersWhere } from '../orders/orders.js';
-import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
+import { fieldsOf, forTenant, type JsonOf } from '../transactions/bulkSql.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { LookupContext, ModelContext, ReadContext } from '../transactions/transaction.js';
 
@@ -48,38 +48,42 @@ const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
 /** The parts of an encounter that its status view shows. */
 export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'orders'>;
 
-/** A row that {@link SHOWN} selects. */
+/** A row that {@link selectShown} selects. */
 export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'orders'> & {
   readonly gfeItems: readonly JsonOf<ShownItem>[];
   readonly orders: readonly JsonOf<ShownOrder>[];
 };
 
 /** The items and the orders of an encounter, as JSON. */
-const ITEMS_AND_ORDERS = Prisma.sql`
+const itemsAndOrders = (tenantId: string): Prisma.Sql => Prisma.sql`
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
       'rationale', rationale, 'revocationReason', revocation_reason) ORDER BY position)
     FROM gfe_item AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS "gfeItems",
   (SELECT coalesce(json_agg(json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
       'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'balanceAmt', balance_amt,
       'createdAt', created_at) ORDER BY position), '[]')
     FROM "order" AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS orders`;
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders`;
 
 /** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
-const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+const shownWith = (
+  tenantId: string,
+  more: Prisma.Sql,
+): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id, 'decision', decision) ORDER BY position)
     FROM encounter_treatment AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments,
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS treatments,
   (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
     FROM encounter_document AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,${ITEMS_AND_ORDERS}${more}
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS documents,${itemsAndOrders(tenantId)}${more}
   FROM encounter`;
 
-export const SHOWN = shownWith(Prisma.empty);
+/** Selects encounters as lists and responses show them; the condition must name the tenant, too. */
+export const selectShown = forTenant((tenantId) => shownWith(tenantId, Prisma.empty));
 
 /** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {
@@ -89,14 +93,19 @@ export interface DetailedEncounter extends ShownEncounter {
   readonly addenda: readonly { readonly addedAt: string }[];
 }
 
-const DETAILED = shownWith(Prisma.sql`,
+const selectDetailed = forTenant((tenantId) =>
+  shownWith(
+    tenantId,
+    Prisma.sql`,
   (SELECT coalesce(json_agg(json_build_object('requestedAt', requested_at, 'reviewerRef', reviewer_ref,
       'message', message, 'providedAt', provided_at, 'additionalNotes', additional_notes) ORDER BY requested_at, id), '[]')
     FROM encounter_information AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS information,
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS information,
   (SELECT coalesce(json_agg(json_build_object('addedAt', added_at) ORDER BY added_at, id), '[]')
     FROM encounter_addendum AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS addenda`);
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS addenda`,
+  ),
+);
 
 /**
  * The number of the encounter that a path names by its number, GFE number or UUID.
@@ -116,7 +125,7 @@ export async function encounterNumber({ db, caller }: LookupContext, named: stri
 export async function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
   const { db, caller } = context;
   const encounterNo = await encounterNumber(context, named);
-  const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
+  const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(caller.tenantId)}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
   return shownEncounter(permitted(context, row));
 }
@@ -142,7 +151,7 @@ export async function showUndecidedEncounters(
   const ids = latest.slice(0, most).map(({ id }) => id);
   const rows = await readUntilFull(
     ids,
-    (batch) => db.of(tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
+    (batch) => db.of(tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(tenantId)}
       WHERE encounter.tenant_id = ${tenantId} AND encounter.id = ANY (${[...batch]}::uuid[])
       ORDER BY encounter.created_at DESC, encounter.encounter_no DESC`,
   );
@@ -169,7 +178,7 @@ export async function findEncounter(
     orderNo !== undefined &&
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
-  const [row, ...others] = await context.db.of(tenantId).rows<StatusRow>`${STATUS}
+  const [row, ...others] = await context.db.of(tenantId).rows<StatusRow>`${selectStatus(tenantId)}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
   // Check permission first: a mismatch would reveal an encounter that the client may not see.
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
@@ -224,12 +233,14 @@ export function findDuplicates(
 type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
 
 /** Selects the fields of the status view, and the time at which the order will next be held (R-190). */
-const STATUS = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
-  ${ITEMS_AND_ORDERS},
+const selectStatus = forTenant(
+  (tenantId) => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
+  ${itemsAndOrders(tenantId)},
   (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
-    WHERE order_line.tenant_id = encounter.tenant_id AND "order".tenant_id = encounter.tenant_id
+    WHERE order_line.tenant_id = ${tenantId} AND "order".tenant_id = ${tenantId}
       AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
-  FROM encounter`;
+  FROM encounter`,
+);
 
 /**
  * The encounter, if visible. @throws Problem encounter_not_found, even if another tenant has it; clinic_not_permitted

@@ -149,7 +149,7 @@ function visibleDocuments(caller: Caller, documentIds: readonly string[], lock =
 /** The documents in the order of the ids; undefined = not found, or not visible to the caller. */
 export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
   const documentIds = ids.map(canonicalUuid);
-  const [row] = await db.everyTenant.rows<{ documents: FoundDocument[] }>`
+  const [row] = await db.of(caller.tenantId).rows<{ documents: FoundDocument[] }>`
     SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
   return documentIds.map((id) => row?.documents.find((document) => document.id === id));
 }

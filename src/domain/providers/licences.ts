@@ -41,7 +41,7 @@ export function findProviders({ db, caller }: LookupContext, where: Prisma.Sql):
       (SELECT coalesce(json_agg(json_build_object('state', state, 'number', number, 'expiresOn', expires_on,
           'asynchronousAllowed', asynchronous_allowed) ORDER BY number), '[]')
         FROM provider_licence AS licence
-        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id) AS licences
+        WHERE licence.tenant_id = ${tenantId} AND licence.provider_id = provider.id) AS licences
     FROM tenant LEFT JOIN provider ON provider.tenant_id = tenant.id AND ${where}
     WHERE tenant.id = ${tenantId}`;
 }

@@ -31,7 +31,7 @@ export async function reviewModes(context: ReadContext, state: string | null): P
     findProviders(
       context,
       Prisma.sql`provider.is_active AND EXISTS (SELECT FROM provider_licence AS licence
-        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id AND licence.state = ${state})`,
+        WHERE licence.tenant_id = ${tenantId} AND licence.provider_id = provider.id AND licence.state = ${state})`,
     ),
   ]);
   const isFree = providers.some(({ isLicenceRequired }) => !isLicenceRequired);

@@ -47,17 +47,17 @@ export async function readMarks(
       client.facts_version::text AS facts,
       (SELECT count(*) FILTER (WHERE other.completed_at IS NOT NULL) || '-' || count(*) FILTER (WHERE other.status = 'cancelled')
         FROM encounter AS other
-        WHERE other.tenant_id = encounter.tenant_id AND other.patient_id = encounter.patient_id) AS decisions,
+        WHERE other.tenant_id = ${tenantId} AND other.patient_id = encounter.patient_id) AS decisions,
       (SELECT count(*) || '-' || count(withdrawn_at) FROM document
-        WHERE document.tenant_id = encounter.tenant_id AND document.patient_id = encounter.patient_id) AS documents,
+        WHERE document.tenant_id = ${tenantId} AND document.patient_id = encounter.patient_id) AS documents,
       (SELECT count(*) || '-' || coalesce(floor(extract(epoch FROM max(line.updated_at)) * 1000), 0)
         FROM encounter AS other
           JOIN "order" ON "order".tenant_id = other.tenant_id AND "order".encounter_id = other.id
           JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
-        WHERE other.tenant_id = encounter.tenant_id AND other.patient_id = encounter.patient_id) AS supplies,
+        WHERE other.tenant_id = ${tenantId} AND other.patient_id = encounter.patient_id) AS supplies,
       (SELECT left(md5(string_agg(part.product_id || coalesce(part.rx::text, ''), ' ' ORDER BY part.position)), 12)
         FROM encounter_treatment AS part
-        WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments
+        WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS treatments
     FROM encounter JOIN client ON client.tenant_id = encounter.tenant_id AND client.id = encounter.patient_id
     WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
   if (!row) throw new Problem('encounter_not_found');

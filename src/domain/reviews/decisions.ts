@@ -128,14 +128,14 @@ export async function readLimits({ db, caller }: ReadContext, which: Prisma.Sql)
   const [row] = await db.of(tenantId).rows<WithLimits>`
     SELECT
       (SELECT timezone FROM clinic_location AS place
-        WHERE place.tenant_id = encounter.tenant_id AND place.clinic_id = encounter.clinic_id
+        WHERE place.tenant_id = ${tenantId} AND place.clinic_id = encounter.clinic_id
           AND place.is_primary) AS "clinicZone",
       (SELECT json_agg(json_build_object('productId', p.id, 'synchronousOnly', p.synchronous_only OR c.synchronous_only,
           'minAge', coalesce(p.min_age, c.min_age, tenant.minimum_age)))
         FROM encounter_treatment AS part
           JOIN product AS p ON p.tenant_id = part.tenant_id AND p.id = part.product_id
           JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
-        WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS limits
+        WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS limits
     FROM encounter JOIN tenant ON tenant.id = encounter.tenant_id
     WHERE encounter.tenant_id = ${tenantId} AND ${which}`;
   return row ?? { clinicZone: null, limits: [] };

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
+import { selectShown, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
 import type { ListPage } from '../transactions/listCursor.js';
 
 /**
@@ -23,7 +23,7 @@ export async function listReviewQueue(
   // With parameters for LIMIT and the range of times, a generic plan would estimate both wrongly and sort the whole
   // queue. A literal LIMIT and IS NOT TRUE make it read the index.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
-  const found = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
+  const found = await context.db.of(tenantId).rows<ShownRow>`${selectShown(tenantId)}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
       AND (expires_at <= ${context.now()}) IS NOT TRUE AND ${Prisma.join([Prisma.sql`true`, ...conditions], ' AND ')}
     ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${atMost}`;

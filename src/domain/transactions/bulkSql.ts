@@ -38,6 +38,19 @@ function jsonValue(value: unknown): unknown {
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
+/** Stands for the tenant in a fragment that {@link forTenant} has built. */
+const ANY_TENANT = 'any tenant';
+
+/** A fragment of SQL that names the tenant: built once, because its columns are many, and then filled in. */
+export function forTenant(build: (tenantId: string) => Prisma.Sql): (tenantId: string) => Prisma.Sql {
+  const { strings, values } = build(ANY_TENANT);
+  return (tenantId) =>
+    new Prisma.Sql(
+      strings,
+      values.map((value) => (value === ANY_TENANT ? tenantId : value)),
+    );
+}
+
 /** Combines statements into one. None sees the rows that another one writes; foreign keys are checked at the end. */
 export function withParts(parts: readonly Prisma.Sql[], last: Prisma.Sql): Prisma.Sql {
   return parts.length > 0 ? Prisma.sql`WITH ${named(parts)} ${last}` : last;

@@ -58,11 +58,11 @@ export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): P
 /** Whose positions a row has. */
 const chainOf = ({ tenantId }: Pick<AuditRow, 'tenantId'>): string => tenantId ?? NO_TENANT;
 
-/** Takes the next positions of a tenant, as a part with the name of the counter: its `start` is the position before. */
+/** Takes the next positions of a tenant, as the part `counted_event` or `counted_audit`: its `start` is the position before. */
 function counting(counter: 'event_counter' | 'audit_counter', tenantId: string, count: number): Prisma.Sql {
-  const table = Prisma.raw(counter);
-  return Prisma.sql`${table} AS (
-    INSERT INTO ${table} AS counter (tenant_id, position) VALUES (${tenantId}, ${count})
+  const part = Prisma.raw(counter === 'event_counter' ? 'counted_event' : 'counted_audit');
+  return Prisma.sql`${part} AS (
+    INSERT INTO ${Prisma.raw(counter)} AS counter (tenant_id, position) VALUES (${tenantId}, ${count})
     ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
     RETURNING position - ${count} AS start)`;
 }
@@ -72,7 +72,7 @@ function auditInsertion(audited: readonly AuditRow[]): Prisma.Sql {
   const columns = columnList(rows, ['position']);
   return Prisma.sql`
     INSERT INTO audit_event (position, ${columns})
-    SELECT start + position, ${columns} FROM ${recordset('audit_event', rows)}, audit_counter`;
+    SELECT start + position, ${columns} FROM ${recordset('audit_event', rows)}, counted_audit`;
 }
 
 function eventInsertion(events: readonly NewEvent[]): Prisma.Sql {
@@ -80,5 +80,5 @@ function eventInsertion(events: readonly NewEvent[]): Prisma.Sql {
   const columns = columnList(rows, ['position']);
   return Prisma.sql`
     INSERT INTO event (position, ${columns})
-    SELECT start + position, ${columns} FROM ${recordset('event', rows)}, event_counter`;
+    SELECT start + position, ${columns} FROM ${recordset('event', rows)}, counted_event`;
 }

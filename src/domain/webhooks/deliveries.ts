@@ -60,7 +60,7 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
       UPDATE webhook_delivery SET ${again(context)}
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND id = ${deliveryId}::uuid RETURNING *
     )
-    SELECT ${shown} FROM delivery JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id`;
+    SELECT ${shown} FROM delivery JOIN event ON event.tenant_id = ${tenantId} AND event.id = delivery.event_id`;
   if (!delivery) throw new Problem('delivery_not_found');
   return delivery;
 }
@@ -78,7 +78,7 @@ export async function replayEvents(
   const { id } = await requireActive(context, endpointId);
   const end = before === undefined ? null : comparableInstant(before);
   const found = await db.of(tenantId).rows<{ id: string; isWanted: boolean }>`
-    SELECT event.id, ${isWanted} AS "isWanted" FROM event
+    SELECT event.id, ${isWanted(tenantId)} AS "isWanted" FROM event
     JOIN webhook_endpoint ON webhook_endpoint.tenant_id = event.tenant_id AND webhook_endpoint.id = ${id}::uuid
     JOIN api_client ON api_client.tenant_id = event.tenant_id AND api_client.id = webhook_endpoint.api_client_id
     WHERE event.tenant_id = ${tenantId} AND event.timestamp > ${comparableInstant(after)}

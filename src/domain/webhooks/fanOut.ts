@@ -77,6 +77,6 @@ function matching(db: TransactionContext['db'], tenantId: string, after: bigint,
     JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'
       AND event.position > from_position
     JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = webhook_endpoint.api_client_id AND ${mayReceive}
-    WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted}
+    WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted(tenantId)}
     ORDER BY event.position`;
 }

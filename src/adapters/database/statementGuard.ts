@@ -1,0 +1,137 @@
+/**
+ * Rejects a statement with a tenant's table for which no condition names the tenant: directly, or by a join.
+ * @param tenantId the tenant; null = that of any parameter
+ * @throws Error naming the tables
+ */
+export type StatementGuard = (text: string, values: readonly unknown[], tenantId: string | null) => void;
+
+/** Maximum of remembered texts; the service has fewer, but bulk statements differ by the number of their rows. */
+const MAX_REMEMBERED = 1_000;
+
+/** A guard that checks each text once. @param tables those of tenants, and that of the tenants itself */
+export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
+  const accepted = new Set<string>();
+  return (text, values, tenantId) => {
+    if (accepted.has(text)) return;
+    const isTenant = (parameter: string): boolean =>
+      tenantId === null || values[Number(parameter.slice(1)) - 1] === tenantId;
+    const found = tablesWithoutTenant(text, tables, isTenant);
+    if (found.length > 0) throw new Error(`a statement does not name the tenant of ${found.join(', ')}: ${text}`);
+    if (accepted.size >= MAX_REMEMBERED) accepted.clear();
+    accepted.add(text);
+  };
+}
+
+/** A query in a statement: the statement itself, one in parentheses, or a part of a UNION. */
+interface Query {
+  /** Tenants' tables by alias. */
+  readonly tables: Map<string, string>;
+  /** Pairs of aliases whose tenants are compared; a parameter is an alias, too. */
+  readonly equal: [string, string][];
+}
+
+/** A pair of parentheses; those around a query have their own. */
+interface Group {
+  query: Query;
+  readonly isQuery: boolean;
+  /** Whether table names may follow, as in FROM. */
+  isList: boolean;
+}
+
+const TOKEN = /'(?:[^']|'')*'|"[^"]+"|\$\d+|\w+|::|\S/g;
+const QUERY_START = /^(SELECT|INSERT|UPDATE|DELETE|WITH|VALUES|TABLE)$/;
+const LIST_END = /^(WHERE|SET|GROUP|ORDER|LIMIT|RETURNING|FOR|HAVING|WINDOW|VALUES|SELECT)$/;
+const NO_ALIAS =
+  /^(ON|USING|JOIN|LEFT|RIGHT|INNER|CROSS|NATURAL|FULL|WITH|OFFSET|FETCH|UNION|INTERSECT|EXCEPT|DO|DEFAULT)$/;
+
+/**
+ * The tenants' tables of a statement for which no condition of their own query names the tenant: directly, or by a join
+ * with a table for which one does. An INSERT names it by a column. The statement needs no more of SQL than the service uses:
+ * the guard knows neither OR nor NOT, and takes every comparison for a condition.
+ * @param isTenant whether a parameter such as `$1` is the tenant
+ */
+function tablesWithoutTenant(
+  text: string,
+  tenantTables: ReadonlySet<string>,
+  isTenant: (parameter: string) => boolean,
+): string[] {
+  const tokens = text.match(TOKEN) ?? [];
+  const at = (index: number): string => (tokens[index] ?? '').replaceAll('"', '');
+  const queries: Query[] = [];
+  const newQuery = (): Query => {
+    const query = { tables: new Map<string, string>(), equal: [] };
+    queries.push(query);
+    return query;
+  };
+  const groups: Group[] = [{ query: newQuery(), isQuery: true, isList: false }];
+  const faults: string[] = [];
+
+  for (let index = 0; index < tokens.length; index += 1) {
+    const group = groups.at(-1);
+    if (!group) throw new Error(`parentheses do not match: ${text}`);
+    const [token, next] = [at(index), at(index + 1)];
+    if (token === '(') {
+      const isQuery = QUERY_START.test(next);
+      groups.push({ query: isQuery ? newQuery() : group.query, isQuery, isList: false });
+    } else if (token === ')') groups.pop();
+    else if (/^(UNION|INTERSECT|EXCEPT)$/.test(token)) Object.assign(group, { query: newQuery(), isList: false });
+    else if (LIST_END.test(token)) group.isList = false;
+
+    const isFrom = /^(FROM|USING)$/.test(token) && group.isQuery && at(index - 1) !== 'DISTINCT';
+    const isUpdate = token === 'UPDATE' && !/^(FOR|KEY|DO)$/.test(at(index - 1));
+    if (isFrom) group.isList = true;
+    const isTable =
+      isFrom || isUpdate || /^(JOIN|INTO)$/.test(token) || (token === ',' && group.isList && group.isQuery);
+    if (isTable && tenantTables.has(next)) {
+      const own = at(index + 2) === 'AS' ? at(index + 3) : at(index + 2);
+      const isAlias = /^[a-z_]\w*$/i.test(own) && !LIST_END.test(own) && !NO_ALIAS.test(own);
+      if (token !== 'INTO') group.query.tables.set(isAlias ? own : next, next);
+      else if (!columnsAfter(tokens, index + 2).includes('tenant_id')) faults.push(next);
+    }
+    if (token === '=') compare(group.query, sideBefore(tokens, index), sideAfter(tokens, index), isTenant);
+  }
+  return [...faults, ...queries.flatMap(withoutTenant)];
+}
+
+/** The names in the next parentheses. */
+function columnsAfter(tokens: readonly string[], from: number): string[] {
+  const start = tokens.indexOf('(', from);
+  return tokens.slice(start, tokens.indexOf(')', start)).map((token) => token.replaceAll('"', ''));
+}
+
+/** One side of a comparison: `alias.column`, a column alone, or a parameter. */
+type Side = readonly [alias: string, column: string];
+
+const sideBefore = (tokens: readonly string[], at: number): Side =>
+  tokens[at - 2] === '.' ? [tokens[at - 3] ?? '', tokens[at - 1] ?? ''] : ['', tokens[at - 1] ?? ''];
+
+const sideAfter = (tokens: readonly string[], at: number): Side =>
+  tokens[at + 2] === '.' ? [tokens[at + 1] ?? '', tokens[at + 3] ?? ''] : ['', tokens[at + 1] ?? ''];
+
+/** Notes a comparison of tenants. */
+function compare(query: Query, one: Side, other: Side, isTenant: (parameter: string) => boolean): void {
+  const [left, right] = [ownersOf(query, one, isTenant), ownersOf(query, other, isTenant)];
+  for (const first of left) for (const second of right) query.equal.push([first, second]);
+}
+
+/** The aliases whose tenant a side is; `$` is the tenant's parameter. */
+function ownersOf({ tables }: Query, [alias, column]: Side, isTenant: (parameter: string) => boolean): string[] {
+  const name = alias.replaceAll('"', '');
+  if (column.startsWith('$')) return isTenant(column) ? ['$'] : [];
+  const isKeyOf = (table: string | undefined): boolean =>
+    column.replaceAll('"', '') === (table === 'tenant' ? 'id' : 'tenant_id');
+  if (name !== '') return isKeyOf(tables.get(name)) ? [name] : [];
+  return [...tables].flatMap(([own, table]) => (isKeyOf(table) ? [own] : []));
+}
+
+function withoutTenant({ tables, equal }: Query): string[] {
+  const named = new Set(['$']);
+  for (let size = 0; size < named.size;) {
+    size = named.size;
+    for (const [one, other] of equal) {
+      if (named.has(one)) named.add(other);
+      if (named.has(other)) named.add(one);
+    }
+  }
+  return [...tables].flatMap(([alias, table]) => (named.has(alias) ? [] : [table]));
+}
