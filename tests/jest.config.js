@@ -8,7 +8,7 @@ import process from 'node:process';
 const slow = [
   'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
-  'tests/contract/reference(Page|Run)',
+  'tests/contract/(linters|reference(Page|Run))',
   'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|scheduled)\\.',
   'tests/system/nodeVersions\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
