@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { releasedVersions } from '../../scripts/releases.js';
+import { readMigrations } from '../../src/adapters/database/migrationFile.js';
+import { GENERATION } from '../../src/adapters/database/migrations.js';
 import { packageRoot } from '../../src/packageRoot.js';
 
 const read = (file: string): Promise<string> => readFile(new URL(file, packageRoot), 'utf8');
@@ -25,4 +27,12 @@ it('the changelog has a chapter for each released contract, and names the next r
   expect(chapters.sort()).toEqual(released.sort());
   if (!released.includes(version))
     expect(changelog).toContain(`## Unreleased\n\nWill be ${version.replace(/-.*/, '')}.`);
+});
+
+it("the operator's list of releases begins with this version, its tag, last migration, generation and contract", async () => {
+  const [, , first = ''] = (await read('scripts/production/releases.md'))
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  const migration = (await readMigrations()).at(-1)?.name;
+  expect(first).toContain(`| ${version} | \`v${version}\` | \`${migration}\` | ${GENERATION} | ${version} |`);
 });

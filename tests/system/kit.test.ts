@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { OTHER_CONNECTIONS } from '../../src/cli/checks/databaseChecks.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { everyCase } from '../support/everyCase.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -41,6 +42,7 @@ interface Yaml {
 interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
   readonly spec: Record<string, any>;
   readonly data: Record<string, string>;
 }
@@ -130,6 +132,22 @@ interface Manifest {
     expect(delay).toBeGreaterThan(readinessProbe.periodSeconds * readinessProbe.failureThreshold);
     // DRAIN_TIMEOUT has its default of 75 seconds.
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(delay + 75);
+  });
+
+  it('the autoscaler states a max_connections that is enough for all servers, one of an upgrade, and the scheduled tasks', () => {
+    const named = (name: string) => manifests.find(({ kind }) => kind === name) as Manifest;
+    const { metadata, spec } = named('HorizontalPodAutoscaler');
+    const { maxSurge } = named('Deployment').spec['strategy'].rollingUpdate;
+    const servers = Number(spec['maxReplicas']) + Number(maxSurge);
+    const needed = servers * (Number(named('ConfigMap').data['DATABASE_POOL_SIZE']) + OTHER_CONNECTIONS);
+    // Three are reserved for superusers.
+    expect(Number(metadata.annotations['clinical-encounter/max-connections'])).toBeGreaterThanOrEqual(needed + 10 + 3);
+  });
+
+  it('the network policy admits the ports of every part that the configuration can name', () => {
+    const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy') as Manifest;
+    const ports = policy.spec['egress'][0].ports.map(({ port }: { port: number }) => port);
+    expect(ports).toEqual(expect.arrayContaining([53, 443, 5432, 6379, 3310, 4317, 4318, 8333, 9000]));
   });
 });
 

@@ -24,7 +24,7 @@ export interface CheckedDatabase {
 }
 
 /** Connections of a server in addition to its pool: for jobs and webhooks. */
-const OTHER_CONNECTIONS = 13;
+export const OTHER_CONNECTIONS = 13;
 const MAX_SKEW_MS = 5_000;
 const MAX_LAG_SECONDS = 60;
 const MAX_JOB_DELAY_SECONDS = 300;
