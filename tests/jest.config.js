@@ -9,7 +9,7 @@ const slow = [
   'tests/client/generators',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/(linters|reference(Page|Run))',
-  'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|scheduled)\\.',
+  'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|pointInTime|scheduled)\\.',
   'tests/system/nodeVersions\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];

@@ -12,7 +12,7 @@ const commands = [
   ...['verify', 'export', 'erase'].map((name) => `patient ${name}`),
   ...['verify', 'export', 'purge'].map((name) => `audit ${name}`),
   ...['list', 'disable'].map((name) => `webhook ${name}`),
-  ...['create', 'verify'].map((name) => `backup ${name}`),
+  ...['complete', 'create', 'verify'].map((name) => `backup ${name}`),
   ...[
     'provider import',
     'provider list',

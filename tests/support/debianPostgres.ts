@@ -21,7 +21,7 @@ export function hasDebianPostgres(): boolean {
 }
 
 /** A server with the package's defaults: the superuser connects by the socket, others by password. */
-export async function startDebianPostgres() {
+export async function startDebianPostgres(settings = '') {
   const { dataDir, remove } = await temporaryDataDir();
   const data = join(dataDir, 'postgres/data');
   // PostgreSQL refuses to run as root.
@@ -34,7 +34,15 @@ export async function startDebianPostgres() {
   if (isRoot) await run('chown', ['postgres:postgres', dataDir]);
   const port = await freePort();
   await start('initdb', '-D', data, '-U', 'postgres', '--auth-local=trust', '--auth-host=scram-sha-256', '-E', 'UTF8');
-  const options = `-p ${port} -k ${dataDir} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const options = `-p ${port} -k ${dataDir} -c listen_addresses=127.0.0.1 -c fsync=off ${settings}`;
   await start('pg_ctl', '-D', data, '-o', options, '-l', join(dataDir, 'log'), '-w', 'start');
-  return { port, dataDir, superuser: { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' }, remove };
+  const asPostgres = prefix.slice(0, isRoot ? undefined : 1);
+  return {
+    port,
+    data,
+    dataDir,
+    asPostgres,
+    superuser: { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' },
+    remove,
+  };
 }

@@ -7,6 +7,7 @@ import { isErased } from '../../domain/patients/identity.js';
 import { inTransaction } from '../../domain/transactions/transaction.js';
 import { messageOf } from '../../failures.js';
 import { migrateDatabase } from '../../runtime/serviceDatabase.js';
+import type { ServiceDatabase } from '../../runtime/configuredDatabase.js';
 import type { CliIo } from '../cliIo.js';
 import { addCommand, addGroup, PROGRAM } from '../command.js';
 import { readErasures, type Erasure } from '../erasureJournal.js';
@@ -25,6 +26,7 @@ const FOLDER = '/secure/backup';
 const BUCKET = 's3://backups/ces';
 const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
 const AT = ['--at <time>', 'the last kept backup until this time (default: the latest backup)', moment] as const;
+const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again'] as const;
 const PG_BIN = [
   '--pg-bin <folder>',
   "the folder of PostgreSQL's client programs (default: PATH, Debian's folders)",
@@ -82,13 +84,15 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       print(terminal, json, summary(manifest), told);
     });
 
+  addCompletion(backup, terminal);
+
   const restoring = 'restore a backup into an empty database and the object store; stop the servers first';
   const examples = [`--from ${FOLDER}`, `--from ${FOLDER} --with-keys --erasures /secure/erasures.ndjson`];
   addCommand(program, 'restore', restoring, examples)
     .requiredOption(...FROM)
     .option(...AT)
     .option('--with-keys', 'also the keys, decrypted with BACKUP_PASSPHRASE')
-    .option('--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again')
+    .option(...ERASURES)
     .option(...PG_BIN)
     .action(async ({ from, at, withKeys, erasures: journal, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
@@ -100,13 +104,11 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       const { stored, present } = await withAnySchema(terminal, async (database, log) => {
         const { ownerUrl: url } = database;
         const restored = await restoreFiles(backup, manifest, { url, store, pgRestore });
-        return completed(async () => {
-          await migrateDatabase(database, log);
-          return recordedOn(terminal, url, async (context) => {
-            await afterRestore(context, manifest);
-            return { ...restored, present: await notErased(context, listed) };
-          });
-        });
+        const takenAt = new Date(manifest.takenAt);
+        return completed(async () => ({
+          ...restored,
+          present: await afterRows(terminal, database, log, takenAt, listed),
+        }));
       });
       const failed = await eraseAgain(terminal, present);
       await withAnySchema(terminal, ({ ownerUrl }) => unmarkRestore(ownerUrl));
@@ -118,12 +120,50 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
         { ...summary(manifest), stored, erased, notErased: failed.map(({ patientId }) => patientId) },
         told,
       );
-      if (failed.length === 0) return;
-      const lines = failed.map(
-        ({ tenantId, patientId, why }) => `${PROGRAM} patient erase ${patientId} --tenant ${tenantId}: ${why}`,
-      );
-      throw new Error(['These patients must still be erased:', ...lines].join('\n'));
+      assertErased(failed);
     });
+}
+
+/** Adds `backup complete`, for a database that another program restored. */
+function addCompletion(backup: Command, terminal: CliIo): void {
+  const completing =
+    'complete a restore to a point in time by another program, such as pgBackRest, before servers start: skip the numbers ' +
+    'that may have been assigned since, and erase patients again';
+  addCommand(backup, 'complete', completing, ['--at 2026-11-28T16:00:00Z --erasures /secure/erasures.ndjson'])
+    .requiredOption('--at <time>', 'the point in time', moment)
+    .option(...ERASURES)
+    .action(async ({ at, erasures: journal, json }) => {
+      const listed = journal === undefined ? [] : await readErasures(journal);
+      const present = await withAnySchema(terminal, (database, log) => afterRows(terminal, database, log, at, listed));
+      const failed = await eraseAgain(terminal, present);
+      const erased = present.length - failed.length;
+      print(terminal, json, { erased }, `The restore is complete. Patients erased: ${erased}.`);
+      assertErased(failed);
+    });
+}
+
+/** Does the steps that follow the restored rows. @returns the listed patients who are not erased */
+async function afterRows(
+  terminal: CliIo,
+  database: ServiceDatabase,
+  log: (text: string) => void,
+  takenAt: Date,
+  listed: readonly Erasure[],
+): Promise<Erasure[]> {
+  await migrateDatabase(database, log);
+  return recordedOn(terminal, database.ownerUrl, async (context) => {
+    await afterRestore(context, takenAt);
+    return notErased(context, listed);
+  });
+}
+
+/** @throws Error with a command for each erasure that failed */
+function assertErased(failed: Awaited<ReturnType<typeof eraseAgain>>): void {
+  if (failed.length === 0) return;
+  const lines = failed.map(
+    ({ tenantId, patientId, why }) => `${PROGRAM} patient erase ${patientId} --tenant ${tenantId}: ${why}`,
+  );
+  throw new Error(['These patients must still be erased:', ...lines].join('\n'));
 }
 
 /** Does the steps of a restore that follow the commit of its rows; an error then advises to repeat the restore. */
@@ -174,9 +214,9 @@ async function restoreKeys(terminal: CliIo, backup: BackupStore, { keys }: Manif
 }
 
 /** Skips numbers that the lost database may have assigned, and unlocks jobs that its processes had begun. */
-async function afterRestore(context: DomainContext, { takenAt }: Manifest): Promise<void> {
+async function afterRestore(context: DomainContext, takenAt: Date): Promise<void> {
   await inTransaction(context, async (transaction) => {
-    await skipNumbers(transaction, new Date(takenAt));
+    await skipNumbers(transaction, takenAt);
     await transaction.db.everyTenant.run`
       SELECT graphile_worker.force_unlock_workers(array_agg(locked_by))
       FROM graphile_worker.jobs WHERE locked_by IS NOT NULL HAVING count(*) > 0`;
