@@ -5,12 +5,20 @@ import { renderMermaidSVG } from 'beautiful-mermaid';
 /** Matches a Mermaid diagram in Markdown; the group is its source. */
 export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
 
+/** The layout begins a cycle at the state that more arrows leave than enter: two hidden ones let it begin with a claim. */
+const CLAIM = '  pending_review --> in_review: claim\n';
+const HIDDEN = '  pending_review --> in_review: hidden\n';
+
 /** Renders a diagram as SVG. The SVG names a remote font, whose import the pages' policies block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
   // With the default spacing of 48 pixels, an arrow of the encounter's states ends behind its state, without a head.
-  renderMermaidSVG(diagram, { transparent: true, padding: 8, layerSpacing: 40, ...colors })
+  renderMermaidSVG(diagram.replace(CLAIM, `${HIDDEN}${CLAIM}${HIDDEN}`), {
+    ...{ transparent: true, padding: 8, layerSpacing: 40 },
+    ...colors,
+  })
     .replaceAll(/^ *@import .*$/gm, '')
-    .replaceAll(/\s+/g, ' ');
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/<polyline[^>]* data-label="hidden"[^>]*>|<g [^>]* data-label="hidden">.*?<\/g>/g, '');
 
 /** The guide's diagram of an encounter's states, as SVG without styles: the page that shows it has its own. */
 export async function statesDiagram(): Promise<string> {
