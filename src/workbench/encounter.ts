@@ -53,8 +53,8 @@ export async function showEncounter(session: Session): Promise<void> {
   show(
     'encounter',
     element('p', {}, await nameOf(session, encounter.patientId), ', ', encounter.reviewType, ' review'),
-    ...stateDiagram(encounter.status),
     buttons(...possible.map(([text, body]) => button(text, simulate(text, body)))),
+    ...stateDiagram(encounter.status),
     items(encounter),
     ...(order ? [showOrder(session, order)] : []),
     element('h3', {}, 'Timeline'),

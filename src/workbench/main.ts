@@ -21,7 +21,7 @@ form.addEventListener('submit', (event) => {
   enter(clientId, clientSecret);
 });
 // A local server prints a link with the credentials of its demo. Browsers do not send this part of an address.
-const [, demoId, demoSecret] = /^#(\w+):(\w+)$/.exec(location.hash) ?? [];
+const [, demoId, demoSecret] = /^#(\w+):([\w-]+)$/.exec(location.hash) ?? [];
 if (demoId) history.replaceState(null, '', location.pathname);
 if (demoId) enter(demoId, demoSecret);
 
