@@ -184,8 +184,8 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     name: 'webhook that is not sent',
     where: 'domain/webhooks/fanOut.ts',
     break: [
-      'event.position > ${after} AND event.position <= ${through} AND ${isWanted}',
-      'event.position > ${after} AND event.position < ${through} AND ${isWanted}',
+      'event.position > ${after} AND event.position <= ${through} AND ${isWanted(tenantId)}',
+      'event.position > ${after} AND event.position < ${through} AND ${isWanted(tenantId)}',
     ],
   },
   {
