@@ -5,6 +5,9 @@ import { numbersOf } from '../events/subject.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import { forEachTenantClock, type DueRow } from './tenantClocks.js';
 
+/** The days of notice by rule. */
+const noticeDays = new Map([...approvalRules].map(([reviewOften, { noticeDays: days }]) => [reviewOften, days]));
+
 /**
  * Records gfe.expiring once per approval, 30 or 5 days before its end (R-53), for the original decision's encounter.
  */
@@ -19,15 +22,20 @@ type NotifiedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
 function announcement(notice: Notice) {
+  const longest = notice === 'gfe.expired' ? 0 : Math.max(...noticeDays.values());
+  const unannounced = notice === 'gfe.expired' ? Prisma.sql`true` : Prisma.sql`expiring_notified_at IS NULL`;
   const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`status = 'approved' AND valid_until IS NOT NULL
-    AND expired_notified_at IS NULL AND ${notice === 'gfe.expired' ? Prisma.sql`valid_until <= ${now}` : isExpiring(now)}`;
+    AND expired_notified_at IS NULL AND ${unannounced} AND valid_until <= ${daysAfter(now, longest)}`;
   return forEachTenantClock<DueRow>({
     table: 'gfe_item',
     isDue,
-    find: ({ db, now }, tenantId, isReady, limit) => db.of(tenantId).rows<DueRow>`
-      SELECT id FROM gfe_item
-      WHERE tenant_id = ${tenantId} AND ${isDue(Prisma.sql`${now()}::timestamptz`)} AND ${isReady}
-      ORDER BY valid_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    async find({ db, now }, tenantId, isReady, limit) {
+      const at = Prisma.sql`${now()}::timestamptz`;
+      const isInWindow = notice === 'gfe.expired' ? Prisma.sql`true` : isExpiring(at);
+      return db.of(tenantId).rows<DueRow>`
+        SELECT id FROM gfe_item WHERE tenant_id = ${tenantId} AND ${isDue(at)} AND ${isInWindow} AND ${isReady}
+        ORDER BY valid_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
+    },
     async workOff(context, tenantId, { id }) {
       const { clinicId, patientId, categoryId, subcategoryId, validUntil, ...item } = await notify(
         context,
@@ -60,15 +68,12 @@ async function notify({ db, now }: TransactionContext, notice: Notice, tenantId:
   return item;
 }
 
-/** The condition for approvals that end soon. Compares valid_until with constants, so that its index applies. */
+/** The condition for approvals that end within the days of their rule. */
 function isExpiring(now: Prisma.Sql): Prisma.Sql {
-  const windows = [...approvalRules].map(
-    ([reviewOften, { noticeDays }]) =>
-      Prisma.sql`(review_often = ${reviewOften} AND valid_until <= ${daysAfter(now, noticeDays)})`,
+  const windows = [...noticeDays].map(
+    ([reviewOften, days]) => Prisma.sql`(review_often = ${reviewOften} AND valid_until <= ${daysAfter(now, days)})`,
   );
-  const longest = Math.max(...[...approvalRules.values()].map(({ noticeDays }) => noticeDays));
-  return Prisma.sql`expiring_notified_at IS NULL AND valid_until > ${now}
-    AND valid_until <= ${daysAfter(now, longest)} AND (${Prisma.join(windows, ' OR ')})`;
+  return Prisma.sql`valid_until > ${now} AND (${Prisma.join(windows, ' OR ')})`;
 }
 
 const daysAfter = (now: Prisma.Sql, days: number): Prisma.Sql =>

@@ -20,7 +20,10 @@ const DAY_MS = 24 * 3_600_000;
 interface Sweep<Row extends DueRow> {
   /** A table whose due rows show which tenants have work; an index by tenant and time must find them. */
   readonly table: 'encounter' | 'gfe_item' | 'order_line';
-  /** SQL condition: whether a row of the table is due at a time. */
+  /**
+   * SQL condition: whether a row of the table may be due at a time. It must be one upper bound of a time: with a second
+   * range, PostgreSQL would read the rows of all tenants.
+   */
   isDue(now: Prisma.Sql): Prisma.Sql;
   /** Reads and locks due rows of a tenant with SKIP LOCKED. @param isReady SQL condition: no row that waits for a retry */
   find(context: TransactionContext, tenantId: string, isReady: Prisma.Sql, limit: number): Promise<Row[]>;
