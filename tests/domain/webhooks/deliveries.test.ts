@@ -231,6 +231,16 @@ it('a database error in one tenant does not stop the webhooks of others', async 
   }
 });
 
+it('tenants with due deliveries share the places, however many endpoints one of them has', async () => {
+  const other = await newPartner(harness);
+  for (const owner of [partner, partner, partner, other]) await endpointAt(newPath(), {}, owner);
+  await pay();
+  await pay(1, other);
+  await makeDeliveries(harness.services);
+  const taken = await takeEndpoints(harness.services, 2);
+  expect(taken.map(({ tenantId }) => tenantId).sort()).toEqual([partner.tenantId, other.tenantId].sort());
+});
+
 describe('several processes', () => {
   it('never serve one endpoint simultaneously, and take over the endpoint of a dead process within 30 seconds', async () => {
     const path = newPath();
