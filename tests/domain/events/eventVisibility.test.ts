@@ -42,16 +42,32 @@ async function deliveredTypes({ tenantId }: Partner, endpointId: string): Promis
 }
 
 describe.each(Object.keys(presets) as Preset[])('a client of the preset %s', (preset) => {
-  it('gets exactly the events about what it may read, by feed and by webhook', async () => {
-    const { tenantId } = await newPartner(harness);
-    const client = await newClient(harness, tenantId, presetPermissions(preset, 'live'));
-    const { id } = await newEndpoint(harness, client);
-    await recordEach(client);
-    const expected = types.filter((type) => subjects[preset].includes(type.split('.')[0] ?? '')).sort();
-    const { data } = await feedPage(harness, client, { limit: 100 });
-    expect(data.map(({ type }) => type).sort()).toEqual(expected);
-    expect(await deliveredTypes(client, id)).toEqual(expected);
+  // The types of the events in its feed and of its deliveries, and the same of such a client of another tenant.
+  const seen: string[][] = [];
+  beforeAll(async () => {
+    const [client, stranger] = await Promise.all(
+      [await newPartner(harness), await newPartner(harness)].map(({ tenantId }) =>
+        newClient(harness, tenantId, presetPermissions(preset, 'live')),
+      ),
+    );
+    const endpoints = await Promise.all([client, stranger].map((each) => newEndpoint(harness, each as Partner)));
+    await recordEach(client as Partner);
+    for (const [index, each] of [client, stranger].entries()) {
+      const { data } = await feedPage(harness, each as Partner, { limit: 100 });
+      seen.push(
+        data.map(({ type }) => type),
+        await deliveredTypes(each as Partner, endpoints[index]?.id ?? ''),
+      );
+    }
   });
+
+  it.each(types)(
+    'gets %s by feed and webhook exactly if it may read its subject, and none of another tenant',
+    (type) => {
+      const times = subjects[preset].includes(type.split('.')[0] ?? '') ? 1 : 0;
+      expect(seen.map((list) => list.filter((other) => other === type).length)).toEqual([times, times, 0, 0]);
+    },
+  );
 });
 
 it('a client that is limited to pharmacies gets only the orders with lines of these, by feed and by webhook', async () => {
