@@ -7877,6 +7877,18 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The response is the one that If-None-Match names */
+        NotModified: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description No patient has this id */
         PatientNotFound: {
             headers: {
@@ -8163,6 +8175,11 @@ export interface components {
          * @example 01a10caf-a4c0-7000-8000-00000000d001
          */
         PatientId: components["schemas"]["Uuid"];
+        /**
+         * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
+         * @example "3"
+         */
+        IfNoneMatch: string;
         /**
          * @description The `ETag` of the version that you read. If the record has changed since, the response is 412 `version_conflict` and nothing changes. `*` accepts any version. Without the header the last request wins.
          * @example *
@@ -8606,7 +8623,7 @@ export interface components {
          */
         RetryAfterOptional: number;
         /**
-         * @description Names this version of the record, for `If-Match`. Compare it as a whole; its content has no meaning.
+         * @description Names this version of the record, for `If-Match`, and of a retrieval also the response, for `If-None-Match`. Compare it as a whole; its content has no meaning.
          * @example "3"
          */
         ETag: string;
@@ -8981,6 +8998,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
+                 * @example "3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
@@ -9012,6 +9034,7 @@ export interface operations {
                     "application/json": components["schemas"]["RetrievedPatient"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -9912,6 +9935,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description The `ETag` of a response that you have. If nothing in it has changed, the response is 304 without a body.
+                 * @example "3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+                /**
                  * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
                  * @example error=rate_limited
                  */
@@ -9943,6 +9971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Encounter"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];

@@ -1,11 +1,11 @@
 import type { Operation } from './operation.js';
 import * as patients from '../domain/patients/patients.js';
-import { entityTag } from './entityTag.js';
+import { unlessKnown } from './entityTag.js';
 import { retrievedPatientView } from '../views/patientView.js';
 
 /** GET /clients/{id}: the whole patient with its user account. */
-export const getPatient: Operation<'getPatient'> = async ({ path }, context) => {
+export const getPatient: Operation<'getPatient'> = async ({ path, header }, context) => {
   const patient = await patients.getPatient(context, path.id);
   const body = retrievedPatientView(patient, context.caller.permissions.has('write:client'));
-  return { status: 200, headers: { ETag: entityTag(patient.version) }, body };
+  return unlessKnown(header['if-none-match'], patient.version, body);
 };

@@ -25,7 +25,7 @@ function shownBy(body: Json, etag: string | null): [string, number][] {
   if (body?.encounter?.version) return [[String(body.encounter.encounter_id), body.encounter.version]];
   if (body?.gfe_no && body.version) return [[String(body.encounter_id), body.version]];
   if (body?.lines && body.payments) return [[body.order_no, Date.parse(body.updatedAt)]];
-  if (body?.user_id && etag) return [[body.user_id, Number(etag.slice(1, -1))]];
+  if (body?.user_id && etag) return [[body.user_id, Number.parseInt(etag.slice(1), 10)]];
   if (body?.documentId) return [[body.documentId, 0]];
   return [];
 }

@@ -93,6 +93,20 @@ describe('getEncounter 400', () => {
   });
 });
 
+describe('getEncounter 304', () => {
+  it('is the answer to If-None-Match until an approval in it expires', async () => {
+    const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
+    const tag = (await get(encounter_id)).headers.get('ETag') ?? '';
+    const ask = async () =>
+      get(encounter_id, { token: await newToken(harness, partner), headers: { 'If-None-Match': tag } });
+    expect((await ask()).status).toBe(304);
+    const { now } = harness.clock;
+    harness.clock.now = new Date(gfe_data[0].validUntil);
+    expect((await ask()).status).toBe(200);
+    harness.clock.now = now;
+  });
+});
+
 it('getEncounter 400 names the ways to name an encounter', async () => {
   const { body } = await get('ORD-100123');
   const detail = 'must be the number of an encounter, its gfe_no or its id, for example 100123 or GFE-100123';

@@ -19,7 +19,9 @@ describe('getPatient 200', () => {
     const json = patientBody({ firstName: 'Jane', lastName: 'Miller' });
     const created = await call(harness, 'POST /clients', { token, json });
     const { status, body, headers } = await get(created.body.user_id);
-    expect([status, headers.get('Cache-Control'), headers.get('ETag')]).toEqual([200, 'no-store', '"1"']);
+    expect([status, headers.get('Cache-Control'), headers.get('ETag')]).toEqual([
+      ...[200, 'no-store', expect.stringMatching(/^"1\.[0-9a-f]{16}"$/)],
+    ]);
     const { adminUser, ...patient } = body;
     const known = { ...created.body, isHomeAddressSameAsShipping: true, verifierReminderCount: 0 };
     expect(patient).toMatchObject(known);
@@ -79,5 +81,22 @@ describe('getPatient 200', () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => newPatient(harness, partner)));
     const answers = await Promise.all(ids.flatMap((id) => [get(id.toUpperCase()), get(id)]));
     expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
+  });
+});
+
+describe('getPatient 304', () => {
+  it('is the answer to If-None-Match until what the caller sees changes', async () => {
+    const id = await newPatient(harness, partner);
+    const ask = (tag: string, caller: { token: string | undefined } = partner) =>
+      call(harness, `GET /clients/${id}`, { token: caller.token, headers: { 'If-None-Match': tag } });
+    const tag = (await get(id)).headers.get('ETag') ?? '';
+    for (const known of [tag, `W/${tag}`, `"x", ${tag}`, '*']) {
+      const { status, text, headers } = await ask(known);
+      expect([status, text, headers.get('ETag')]).toEqual([304, '', tag]);
+    }
+    // Another caller sees less, and the tag of a change names no retrieval.
+    expect((await ask(tag, await newClient(harness, partner.tenantId, ['read:client']))).status).toBe(200);
+    const changed = await call(harness, `PATCH /clients/${id}`, { token, json: { notes: 'x' } });
+    for (const other of [tag, changed.headers.get('ETag') ?? '']) expect((await ask(other)).status).toBe(200);
   });
 });

@@ -29,7 +29,10 @@ describe('updateEncounter 200', () => {
     expect(status).toBe(200);
     expect(body).toEqual({ ...encounter, ...sent, version: Number(version) + 1, updatedAt: expect.any(String) });
     expect(await stored(encounter)).toEqual(body);
-    expect(headers.get('ETag')).toBe((await get(encounter)).headers.get('ETag'));
+    expect((await get(encounter)).headers.get('ETag')?.split('.')).toEqual([
+      headers.get('ETag')?.slice(0, -1),
+      expect.any(String),
+    ]);
     const merged = await patch(encounter, { reference: null, metadata: { room: null } });
     expect(merged.body).toMatchObject({ reference: null, metadata: { kind: 'first' }, version: Number(version) + 2 });
     const named = { encounter_id, gfe_no, changed: ['reference', 'metadata'] };

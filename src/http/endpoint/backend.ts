@@ -69,7 +69,14 @@ export function createBackend(
     const bytes = respond(res, common, result);
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
-  return { match: buildMatcher(endpoints), /** Those of every response. */ headers: common, answer };
+  const matchGiven = buildMatcher(endpoints);
+  /** HEAD of a public GET, such as that of health, is answered like it: Node sends no body. */
+  const match: typeof matchGiven = (method, path) => {
+    const get = method === 'HEAD' ? matchGiven('GET', path) : 'unknown_path';
+    const isPublic = get !== 'unknown_path' && 'operation' in get && get.operation.permissions === null;
+    return isPublic ? get : matchGiven(method, path);
+  };
+  return { match, /** Those of every response. */ headers: common, answer };
 }
 
 /** Counts a request against the caller's limits. @throws Problem rate_limited */
@@ -164,7 +171,7 @@ function respond(res: Response, common: Readonly<Record<string, string>>, { stat
   if (status === 503) all['Retry-After'] = RETRY_AFTER;
   if (headers) Object.assign(all, headers);
   const isPdf = body instanceof Uint8Array;
-  const sent = isPdf ? body : status === 204 ? '' : JSON.stringify(body);
+  const sent = isPdf ? body : body === null ? '' : JSON.stringify(body);
   const bytes = Buffer.byteLength(sent);
   if (bytes > 0) {
     all['Content-Type'] = isPdf ? 'application/pdf' : 'application/json; charset=utf-8';
