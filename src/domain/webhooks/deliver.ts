@@ -88,19 +88,18 @@ const isToServe = (tenantId: Prisma.Sql, at: Prisma.Sql): Prisma.Sql => Prisma.s
   AND EXISTS (SELECT FROM webhook_delivery AS delivery WHERE delivery.tenant_id = ${tenantId}
     AND endpoint_id = endpoint.id AND delivery.status = 'waiting' AND next_attempt_at <= ${at})`;
 
+/** Leases endpoints of a tenant. An array, because a join could run the subquery again for each row, and exceed its limit. */
 async function takeOf({ db, now }: DeliveryContext, tenant: DueTenant, most: number): Promise<TakenEndpoint[]> {
   const { tenantId, aheadMs } = tenant;
   const at = aheadOf(now, Number(aheadMs))();
   const taken = await db.of(tenantId).rows<Omit<TakenEndpoint, keyof DueTenant>>`
-    UPDATE webhook_endpoint AS leased SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
-    FROM (
+    UPDATE webhook_endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
+    WHERE tenant_id = ${tenantId} AND id = ANY (ARRAY(
       SELECT endpoint.id FROM webhook_endpoint AS endpoint
       JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id
       WHERE endpoint.tenant_id = ${tenantId} AND ${isToServe(Prisma.sql`${tenantId}`, Prisma.sql`${at}`)}
-      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF endpoint SKIP LOCKED
-    ) AS due
-    WHERE leased.tenant_id = ${tenantId} AND leased.id = due.id
-    RETURNING leased.id, url, secret, previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntil"`;
+      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF endpoint SKIP LOCKED))
+    RETURNING id, url, secret, previous_secret AS "previousSecret", previous_secret_until AS "previousSecretUntil"`;
   return taken.map((endpoint) => ({ ...endpoint, ...tenant }));
 }
 
