@@ -14,7 +14,7 @@ quietly = output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 # Prints what is done, and for how many seconds.
 timed = @printf '%s … ' '$(1)'; SECONDS=0; $(call quietly,$(2)); echo "$$SECONDS s"
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licences sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-unit test-quick test-nodes test-pooler test-citus check format lint licenses sbom signatures typecheck fresh breaking release bench bench-growth bench-restore mutants consistency image-test faults slow-tests long-tests lab clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -79,8 +79,8 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	$(TSX) scripts/lint.ts
 
-licences: node node_modules/.installed ## list the packages that the service runs with and their licences
-	@$(TSX) scripts/licences.ts
+licenses: node node_modules/.installed ## list the packages that the service runs with and their licenses
+	@$(TSX) scripts/licenses.ts
 
 sbom: node node_modules/.installed ## list these packages for scanners (CycloneDX) → generated/build/sbom.json
 	@mkdir -p generated/build

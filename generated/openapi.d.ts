@@ -1284,7 +1284,7 @@ export interface paths {
          * Add to a review
          * @description Adds a note to a finished review (`completed` or `denied`); the decisions do not change. Any provider of the
          *     reviewing system may add one; `reviewerRef` identifies the provider, who must be registered and active if your
-         *     tenant requires licences. Providers read the note in later charts of the patient; the partner sees only when it was
+         *     tenant requires licenses. Providers read the note in later charts of the patient; the partner sees only when it was
          *     added.
          */
         post: operations["addAddendum"];
@@ -1332,7 +1332,7 @@ export interface paths {
          *     and `gfe.revoked` is emitted for each. The
          *     encounter stays `completed`, and lines of its order that have not left the pharmacy are held.
          *     `reviewerRef` may name another provider than the reviewer; the provider must be registered and active if your
-         *     tenant requires licences.
+         *     tenant requires licenses.
          */
         post: operations["revokeApprovals"];
         delete?: never;
@@ -5254,7 +5254,7 @@ export interface components {
              */
             allowed: boolean;
             /**
-             * @description The first obstacle. `minimum_age` and `synchronous_only` are reasons of `treatment_not_permitted`; `provider_not_licensed` means that your tenant requires licences and no active provider has one for this type in this state, or that the state is unknown: the encounter can be created, but not decided. The others are the codes that `createEncounter` would answer. Null if the type is possible.
+             * @description The first obstacle. `minimum_age` and `synchronous_only` are reasons of `treatment_not_permitted`; `provider_not_licensed` means that your tenant requires licenses and no active provider has one for this type in this state, or that the state is unknown: the encounter can be created, but not decided. The others are the codes that `createEncounter` would answer. Null if the type is possible.
              * @example null
              */
             reason: "clinic_inactive" | "patient_inactive" | "guardian_required" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "minimum_age" | "synchronous_only" | "provider_not_licensed" | null;
@@ -5820,10 +5820,10 @@ export interface components {
                  */
                 credential: string | null;
                 /**
-                 * @description State and number of the licences in the US state of the review that were in force on the day of the approval; null if none is registered.
+                 * @description State and number of the licenses in the US state of the review that were in force on the day of the approval; null if none is registered.
                  * @example TX 4711
                  */
-                licence: string | null;
+                license: string | null;
             };
             /**
              * Format: date-time

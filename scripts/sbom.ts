@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readLockFile, runningPackages, type LockFile } from './licences.js';
+import { readLockFile, runningPackages, type LockFile } from './licenses.js';
 
 type Manifest = Record<'devDependencies' | 'workspaces', unknown>;
 

@@ -161,6 +161,6 @@ export interface Caller {
   readonly permissions: ReadonlySet<Permission>;
   /** Null = every clinic of the tenant. */
   readonly allowedClinicIds: readonly string[] | null;
-  /** Pharmacies whose order lines the client sees and fulfils; null = every pharmacy. */
+  /** Pharmacies whose order lines the client sees and fulfills; null = every pharmacy. */
   readonly allowedPharmacyIds: readonly string[] | null;
 }

@@ -43,7 +43,7 @@ export { Prisma }
 
 /**
  * Model Tenant
- * A partner organisation; its id is a slug that appears on the wire as `tenantId`.
+ * A partner organization; its id is a slug that appears on the wire as `tenantId`.
  */
 export type Tenant = Prisma.TenantModel
 /**
@@ -52,10 +52,10 @@ export type Tenant = Prisma.TenantModel
  */
 export type Provider = Prisma.ProviderModel
 /**
- * Model ProviderLicence
+ * Model ProviderLicense
  * 
  */
-export type ProviderLicence = Prisma.ProviderLicenceModel
+export type ProviderLicense = Prisma.ProviderLicenseModel
 /**
  * Model ApiClient
  * A machine caller (OAuth 2.0 confidential client).

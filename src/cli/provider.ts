@@ -9,14 +9,14 @@ import type { CliIo } from './cliIo.js';
 const FORMAT = `
 The file is JSON: { "providers": [{ "reviewerRef": "…", "name": "…", "npi": "1234567893", "credential": "MD",
 "deaNumber": "AB1234563", "isActive": true,
-"licences": [{ "state": "TX", "number": "…", "expiresOn": "2027-12-31", "asynchronousAllowed": true }] }] }.
+"licenses": [{ "state": "TX", "number": "…", "expiresOn": "2027-12-31", "asynchronousAllowed": true }] }] }.
 The reviewing system sends reviewerRef with its reviews. credential is MD, DO, NP, PA, RN or other. Without credential
-or deaNumber the import succeeds; for a live tenant it warns, and so does \`doctor\`. A licence is valid until the end of its last day (UTC). The
+or deaNumber the import succeeds; for a live tenant it warns, and so does \`doctor\`. A license is valid until the end of its last day (UTC). The
 import creates or updates the providers of the file and leaves others unchanged. Importing a file twice changes
-nothing. \`tenant configure --require-licensed-provider on\` makes licences mandatory.`;
+nothing. \`tenant configure --require-licensed-provider on\` makes licenses mandatory.`;
 
 export function addProviderCommands(program: Command, terminal: CliIo): void {
-  const provider = addGroup(program, 'provider', 'providers and their licences');
+  const provider = addGroup(program, 'provider', 'providers and their licenses');
   const description = 'import a file of providers; a file with errors changes nothing';
   addTenantCommand(provider, 'import <file>', description, ['providers.json --tenant lakeside'], {
     notes: FORMAT,
@@ -30,14 +30,14 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
     print(terminal, json, report, fields(report));
   });
 
-  addTenantCommand(provider, 'list', 'list the providers with their licences', ['--tenant lakeside']).action(
+  addTenantCommand(provider, 'list', 'list the providers with their licenses', ['--tenant lakeside']).action(
     async ({ tenant, json }) => {
       const providers = await withTenant(terminal, tenant, listProviders);
-      const rows = providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licences }) => {
-        const states = licences.map(({ state, expiresOn }) => `${state} until ${expiresOn}`);
+      const rows = providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licenses }) => {
+        const states = licenses.map(({ state, expiresOn }) => `${state} until ${expiresOn}`);
         return [reviewerRef, name, npi, credential ?? '', deaNumber ?? '', yesNo(isActive), states.join(', ')];
       });
-      const heads = ['REVIEWER', 'NAME', 'NPI', 'CREDENTIAL', 'DEA NUMBER', 'ACTIVE', 'LICENCES'];
+      const heads = ['REVIEWER', 'NAME', 'NPI', 'CREDENTIAL', 'DEA NUMBER', 'ACTIVE', 'LICENSES'];
       print(terminal, json, { providers }, table(heads, rows));
     },
   );

@@ -19,7 +19,7 @@ import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from '.
 import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
-const LICENSED = 'require a licence for claims, reviews, addenda and revocations (see provider import)';
+const LICENSED = 'require a license for claims, reviews, addenda and revocations (see provider import)';
 
 export function addTenantCommands(program: Command, terminal: CliIo): void {
   const tenant = addGroup(program, 'tenant', 'partner organizations');

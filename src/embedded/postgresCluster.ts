@@ -31,7 +31,7 @@ export async function prepareCluster(dataDir: string): Promise<Cluster> {
   const folder = join(home, 'postgres');
   const programs = findPrograms();
   await removeAbandoned(home);
-  if ((await readOptional(join(folder, 'password'))) === undefined) await initialise(folder, programs);
+  if ((await readOptional(join(folder, 'password'))) === undefined) await initialize(folder, programs);
   const pgdata = join(folder, 'data');
   await assertMajor(pgdata, programs);
   return {
@@ -57,24 +57,24 @@ async function assertMajor(pgdata: string, programs: string): Promise<void> {
 }
 
 /** Creates the cluster's folder, unless another process has done so first. */
-async function initialise(folder: string, programs: string): Promise<void> {
+async function initialize(folder: string, programs: string): Promise<void> {
   const draft = `${folder}.new.${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
   const password = join(draft, 'password');
   await writeFile(password, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
   if (process.getuid?.() === 0) await run('chown', ['nobody:', password, draft]);
   try {
-    await initialiseData({ pgdata: join(draft, 'data'), prefix: await commandPrefix(draft, programs), programs });
+    await initializeData({ pgdata: join(draft, 'data'), prefix: await commandPrefix(draft, programs), programs });
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return;
-    throw new Error(`PostgreSQL could not be initialised in ${folder}: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`PostgreSQL could not be initialized in ${folder}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
 /** Runs initdb with the superuser's password, which is in a file beside the data. */
-async function initialiseData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
+async function initializeData(cluster: Pick<Cluster, 'pgdata' | 'prefix' | 'programs'>): Promise<void> {
   // Use PostgreSQL's builtin locale: then lower(), comparisons and patterns give the same results on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
   const password = join(dirname(cluster.pgdata), 'password');
@@ -99,7 +99,7 @@ async function removeAbandoned(home: string): Promise<void> {
 
 /**
  * PostgreSQL refuses to run as root, so its programs run as the folder's owner, the system user `nobody`. If that user
- * cannot reach the folder or the programs, the prefix adds the capability dac_override, which access() honours only
+ * cannot reach the folder or the programs, the prefix adds the capability dac_override, which access() honors only
  * with no_setuid_fixup (capabilities(7)).
  */
 async function commandPrefix(folder: string, programs: string): Promise<string[]> {

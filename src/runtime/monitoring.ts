@@ -93,7 +93,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   };
   return async () => {
     for (const single of [free, webhooks, oldestWebhook, eventsBehind, oldest, checkpoint]) single.remove();
-    for (const labelled of [jobs, backups]) labelled.reset();
+    for (const labeled of [jobs, backups]) labeled.reset();
     await Promise.allSettled([readDisk(), readJobs(), readWebhooks(), readBackups(), readAudit()]);
   };
 }

@@ -56,7 +56,7 @@ function factsOf(certificate: Certificate): [label: string, value: string][] {
     ['Guardian', guardian && `${guardian.name}, ${guardian.relation}`],
     ['Provider', provider ? [provider.name, provider.credential].filter(Boolean).join(', ') : 'not registered'],
     ['NPI', provider?.npi],
-    ['License', provider?.licence],
+    ['License', provider?.license],
     ['Provider reference', reviewerRef],
   ];
   return rows.flatMap(([label, value]) => (value ? [[label, value]] : []));

@@ -33,7 +33,7 @@ function lineView(
   { order, provider }: Dispensing,
   { line, treatment, approvedAt, validUntil }: Dispensing['lines'][number],
 ): Schemas['DispensingLine'] {
-  const { name = null, npi = null, credential = null, licence = null } = provider ?? {};
+  const { name = null, npi = null, credential = null, license = null } = provider ?? {};
   return {
     treatmentId: line.productId,
     sku: line.sku,
@@ -42,7 +42,7 @@ function lineView(
     pharmacyId: line.pharmacyId,
     fulfilment: fulfilmentView(line),
     prescription: prescriptionView(treatment),
-    prescriber: { reviewerRef: order.encounter.reviewerRef ?? '', name, npi, credential, licence },
+    prescriber: { reviewerRef: order.encounter.reviewerRef ?? '', name, npi, credential, license },
     approvedAt: approvedAt.toISOString(),
     validUntil: timestamp(validUntil),
   };

@@ -17,7 +17,7 @@ const clientId = 'ces_k5xw4zdpnrqw2y3imfzg';
 const reference = await readFile(new URL('scripts/production/cli.md', packageRoot), 'utf8');
 const examples = [...reference.matchAll(/^ {2}\$ ces (.*?)(?: > \S+)?$/gm)].map(([, example = '']) => example);
 
-const provider = { reviewerRef: 'dr-lee', name: 'Dana Lee', npi: '1234567893', licences: [] };
+const provider = { reviewerRef: 'dr-lee', name: 'Dana Lee', npi: '1234567893', licenses: [] };
 
 /** Prepares the first example that begins so. */
 const preparations = new Map<string, () => Promise<unknown>>(

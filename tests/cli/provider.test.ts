@@ -8,7 +8,7 @@ const partner = await newPartner(harness);
 
 const texas = { state: 'TX', number: 'T-1', expiresOn: '2027-12-31', asynchronousAllowed: true };
 const identity = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', credential: 'MD', deaNumber: 'AB1234563' };
-const ada = { ...identity, isActive: true, licences: [texas] };
+const ada = { ...identity, isActive: true, licenses: [texas] };
 
 async function importingTo({ tenantId }: Partner, ...providers: object[]) {
   const path = join(harness.dataDir, 'providers.json');
@@ -19,20 +19,20 @@ const importing = (...providers: object[]) => importingTo(partner, ...providers)
 const countsOf = async (...providers: object[]) => JSON.parse((await importing(...providers)).stdout);
 async function stored() {
   const { tenantId } = partner;
-  const include = { licences: { orderBy: { state: 'asc' } } } as const;
+  const include = { licenses: { orderBy: { state: 'asc' } } } as const;
   return harness.domain.db.prisma.provider.findMany({ where: { tenantId }, include, orderBy: { reviewerRef: 'asc' } });
 }
 
 it('provider import creates and updates the listed providers, is idempotent, and keeps all others', async () => {
   expect(await countsOf(ada)).toEqual({ created: 1, updated: 0, unchanged: 0 });
   expect(await countsOf(ada)).toEqual({ created: 0, updated: 0, unchanged: 1 });
-  const ben = { reviewerRef: 'ben', name: 'Ben Ode', npi: '1245319599', licences: [] };
+  const ben = { reviewerRef: 'ben', name: 'Ben Ode', npi: '1245319599', licenses: [] };
   expect(await countsOf(ben)).toEqual({ created: 1, updated: 0, unchanged: 0 });
-  const moved = { ...ada, isActive: false, licences: [{ state: 'AZ', number: 'A-1', expiresOn: '2027-06-30' }] };
+  const moved = { ...ada, isActive: false, licenses: [{ state: 'AZ', number: 'A-1', expiresOn: '2027-06-30' }] };
   expect(await countsOf(moved, ben)).toEqual({ created: 0, updated: 1, unchanged: 1 });
   expect(await stored()).toMatchObject([
-    { ...identity, isActive: false, licences: [{ state: 'AZ', asynchronousAllowed: false }] },
-    { reviewerRef: 'ben', credential: null, deaNumber: null, isActive: true, licences: [] },
+    { ...identity, isActive: false, licenses: [{ state: 'AZ', asynchronousAllowed: false }] },
+    { reviewerRef: 'ben', credential: null, deaNumber: null, isActive: true, licenses: [] },
   ]);
   for (const change of [{ credential: 'NP' }, { deaNumber: 'FM1234563' }, {}]) {
     expect(await countsOf({ ...moved, ...change })).toEqual({ created: 0, updated: 1, unchanged: 0 });
@@ -44,15 +44,15 @@ it('provider import names every fault with its line, and imports no provider', a
   const faulty = [
     { ...ada, name: 'Other', npi: '1234567890' },
     { ...ada, reviewerRef: 'cy', npi: '12345' },
-    { ...ada, reviewerRef: 'di', licences: [{ ...texas, expiresOn: '2027-02-30' }] },
-    { ...ada, reviewerRef: 'cy', licence: [] },
+    { ...ada, reviewerRef: 'di', licenses: [{ ...texas, expiresOn: '2027-02-30' }] },
+    { ...ada, reviewerRef: 'cy', license: [] },
     { ...ada, reviewerRef: 'ed', credential: 'Dr' },
     { ...ada, reviewerRef: 'fay', deaNumber: 'AB123456' },
   ];
   const { code, stderr } = await importing(...faulty);
   expect(code).toBe(1);
   const pointers = JSON.parse(stderr).error.faults.map(({ pointer }: { pointer: string }) => pointer);
-  const expected = ['1/npi', '2/licences/0/expiresOn', '3', '3/licence', '4/credential', '5/deaNumber'];
+  const expected = ['1/npi', '2/licenses/0/expiresOn', '3', '3/license', '4/credential', '5/deaNumber'];
   expect(pointers).toEqual(expected.map((pointer) => `/providers/${pointer}`));
   expect(JSON.parse((await importing({ ...ada, npi: '1234567890' })).stderr).error.faults).toMatchObject([
     { pointer: '/providers/0/npi', line: 6, message: 'is not an NPI: its check digit is wrong' },

@@ -7,7 +7,7 @@ import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { loginBody } from '../support/tokens.js';
 
-// Serialisers of Java and .NET write null for each field without a value.
+// Serializers of Java and .NET write null for each field without a value.
 
 /** Operations with a JSON body, except merge patches, where null clears a field. */
 const withBody = operations.flatMap((operation) => {

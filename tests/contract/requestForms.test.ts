@@ -42,7 +42,7 @@ it('service and mock accept exactly the date-times of RFC 3339 in query and body
     ...['2026-02-30T15:30:00Z', '2027-02-29T15:30:00Z', '2026-13-01T15:30:00Z'],
     `2026-11-20T15:30:00.${'0'.repeat(80)}Z`,
   ];
-  // Prism recognises a leap second only by its local time.
+  // Prism recognizes a leap second only by its local time.
   const leapAtOffset = '1990-12-31T15:59:60-08:00';
   const all = [...valid, leapAtOffset, ...malformed];
   for (const place of [createdAfter, startedAt]) expect(await refused(all, place(service))).toEqual(malformed);

@@ -20,7 +20,7 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   ],
   orders: ['Order', 'OrderLine', 'Payment', 'Refund'],
   approvals: [],
-  providers: ['Provider', 'ProviderLicence'],
+  providers: ['Provider', 'ProviderLicense'],
   audit: ['AuditSeal'],
   webhooks: ['WebhookEndpoint', 'WebhookCursor', 'WebhookDelivery', 'WebhookInboxMessage', 'WebhookInbox'],
   patients: ['Patient'],

@@ -44,12 +44,12 @@ function revoke({ encounter_id, gfe_data }: Answer['body']): Promise<Answer> {
 const guardian = { name: 'Ann Miller', relation: 'mother', phone: '5125550143' };
 const provider = { id: newId(), tenantId, reviewerRef: reviewer, npi: '1234567893', name: 'Ada Lane', isActive: true };
 await db.prisma.provider.createMany({ data: { ...provider, createdAt: now(), updatedAt: now() } });
-const licence = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
+const license = { tenantId, providerId: provider.id, expiresOn: new Date('2099-12-31'), asynchronousAllowed: true };
 for (const [state, number] of [
   ['TX', '4711'],
   ['AZ', '42'],
 ] as const) {
-  await db.prisma.providerLicence.create({ data: { id: newId(), ...licence, state, number } });
+  await db.prisma.providerLicense.create({ data: { id: newId(), ...license, state, number } });
 }
 
 describe('getDispensing 200', () => {
@@ -68,7 +68,7 @@ describe('getDispensing 200', () => {
     expect(body.lines[0]).toMatchObject({
       ...{ treatmentId: treatmentIds[0], pharmacyId: own, quantity: 1, fulfilment: { status: 'pending' } },
       prescription: { refills: 2, daysSupply: 30 },
-      prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', licence: 'TX 4711' },
+      prescriber: { reviewerRef: reviewer, name: 'Ada Lane', npi: '1234567893', license: 'TX 4711' },
       ...{ approvedAt: gfe_data[0].decidedAt, validUntil: gfe_data[0].validUntil },
     });
   });
@@ -84,18 +84,18 @@ describe('getDispensing 200', () => {
     expect((await get(order_no)).body.patient.isIdentityChanged).toBe(isChanged);
   });
 
-  it('names the licences that were in force on the day of the approval, even after they have lapsed', async () => {
+  it('names the licenses that were in force on the day of the approval, even after they have lapsed', async () => {
     const [day, dayBefore] = ['2026-11-20', '2026-11-19'];
-    const licence = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };
-    const ends = [day, dayBefore].map((end) => ({ id: newId(), ...licence, number: end, expiresOn: new Date(end) }));
-    await db.prisma.providerLicence.createMany({ data: ends });
+    const license = { tenantId, providerId: provider.id, state: 'TX', asynchronousAllowed: true };
+    const ends = [day, dayBefore].map((end) => ({ id: newId(), ...license, number: end, expiresOn: new Date(end) }));
+    await db.prisma.providerLicense.createMany({ data: ends });
     const { order_no } = await completedEncounter(harness, partner);
     const start = harness.clock.now;
     harness.clock.advance(2 * 24 * 3600);
     const { lines } = (await get(order_no, await newToken(harness, partner))).body;
-    expect(lines[0].prescriber.licence).toBe(`TX ${day}, TX 4711`);
+    expect(lines[0].prescriber.license).toBe(`TX ${day}, TX 4711`);
     harness.clock.now = start;
-    await db.prisma.providerLicence.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
+    await db.prisma.providerLicense.deleteMany({ where: { tenantId, number: { in: [day, dayBefore] } } });
   });
 
   it.each(['200', '409'])('is audited as a read of the patient when the answer is %s', async (status) => {

@@ -12,7 +12,7 @@ import { createTestDatabase } from '../support/postgres.js';
 const emptyBucket = '<ListBucketResult><Name>documents</Name></ListBucketResult>';
 const workingStore: RequestListener = (_request, response) => void response.end(emptyBucket);
 const refuse: RequestListener = (_request, response) => void response.writeHead(503).end();
-let storeBehaviour = workingStore;
+let storeBehavior = workingStore;
 let storeRequests = 0;
 let isServing = true;
 
@@ -21,7 +21,7 @@ const proxy = await startProxy(database.url);
 const clamd = await startFakeClamd();
 const store = await listen((request, response) => {
   storeRequests += 1;
-  storeBehaviour(request, response);
+  storeBehavior(request, response);
 });
 const s3 = { S3_ENDPOINT: store.origin, S3_BUCKET: 'documents', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' };
 const scanner = { DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting };
@@ -32,7 +32,7 @@ const harness = await startHarness({
 });
 afterEach(async () => {
   await proxy.mend();
-  storeBehaviour = workingStore;
+  storeBehavior = workingStore;
   clamd.behave(undefined);
   isServing = true;
   await answerWith(allOk);
@@ -64,8 +64,8 @@ describe('getReadiness 200', () => {
   });
 
   const reported: [string, () => void, object][] = [
-    ['an object store that refuses', () => (storeBehaviour = refuse), { objectStore: 'failing' }],
-    ['an object store that never answers', () => (storeBehaviour = () => undefined), { objectStore: 'failing' }],
+    ['an object store that refuses', () => (storeBehavior = refuse), { objectStore: 'failing' }],
+    ['an object store that never answers', () => (storeBehavior = () => undefined), { objectStore: 'failing' }],
     ['a scanner that hangs up', () => clamd.behave((socket) => socket.destroy()), { documentScanner: 'failing' }],
     ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
   ];
@@ -118,7 +118,7 @@ describe('getReadiness 503', () => {
 
   it('names every failing dependency', async () => {
     await proxy.cut();
-    storeBehaviour = refuse;
+    storeBehavior = refuse;
     expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 

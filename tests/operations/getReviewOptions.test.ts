@@ -76,7 +76,7 @@ describe('getReviewOptions 200', () => {
     expect(await refusalsOf(records)).toEqual([null, 'synchronous_only']);
   });
 
-  describe('of a tenant that requires licences', () => {
+  describe('of a tenant that requires licenses', () => {
     let strict: Partner;
     let records: EncounterBody;
     beforeEach(async () => {
@@ -86,20 +86,20 @@ describe('getReviewOptions 200', () => {
       records = await encounterBody(harness, strict);
     });
 
-    /** A provider with a licence, by default of Texas and valid until the present day. */
-    async function newProvider(licence = {}, { isActive = true, tenantId = strict.tenantId } = {}): Promise<void> {
+    /** A provider with a license, by default of Texas and valid until the present day. */
+    async function newProvider(license = {}, { isActive = true, tenantId = strict.tenantId } = {}): Promise<void> {
       const { now, newId, db } = harness.domain;
       const id = newId();
       const times = { createdAt: now(), updatedAt: now() };
       const provider = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
       await db.prisma.provider.createMany({ data: provider });
       const valid = { state: 'TX', expiresOn: new Date(now().toISOString().slice(0, 10)), asynchronousAllowed: true };
-      await db.prisma.providerLicence.create({
-        data: { id: newId(), tenantId, providerId: id, number: '1', ...valid, ...licence },
+      await db.prisma.providerLicense.create({
+        data: { id: newId(), tenantId, providerId: id, number: '1', ...valid, ...license },
       });
     }
 
-    it('refuses both types with provider_not_licensed unless an active provider has a licence in force in the state', async () => {
+    it('refuses both types with provider_not_licensed unless an active provider has a license in force in the state', async () => {
       const unlicensed = ['provider_not_licensed', 'provider_not_licensed'];
       await newProvider({ state: 'AZ' });
       await newProvider({ expiresOn: new Date('2020-01-01') });

@@ -81,7 +81,7 @@ describe('resetSandbox 204', () => {
     const columns = await harness.domain.db.prisma.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
     const access = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter', 'event_counter'];
-    const kept = [...access, 'provider', 'provider_licence', 'webhook_cursor', 'webhook_endpoint'];
+    const kept = [...access, 'provider', 'provider_license', 'webhook_cursor', 'webhook_endpoint'];
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...kept].sort());
   });
 

@@ -7,7 +7,7 @@ import { listenOnLoopback } from './fileHost.js';
 export const eicar = ['X5O!P%@AP[4\\PZX54(P^)7CC)7}$', 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*'].join('');
 
 /** The reaction of a clamd to a new connection. */
-export type Behaviour = (socket: Socket) => void;
+export type Behavior = (socket: Socket) => void;
 
 /** A server that speaks the part of clamd's protocol that the service uses (clamd(8)), or misbehaves. */
 export interface FakeClamd {
@@ -18,8 +18,8 @@ export interface FakeClamd {
   readonly scanned: readonly Buffer[];
   connections(): number;
   openConnections(): number;
-  /** Sets the behaviour for new connections; `undefined` restores a working clamd. */
-  behave(behaviour: Behaviour | undefined): void;
+  /** Sets the behavior for new connections; `undefined` restores a working clamd. */
+  behave(behavior: Behavior | undefined): void;
   close(): Promise<void>;
 }
 
@@ -34,14 +34,14 @@ export interface FakeClamdOptions {
 export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOptions = {}): Promise<FakeClamd> {
   const scanned: Buffer[] = [];
   const open = new Set<Socket>();
-  const working: Behaviour = (socket) => answerCommand(socket, maxLength, scanned);
-  let behaviour = working;
+  const working: Behavior = (socket) => answerCommand(socket, maxLength, scanned);
+  let behavior = working;
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     open.add(socket);
     socket.on('error', () => undefined).on('close', () => open.delete(socket));
-    behaviour(socket);
+    behavior(socket);
   });
   const port = path === undefined ? await listenOnLoopback(server) : 0;
   if (path !== undefined) await once(server.listen(path), 'listening');
@@ -52,7 +52,7 @@ export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOp
     connections: () => connections,
     openConnections: () => open.size,
     behave(wanted) {
-      behaviour = wanted ?? working;
+      behavior = wanted ?? working;
       // A paused socket does not notice that the other side has closed.
       for (const socket of open) socket.resume();
     },
@@ -100,7 +100,7 @@ function answerCommand(socket: Socket, maxLength: number, scanned: Buffer[]): vo
 }
 
 /** Reads a whole file like clamd, then acts instead of answering. */
-export function afterTheFile(act: Behaviour): Behaviour {
+export function afterTheFile(act: Behavior): Behavior {
   return (socket) => {
     let last = Buffer.alloc(0);
     socket.on('data', (data) => {

@@ -48,7 +48,9 @@ const link = new URL(body.userDocument.fileUrl).pathname;
 /** Every operation and every other route, sent by a client with all permissions. */
 const requests = [
   ...operations.map(exampleRequest),
-  ...['/', '/docs', '/openapi.json', '/llms.txt', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
+  ...['/', '/docs', '/openapi.json', '/llms.txt', '/nowhere', '/files/none', link, ...documents].map((target) => ({
+    target,
+  })),
 ];
 
 function exampleRequest(operation: (typeof operations)[number]): RawRequest {

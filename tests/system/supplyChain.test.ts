@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { licenceFaults, licencesOf, readLockFile } from '../../scripts/licences.js';
+import { licenseFaults, licensesOf, readLockFile } from '../../scripts/licenses.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { temporaryFolder } from '../support/folder.js';
 
@@ -10,27 +10,27 @@ const cwd = fileURLToPath(packageRoot);
 const folder = temporaryFolder();
 const run = promisify(execFile);
 
-describe('the check of licences', () => {
+describe('the check of licenses', () => {
   it('accepts every package of an installation without development dependencies', async () => {
-    expect(licenceFaults(await readLockFile())).toEqual([]);
+    expect(licenseFaults(await readLockFile())).toEqual([]);
   });
 
   it.each([['GPL-3.0-only'], ['MIT AND AGPL-3.0-only'], ['(GPL-2.0 OR LGPL-2.1)'], [undefined]])(
-    'refuses a package with the licence %s',
+    'refuses a package with the license %s',
     async (license) => {
       const { packages } = await readLockFile();
       const added = { 'node_modules/a/node_modules/@b/c': { version: '1.0.0', ...(license && { license }) } };
-      const faults = licenceFaults({ packages: { ...packages, ...added } });
-      expect(faults).toEqual([expect.stringMatching(/^@b\/c@1\.0\.0: the licence /)]);
+      const faults = licenseFaults({ packages: { ...packages, ...added } });
+      expect(faults).toEqual([expect.stringMatching(/^@b\/c@1\.0\.0: the license /)]);
     },
   );
 
-  it('accepts a choice of licences if one is allowed, and ignores development dependencies', () => {
+  it('accepts a choice of licenses if one is allowed, and ignores development dependencies', () => {
     const packages = {
       'node_modules/either': { version: '1.0.0', license: '(GPL-2.0 OR MIT)' },
       'node_modules/tool': { version: '1.0.0', license: 'GPL-2.0', dev: true },
     };
-    expect(licenceFaults({ packages })).toEqual([]);
+    expect(licenseFaults({ packages })).toEqual([]);
   });
 });
 
@@ -42,8 +42,8 @@ describe('the bill of materials', () => {
     return components.map((component) => component['bom-ref']).sort();
   }
 
-  it('lists exactly the packages that the check of licences examines', async () => {
-    expect(await listed()).toEqual([...licencesOf(await readLockFile()).keys()].sort());
+  it('lists exactly the packages that the check of licenses examines', async () => {
+    expect(await listed()).toEqual([...licensesOf(await readLockFile()).keys()].sort());
   });
 
   it('lists for the container image exactly its packages, without development tools and optional packages', async () => {

@@ -399,7 +399,7 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 export const ModelName = {
   Tenant: 'Tenant',
   Provider: 'Provider',
-  ProviderLicence: 'ProviderLicence',
+  ProviderLicense: 'ProviderLicense',
   ApiClient: 'ApiClient',
   ApiClientSecret: 'ApiClientSecret',
   Clinic: 'Clinic',
@@ -451,7 +451,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "provider" | "providerLicence" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
+    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -603,77 +603,77 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    ProviderLicence: {
-      payload: Prisma.$ProviderLicencePayload<ExtArgs>
-      fields: Prisma.ProviderLicenceFieldRefs
+    ProviderLicense: {
+      payload: Prisma.$ProviderLicensePayload<ExtArgs>
+      fields: Prisma.ProviderLicenseFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.ProviderLicenceFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload> | null
+          args: Prisma.ProviderLicenseFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.ProviderLicenceFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         findFirst: {
-          args: Prisma.ProviderLicenceFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload> | null
+          args: Prisma.ProviderLicenseFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.ProviderLicenceFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         findMany: {
-          args: Prisma.ProviderLicenceFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>[]
+          args: Prisma.ProviderLicenseFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>[]
         }
         create: {
-          args: Prisma.ProviderLicenceCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         createMany: {
-          args: Prisma.ProviderLicenceCreateManyArgs<ExtArgs>
+          args: Prisma.ProviderLicenseCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.ProviderLicenceCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>[]
+          args: Prisma.ProviderLicenseCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>[]
         }
         delete: {
-          args: Prisma.ProviderLicenceDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         update: {
-          args: Prisma.ProviderLicenceUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         deleteMany: {
-          args: Prisma.ProviderLicenceDeleteManyArgs<ExtArgs>
+          args: Prisma.ProviderLicenseDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.ProviderLicenceUpdateManyArgs<ExtArgs>
+          args: Prisma.ProviderLicenseUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.ProviderLicenceUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>[]
+          args: Prisma.ProviderLicenseUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>[]
         }
         upsert: {
-          args: Prisma.ProviderLicenceUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicencePayload>
+          args: Prisma.ProviderLicenseUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProviderLicensePayload>
         }
         aggregate: {
-          args: Prisma.ProviderLicenceAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateProviderLicence>
+          args: Prisma.ProviderLicenseAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateProviderLicense>
         }
         groupBy: {
-          args: Prisma.ProviderLicenceGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProviderLicenceGroupByOutputType>[]
+          args: Prisma.ProviderLicenseGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProviderLicenseGroupByOutputType>[]
         }
         count: {
-          args: Prisma.ProviderLicenceCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProviderLicenceCountAggregateOutputType> | number
+          args: Prisma.ProviderLicenseCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProviderLicenseCountAggregateOutputType> | number
         }
       }
     }
@@ -3413,7 +3413,7 @@ export const ProviderScalarFieldEnum = {
 export type ProviderScalarFieldEnum = (typeof ProviderScalarFieldEnum)[keyof typeof ProviderScalarFieldEnum]
 
 
-export const ProviderLicenceScalarFieldEnum = {
+export const ProviderLicenseScalarFieldEnum = {
   id: 'id',
   tenantId: 'tenantId',
   providerId: 'providerId',
@@ -3423,7 +3423,7 @@ export const ProviderLicenceScalarFieldEnum = {
   asynchronousAllowed: 'asynchronousAllowed'
 } as const
 
-export type ProviderLicenceScalarFieldEnum = (typeof ProviderLicenceScalarFieldEnum)[keyof typeof ProviderLicenceScalarFieldEnum]
+export type ProviderLicenseScalarFieldEnum = (typeof ProviderLicenseScalarFieldEnum)[keyof typeof ProviderLicenseScalarFieldEnum]
 
 
 export const ApiClientScalarFieldEnum = {
@@ -4721,7 +4721,7 @@ export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaC
 export type GlobalOmitConfig = {
   tenant?: Prisma.TenantOmit
   provider?: Prisma.ProviderOmit
-  providerLicence?: Prisma.ProviderLicenceOmit
+  providerLicense?: Prisma.ProviderLicenseOmit
   apiClient?: Prisma.ApiClientOmit
   apiClientSecret?: Prisma.ApiClientSecretOmit
   clinic?: Prisma.ClinicOmit

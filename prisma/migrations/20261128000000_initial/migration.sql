@@ -72,7 +72,7 @@ CREATE TABLE provider (
   CONSTRAINT provider_pkey PRIMARY KEY (tenant_id, id)
 );
 
-CREATE TABLE provider_licence (
+CREATE TABLE provider_license (
   id UUID NOT NULL,
   tenant_id TEXT NOT NULL,
   provider_id UUID NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE provider_licence (
   number TEXT NOT NULL,
   expires_on DATE NOT NULL,
   asynchronous_allowed BOOLEAN NOT NULL,
-  CONSTRAINT provider_licence_pkey PRIMARY KEY (tenant_id, id)
+  CONSTRAINT provider_license_pkey PRIMARY KEY (tenant_id, id)
 );
 
 CREATE TABLE api_client (
@@ -816,8 +816,8 @@ CREATE FUNCTION scheduled_instant(day TEXT, at TIMESTAMPTZ) RETURNS TIMESTAMPTZ 
 
 CREATE UNIQUE INDEX provider_tenant_id_reviewer_ref_key ON provider(tenant_id, reviewer_ref);
 
-CREATE UNIQUE INDEX provider_licence_tenant_id_provider_id_state_number_key
-  ON provider_licence(tenant_id, provider_id, state, number);
+CREATE UNIQUE INDEX provider_license_tenant_id_provider_id_state_number_key
+  ON provider_license(tenant_id, provider_id, state, number);
 
 -- A login knows only the client_id: 100 random bits, so that two tenants never have the same.
 CREATE INDEX api_client_client_id_idx ON api_client(client_id);
@@ -1013,8 +1013,8 @@ CREATE INDEX audit_event_patient_ids_idx ON audit_event USING gin (tenant_id, pa
 ALTER TABLE provider
   ADD CONSTRAINT provider_tenant_id_fkey
     FOREIGN KEY (tenant_id) REFERENCES tenant(id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
-ALTER TABLE provider_licence
-  ADD CONSTRAINT provider_licence_tenant_id_provider_id_fkey
+ALTER TABLE provider_license
+  ADD CONSTRAINT provider_license_tenant_id_provider_id_fkey
     FOREIGN KEY (tenant_id, provider_id) REFERENCES provider(tenant_id, id) ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE api_client
   ADD CONSTRAINT api_client_tenant_id_fkey

@@ -7,7 +7,7 @@ import { mayUseClinic } from '../access/limits.js';
 import { ofVisiblePatient, visiblePatient } from '../patients/visibility.js';
 import { prescription, type Prescription } from '../catalog/prescription.js';
 import { ADULT_AGE } from '../approvals/coverage.js';
-import { reviewState } from '../providers/licences.js';
+import { reviewState } from '../providers/licenses.js';
 import { ageOn } from '../transactions/instant.js';
 import type { LookupContext } from '../transactions/transaction.js';
 

@@ -100,7 +100,7 @@ export interface Reviewer {
 }
 
 /**
- * The role of a reviewer towards an encounter. References are compared exactly as sent, and belong to the API client
+ * The role of a reviewer toward an encounter. References are compared exactly as sent, and belong to the API client
  * that sends them: the same reference from another client means another provider (R-39).
  */
 export function actorOf(

@@ -1,5 +1,5 @@
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
-import type { FrozenProvider } from '../providers/licences.js';
+import type { FrozenProvider } from '../providers/licenses.js';
 import type { ModelContext } from '../transactions/transaction.js';
 import { approvalEnded } from './holds.js';
 import type { OrderRecord } from './orders.js';

@@ -1,5 +1,5 @@
 import type { ValidateFunction } from 'ajv';
-import { Prisma, type Provider, type ProviderLicence } from '../../../generated/prisma/client.js';
+import { Prisma, type Provider, type ProviderLicense } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
@@ -12,7 +12,7 @@ type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', numbe
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 
-/** Replaces each provider of the file with its licences; others stay (R-106). With faults, nothing is written. */
+/** Replaces each provider of the file with its licenses; others stay (R-106). With faults, nothing is written. */
 export async function importProviders(
   context: DomainContext,
   tenantId: string,
@@ -42,14 +42,14 @@ export async function importProviders(
 export async function listProviders({ db }: DomainContext, tenantId: string): Promise<ProviderEntry[]> {
   const providers = await db.prisma.provider.findMany({
     where: { tenantId },
-    include: { licences: { where: { tenantId }, orderBy: [{ state: 'asc' }, { number: 'asc' }] } },
+    include: { licenses: { where: { tenantId }, orderBy: [{ state: 'asc' }, { number: 'asc' }] } },
     orderBy: { reviewerRef: 'asc' },
   });
-  return providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licences }) => {
-    const own = licences.map(({ state, number, expiresOn, asynchronousAllowed }) => {
+  return providers.map(({ reviewerRef, name, npi, credential, deaNumber, isActive, licenses }) => {
+    const own = licenses.map(({ state, number, expiresOn, asynchronousAllowed }) => {
       return { state, number, expiresOn: expiresOn.toISOString().slice(0, 10), asynchronousAllowed };
     });
-    return { reviewerRef, name, npi, credential, deaNumber, isActive, licences: own };
+    return { reviewerRef, name, npi, credential, deaNumber, isActive, licenses: own };
   });
 }
 
@@ -79,39 +79,39 @@ function isDeaNumber(deaNumber: string): boolean {
   return sum % 10 === digits[6];
 }
 
-type StoredProvider = Provider & { readonly licences: readonly ProviderLicence[] };
+type StoredProvider = Provider & { readonly licenses: readonly ProviderLicense[] };
 
 async function writeProvider(
   { db, now, newId }: TransactionContext,
   tenantId: string,
   entry: ProviderEntry,
 ): Promise<keyof ProviderReport> {
-  const { licences, reviewerRef, ...columns } = entry;
+  const { licenses, reviewerRef, ...columns } = entry;
   const [stored] = await findRows(db, tenantId, 'Provider', Prisma.sql`reviewer_ref = ${reviewerRef} FOR UPDATE`);
   const id = stored?.id ?? newId();
   const ofProvider = Prisma.sql`provider_id = ${id}::uuid`;
-  const storedLicences = stored ? await findRows(db, tenantId, 'ProviderLicence', ofProvider) : [];
-  if (stored && isSame({ licences: storedLicences, ...stored }, entry)) return 'unchanged';
+  const storedLicenses = stored ? await findRows(db, tenantId, 'ProviderLicense', ofProvider) : [];
+  if (stored && isSame({ licenses: storedLicenses, ...stored }, entry)) return 'unchanged';
   const written = { ...columns, updatedAt: now() };
   if (stored) await updateRows(db, tenantId, 'Provider', written, Prisma.sql`id = ${id}::uuid`);
   else await insertRows(db, tenantId, 'Provider', [{ id, reviewerRef, createdAt: now(), ...written }]);
-  await db.of(tenantId).run`DELETE FROM provider_licence WHERE tenant_id = ${tenantId} AND ${ofProvider}`;
-  const rows = licences.map(({ expiresOn, ...licence }) => {
-    return { id: newId(), providerId: id, ...licence, expiresOn: new Date(expiresOn) };
+  await db.of(tenantId).run`DELETE FROM provider_license WHERE tenant_id = ${tenantId} AND ${ofProvider}`;
+  const rows = licenses.map(({ expiresOn, ...license }) => {
+    return { id: newId(), providerId: id, ...license, expiresOn: new Date(expiresOn) };
   });
-  await insertRows(db, tenantId, 'ProviderLicence', rows);
+  await insertRows(db, tenantId, 'ProviderLicense', rows);
   return stored ? 'updated' : 'created';
 }
 
-function isSame({ licences, ...stored }: StoredProvider, entry: ProviderEntry): boolean {
+function isSame({ licenses, ...stored }: StoredProvider, entry: ProviderEntry): boolean {
   const isEqual = COMPARED.every((member) => stored[member] === entry[member]);
-  return isEqual && sorted(licences) === sorted(entry.licences);
+  return isEqual && sorted(licenses) === sorted(entry.licenses);
 }
 
 const COMPARED = ['name', 'npi', 'credential', 'deaNumber', 'isActive'] as const;
 
-function sorted(licences: StoredProvider['licences'] | ProviderEntry['licences']): string {
-  const texts = licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
+function sorted(licenses: StoredProvider['licenses'] | ProviderEntry['licenses']): string {
+  const texts = licenses.map(({ state, number, expiresOn, asynchronousAllowed }) =>
     JSON.stringify([state, number, new Date(expiresOn), asynchronousAllowed]),
   );
   return texts.sort().join();

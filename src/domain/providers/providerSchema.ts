@@ -9,7 +9,7 @@ const line = (maxLength: number) =>
     description: `must be a text of 1 to ${maxLength} characters on one line, without surrounding white space`,
   }) as const;
 
-const licence = {
+const license = {
   type: 'object',
   additionalProperties: false,
   required: ['state', 'number', 'expiresOn'],
@@ -36,7 +36,7 @@ export const providerSchema = {
       items: {
         type: 'object',
         additionalProperties: false,
-        required: ['reviewerRef', 'name', 'npi', 'licences'],
+        required: ['reviewerRef', 'name', 'npi', 'licenses'],
         properties: {
           reviewerRef: line(64),
           name: line(255),
@@ -53,7 +53,7 @@ export const providerSchema = {
             description: 'must be a DEA number of two capitals and seven digits',
           },
           isActive: { type: 'boolean', default: true },
-          licences: { type: 'array', items: licence, uniqueBy: { members: ['state', 'number'] } },
+          licenses: { type: 'array', items: license, uniqueBy: { members: ['state', 'number'] } },
         },
       },
     },

@@ -1,6 +1,6 @@
 import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import type { ReadContext } from '../transactions/transaction.js';
-import { findProviders, isLicensed } from './licences.js';
+import { findProviders, isLicensed } from './licenses.js';
 
 /** Minimum number of decisions for stating a typical wait, which is the median of their waits. */
 const MIN_DECISIONS = 5;
@@ -30,11 +30,11 @@ export async function reviewModes(context: ReadContext, state: string | null): P
       FROM unnest(enum_range(NULL::review_type)) AS mode(review_type)`,
     findProviders(
       context,
-      Prisma.sql`provider.is_active AND EXISTS (SELECT FROM provider_licence AS licence
-        WHERE licence.tenant_id = ${tenantId} AND licence.provider_id = provider.id AND licence.state = ${state})`,
+      Prisma.sql`provider.is_active AND EXISTS (SELECT FROM provider_license AS license
+        WHERE license.tenant_id = ${tenantId} AND license.provider_id = provider.id AND license.state = ${state})`,
     ),
   ]);
-  const isFree = providers.some(({ isLicenceRequired }) => !isLicenceRequired);
+  const isFree = providers.some(({ isLicenseRequired }) => !isLicenseRequired);
   const registered = providers.filter((one) => one.reviewerRef !== null);
   return waits.map((wait) => {
     const encounter = { reviewState: state, reviewType: wait.reviewType };

@@ -6,7 +6,7 @@ import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import { encounterCommand, moved, withNews } from '../encounters/command.js';
 import type { EncounterRecord, EncounterState } from '../encounters/record.js';
 import { nextState } from '../encounters/states.js';
-import { loadProvider, requireKnownProvider, type WithProvider } from '../providers/licences.js';
+import { loadProvider, requireKnownProvider, type WithProvider } from '../providers/licenses.js';
 import type { Decision, Moment } from '../transactions/changes.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { endApprovals } from './endings.js';

@@ -5,7 +5,7 @@ import { standing, type Decided, type Standing } from '../approvals/coverage.js'
 import { itemKey } from '../catalog/itemKey.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 import { identityIn, isOtherIdentity, type Identity } from '../patients/identity.js';
-import type { FrozenProvider } from '../providers/licences.js';
+import type { FrozenProvider } from '../providers/licenses.js';
 import { aheadOf, type ModelContext } from '../transactions/transaction.js';
 import { onlyUuid } from '../transactions/uuid.js';
 

@@ -11,7 +11,7 @@ import { told } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import { newOrder, orderCreated, type NewOrder } from '../orders/orders.js';
 import { identityIn } from '../patients/identity.js';
-import { frozenProvider, loadProvider, requireDea, requireLicence, type WithProvider } from '../providers/licences.js';
+import { frozenProvider, loadProvider, requireDea, requireLicense, type WithProvider } from '../providers/licenses.js';
 import type { Decision, Moment } from '../transactions/changes.js';
 import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -61,7 +61,7 @@ export function decideClaim(
   const event = before.status === 'in_review' ? 'renew' : 'claim';
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
-  requireLicence(state, before, now);
+  requireLicense(state, before, now);
   // If claimable since the creation, do not compare with the present time: the clocks of servers differ.
   const { claimableFrom, createdAt } = before;
   if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
@@ -159,7 +159,7 @@ export function decideReview(
   const isApproval = !decided.every(isDenial);
   if (isApproval) {
     const productIds = decided.filter((one) => !isDenial(one)).flatMap(approvedIds(before));
-    requireLicence(state, before, now);
+    requireLicense(state, before, now);
     const scheduled = before.treatments.some((one) => productIds.includes(one.productId) && isScheduled(one));
     if (scheduled) requireDea(state);
     requirePermitted(state, productIds, now);

@@ -20,7 +20,7 @@ import { readVisit } from '../../../src/domain/reviews/decisions.js';
 import { decideInformation, decideQuestion } from '../../../src/domain/reviews/information.js';
 import { decideReorder } from '../../../src/domain/reviews/reorder.js';
 import { decideClaim, decideReview } from '../../../src/domain/reviews/review.js';
-import type { WithProvider } from '../../../src/domain/providers/licences.js';
+import type { WithProvider } from '../../../src/domain/providers/licenses.js';
 import type { Decision, EventDraft, Moment } from '../../../src/domain/transactions/changes.js';
 import { austin, caller, offered, pharmacyId, provider, shipTo, type Caller, type CatalogTreatment } from './world.js';
 
@@ -42,7 +42,7 @@ export class Life {
     ...{ id: 'jane', firstName: 'Jane', lastName: 'Miller', tenantId: caller.tenantId, guardian: null },
     ...{ factsVersion: 0n, factsChanges: {}, accountIsActive: true },
   } as unknown as Patient;
-  provider: WithProvider = { provider, isLicenceRequired: true };
+  provider: WithProvider = { provider, isLicenseRequired: true };
   marks = { decisions: '', documents: '', supplies: '', treatments: '', duplicates: '' };
   /** The catalog as it is today; a test may change it. */
   readonly catalog: Map<string, CatalogTreatment>;

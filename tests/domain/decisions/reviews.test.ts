@@ -157,7 +157,7 @@ describe('an approval, but no denial, is refused', () => {
     ['patient_inactive', 'for an inactive patient', (life) => patient(life, { accountIsActive: false })],
     [
       'provider_not_licensed',
-      'without a licence',
+      'without a license',
       (life) => void (life.provider = { ...life.provider, provider: null }),
     ],
   ])('%s %s', (code, _when, change) => {
@@ -184,20 +184,20 @@ describe('an approval, but no denial, is refused', () => {
   });
 });
 
-describe('where licences are required', () => {
+describe('where licenses are required', () => {
   const asked = { state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2026-11-20' };
-  const registered = (licence: object = {}, changes: object = {}) => {
-    return { isLicenceRequired: true, provider: { ...provider, licences: [{ ...asked, ...licence }], ...changes } };
+  const registered = (license: object = {}, changes: object = {}) => {
+    return { isLicenseRequired: true, provider: { ...provider, licenses: [{ ...asked, ...license }], ...changes } };
   };
-  const unknown = { isLicenceRequired: true, provider: null };
+  const unknown = { isLicenseRequired: true, provider: null };
   const everything = ['claim', 'review', 'addendum', 'revoke'];
-  /** They correct the record, so they need no licence but an active provider. */
+  /** They correct the record, so they need no license but an active provider. */
   const afterReview = ['addendum', 'revoke'];
   const live = { reviewType: 'synchronous' };
 
   it.each<[string, Life['provider'], object, string[]]>([
-    ['licensed in the state, on the last day of the licence', registered(), {}, everything],
-    ['whose licence expired yesterday', registered({ expiresOn: '2026-11-19' }), {}, afterReview],
+    ['licensed in the state, on the last day of the license', registered(), {}, everything],
+    ['whose license expired yesterday', registered({ expiresOn: '2026-11-19' }), {}, afterReview],
     ['licensed in another state', registered({ state: 'AZ' }), {}, afterReview],
     ['licensed in the state of the patient', registered({ state: 'AZ' }), { patientState: 'AZ' }, everything],
     ['licensed in the state of the clinic, not of the patient', registered(), { patientState: 'AZ' }, afterReview],
@@ -205,7 +205,7 @@ describe('where licences are required', () => {
     ['licensed for live visits only, in a live visit', registered({ asynchronousAllowed: false }), live, everything],
     ['who is deactivated', registered({}, { isActive: false }), {}, []],
     ['who is unknown', unknown, {}, []],
-    ['who is unknown, of a tenant without that requirement', { ...unknown, isLicenceRequired: false }, {}, everything],
+    ['who is unknown, of a tenant without that requirement', { ...unknown, isLicenseRequired: false }, {}, everything],
   ])('a provider %s may do exactly what the rules say', (_who, registry, body, expected) => {
     const visit =
       body === live ? { visit: { startedAt: '2026-11-20T16:00:00Z', endedAt: '2026-11-20T16:00:00Z' } } : {};
@@ -217,7 +217,7 @@ describe('where licences are required', () => {
     };
     const answers = Object.entries(actions).map(([action, act]) => {
       const life = new Life(catalog);
-      life.provider = { ...unknown, isLicenceRequired: false };
+      life.provider = { ...unknown, isLicenseRequired: false };
       life.request(['botox'], body);
       if (action !== 'claim') life.claim(0);
       if (afterReview.includes(action)) life.decide(0, undefined, visit);
@@ -252,11 +252,11 @@ describe('where licences are required', () => {
     else life.decide(0, deny);
   });
 
-  it('the decision keeps name, credential and licences of its provider', () => {
+  it('the decision keeps name, credential and licenses of its provider', () => {
     const life = claimed();
     life.provider = registered({ expiresOn: '2999-12-31' });
     life.decide(0);
-    const frozen = { name: 'Ana Ruiz', npi: '1234567893', credential: 'MD', licence: 'TX 4711' };
+    const frozen = { name: 'Ana Ruiz', npi: '1234567893', credential: 'MD', license: 'TX 4711' };
     expect(life.encounters[0]?.reviewedProvider).toEqual(frozen);
   });
 });

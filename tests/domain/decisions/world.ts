@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { FoundParts } from '../../../src/domain/encounters/references.js';
-import type { WithProvider } from '../../../src/domain/providers/licences.js';
+import type { WithProvider } from '../../../src/domain/providers/licenses.js';
 import type { Moment } from '../../../src/domain/transactions/changes.js';
 import { Problem } from '../../../src/problem.js';
 
@@ -39,7 +39,7 @@ export const provider = {
   isActive: true,
   credential: 'MD',
   deaNumber: 'AR1234563',
-  licences: [{ state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2999-12-31' }],
+  licenses: [{ state: 'TX', number: '4711', asynchronousAllowed: true, expiresOn: '2999-12-31' }],
 } as const satisfies WithProvider['provider'];
 
 export const pharmacyId = 'pharmacy';

@@ -9,7 +9,7 @@ import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner
 import { createDocumentScanner } from '../../../src/adapters/scanner/createDocumentScanner.js';
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
 import { codeOf, refusalOf, until } from '../../support/downloads.js';
-import { afterTheFile, eicar, startFakeClamd, type Behaviour } from '../../support/fakeClamd.js';
+import { afterTheFile, eicar, startFakeClamd, type Behavior } from '../../support/fakeClamd.js';
 import type { FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { bodyOf } from '../../support/objectStores.js';
@@ -89,13 +89,13 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
 
 describe('clamd', () => {
   const clamd = useClamd();
-  const scannerWith = (behaviour: Behaviour | undefined, patience = 300) => {
-    clamd().behave(behaviour);
+  const scannerWith = (behavior: Behavior | undefined, patience = 300) => {
+    clamd().behave(behavior);
     return createClamavScanner({ address: clamd().address, patience });
   };
-  const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => socket.end(text));
+  const answering = (text: string | Uint8Array): Behavior => afterTheFile((socket) => socket.end(text));
 
-  const noVerdicts: [string, Behaviour][] = [
+  const noVerdicts: [string, Behavior][] = [
     ['hangs up at once', (socket) => socket.destroy()],
     ['ends the connection at once', (socket) => socket.end()],
     ['hangs up in the middle', (socket) => socket.once('data', () => socket.destroy())],
@@ -123,8 +123,8 @@ describe('clamd', () => {
     ['never reads', (socket) => socket.pause()],
   ];
 
-  it.each(noVerdicts)('makes the scan fail with dependency_unavailable when it %s', async (_fault, behaviour) => {
-    const scanner = scannerWith(behaviour);
+  it.each(noVerdicts)('makes the scan fail with dependency_unavailable when it %s', async (_fault, behavior) => {
+    const scanner = scannerWith(behavior);
     const chunks = Array<Buffer>(8).fill(randomBytes(1_000_000));
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
@@ -154,12 +154,12 @@ describe('clamd', () => {
     }
   });
 
-  it.each<[string, Behaviour]>([
+  it.each<[string, Behavior]>([
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
     ['hangs up', (socket) => socket.destroy()],
     ['is silent', () => undefined],
-  ])('fails the health check when it %s', async (_fault, behaviour) => {
-    expect(await codeOf(scannerWith(behaviour).check())).toBe('dependency_unavailable');
+  ])('fails the health check when it %s', async (_fault, behavior) => {
+    expect(await codeOf(scannerWith(behavior).check())).toBe('dependency_unavailable');
   });
 
   it('is disconnected when fetching the file fails or its reader stops, and that error is reported', async () => {

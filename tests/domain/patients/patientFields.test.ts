@@ -38,7 +38,7 @@ describe('a text in createPatient', () => {
 
   it.each([
     ['accents', 'José Ñúñez-Ångström'],
-    ['combining accents (not normalised)', 'Jose\u0301'],
+    ['combining accents (not normalized)', 'Jose\u0301'],
     ['Chinese', '李小龍'],
     ['Arabic', 'مريم عبد الله'],
     ['characters beyond 16 bits', '𠮷野家 𝒥ane'],

@@ -12,9 +12,9 @@ describe('submitReview and the provider', () => {
   const imported = (owner: Partner, provider: object) =>
     importProviders(harness.domain, owner.tenantId, JSON.stringify({ providers: [{ ...ada, ...provider }] }));
 
-  it('keeps name, credential and licence of the provider with the decision when the provider is imported again', async () => {
+  it('keeps name, credential and license of the provider with the decision when the provider is imported again', async () => {
     const owner = await newPartner(harness);
-    await imported(owner, { name: 'Ada Lane', credential: 'NP', licences: licensed('4711') });
+    await imported(owner, { name: 'Ada Lane', credential: 'NP', licenses: licensed('4711') });
     const { encounter_id, order_no } = await reviewed(harness, owner, await newEncounter(harness, owner));
     const shown = async () => {
       const { body } = await call(harness, `GET /orders/${order_no}/dispensing`, owner);
@@ -24,9 +24,9 @@ describe('submitReview and the provider', () => {
       return [body.lines[0].prescriber, row.reviewedProvider];
     };
     const before = await shown();
-    const frozen = { name: 'Ada Lane', npi: '1234567893', credential: 'NP', licence: 'TX 4711' };
+    const frozen = { name: 'Ada Lane', npi: '1234567893', credential: 'NP', license: 'TX 4711' };
     expect(before).toMatchObject([frozen, frozen]);
-    const report = await imported(owner, { name: 'Ada Smith', credential: 'MD', licences: licensed('42') });
+    const report = await imported(owner, { name: 'Ada Smith', credential: 'MD', licenses: licensed('42') });
     expect(report).toEqual({ report: { created: 0, updated: 1, unchanged: 0 } });
     expect(await shown()).toEqual(before);
   });

@@ -1,20 +1,20 @@
-import { Prisma, type Encounter, type Provider, type ProviderLicence } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Provider, type ProviderLicense } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-/** For a row of `client`, the US state whose licence an encounter needs; null if the patient names an unknown state. */
+/** For a row of `client`, the US state whose license an encounter needs; null if the patient names an unknown state. */
 export const reviewState = (tenantId: string, clinicId: string): Prisma.Sql => Prisma.sql`CASE
   WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
   WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
   ELSE (SELECT place.state FROM clinic_location AS place
     WHERE place.tenant_id = ${tenantId} AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
 
-/** A registered provider with its licences; `expiresOn` is YYYY-MM-DD. */
+/** A registered provider with its licenses; `expiresOn` is YYYY-MM-DD. */
 export interface RegisteredProvider extends Pick<
   Provider,
   'reviewerRef' | 'name' | 'npi' | 'isActive' | 'credential' | 'deaNumber'
 > {
-  readonly licences: readonly (Pick<ProviderLicence, 'state' | 'number' | 'asynchronousAllowed'> & {
+  readonly licenses: readonly (Pick<ProviderLicense, 'state' | 'number' | 'asynchronousAllowed'> & {
     readonly expiresOn: string;
   })[];
 }
@@ -24,24 +24,24 @@ export interface WithProvider {
   /** Null: not registered. */
   readonly provider: RegisteredProvider | null;
   /** Whether the tenant requires licensed providers (R-222). */
-  readonly isLicenceRequired: boolean;
+  readonly isLicenseRequired: boolean;
 }
 
 type Reviewed = Pick<Encounter, 'reviewState' | 'reviewType'>;
 
 /** A provider, or the tenant's setting alone if there is none. */
-type FoundProvider = Pick<WithProvider, 'isLicenceRequired'> & (RegisteredProvider | { readonly reviewerRef: null });
+type FoundProvider = Pick<WithProvider, 'isLicenseRequired'> & (RegisteredProvider | { readonly reviewerRef: null });
 
 /** Selects registered providers. @param where a condition on `provider` besides the tenant */
 export function findProviders({ db, caller }: LookupContext, where: Prisma.Sql): Promise<FoundProvider[]> {
   const { tenantId } = caller;
   return db.of(tenantId).rows`
     SELECT provider.reviewer_ref AS "reviewerRef", provider.name, provider.npi, provider.is_active AS "isActive",
-      provider.credential, provider.dea_number AS "deaNumber", tenant.require_licensed_provider AS "isLicenceRequired",
+      provider.credential, provider.dea_number AS "deaNumber", tenant.require_licensed_provider AS "isLicenseRequired",
       (SELECT coalesce(json_agg(json_build_object('state', state, 'number', number, 'expiresOn', expires_on,
           'asynchronousAllowed', asynchronous_allowed) ORDER BY number), '[]')
-        FROM provider_licence AS licence
-        WHERE licence.tenant_id = ${tenantId} AND licence.provider_id = provider.id) AS licences
+        FROM provider_license AS license
+        WHERE license.tenant_id = ${tenantId} AND license.provider_id = provider.id) AS licenses
     FROM tenant LEFT JOIN provider ON provider.tenant_id = tenant.id AND ${where}
     WHERE tenant.id = ${tenantId}`;
 }
@@ -52,13 +52,13 @@ export const loadProvider =
   async (context: LookupContext): Promise<WithProvider> => {
     const [found] = await findProviders(context, Prisma.sql`provider.reviewer_ref = ${reviewerRef}`);
     if (!found) throw new Error('a tenant is missing');
-    const { isLicenceRequired } = found;
-    return { provider: found.reviewerRef === null ? null : found, isLicenceRequired };
+    const { isLicenseRequired } = found;
+    return { provider: found.reviewerRef === null ? null : found, isLicenseRequired };
   };
 
-/** The licences of a provider that are in force in a state: to the end of their last day in UTC. */
-const inForce = ({ licences }: RegisteredProvider, state: string | null, now: Date) =>
-  licences.filter((one) => one.state === state && one.expiresOn >= now.toISOString().slice(0, 10));
+/** The licenses of a provider that are in force in a state: to the end of their last day in UTC. */
+const inForce = ({ licenses }: RegisteredProvider, state: string | null, now: Date) =>
+  licenses.filter((one) => one.state === state && one.expiresOn >= now.toISOString().slice(0, 10));
 
 /** Whether a provider may review encounters of this type in the state (R-107). */
 export function isLicensed(
@@ -66,16 +66,16 @@ export function isLicensed(
   { reviewState: state, reviewType }: Reviewed,
   now: Date,
 ): boolean {
-  const licences = inForce(provider, state, now);
-  return provider.isActive && licences.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
+  const licenses = inForce(provider, state, now);
+  return provider.isActive && licenses.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
 }
 
 /**
- * Checks that the provider has a licence for the encounter, if the tenant requires one (R-107).
+ * Checks that the provider has a license for the encounter, if the tenant requires one (R-107).
  * @throws Problem provider_not_licensed
  */
-export function requireLicence({ provider, isLicenceRequired }: WithProvider, encounter: Reviewed, now: Date): void {
-  if (!isLicenceRequired || (provider && isLicensed(provider, encounter, now))) return;
+export function requireLicense({ provider, isLicenseRequired }: WithProvider, encounter: Reviewed, now: Date): void {
+  if (!isLicenseRequired || (provider && isLicensed(provider, encounter, now))) return;
   throw new Problem(
     'provider_not_licensed',
     encounter.reviewState === null
@@ -88,8 +88,8 @@ export function requireLicence({ provider, isLicenceRequired }: WithProvider, en
  * Checks that the provider may prescribe controlled substances, if the tenant requires licensed providers (R-280).
  * @throws Problem provider_not_licensed
  */
-export function requireDea({ provider, isLicenceRequired }: WithProvider): void {
-  if (!isLicenceRequired) return;
+export function requireDea({ provider, isLicenseRequired }: WithProvider): void {
+  if (!isLicenseRequired) return;
   const { deaNumber = null, credential = null } = provider ?? {};
   if (deaNumber !== null && credential !== null && credential !== 'RN') return;
   const detail = 'needs a DEA number and a credential other than RN for a controlled substance';
@@ -99,8 +99,8 @@ export function requireDea({ provider, isLicenceRequired }: WithProvider): void 
 }
 
 /** Checks that the provider is registered and active, if the tenant requires licensed providers (R-107). */
-export function requireKnownProvider({ provider, isLicenceRequired }: WithProvider): void {
-  if (isLicenceRequired && provider?.isActive !== true) throw new Problem('provider_not_licensed');
+export function requireKnownProvider({ provider, isLicenseRequired }: WithProvider): void {
+  if (isLicenseRequired && provider?.isActive !== true) throw new Problem('provider_not_licensed');
 }
 
 /** The provider at the time of a decision, as stored with it (R-226). */
@@ -108,8 +108,8 @@ export interface FrozenProvider {
   readonly name: string;
   readonly npi: string;
   readonly credential: string | null;
-  /** The licences in force in the state of the review, as state and number. */
-  readonly licence: string | null;
+  /** The licenses in force in the state of the review, as state and number. */
+  readonly license: string | null;
 }
 
 /** The provider as of a decision; null if not registered. */
@@ -120,6 +120,6 @@ export function frozenProvider(
 ): FrozenProvider | null {
   if (!provider) return null;
   const { name, npi, credential } = provider;
-  const licences = inForce(provider, state, now).map((one) => `${one.state} ${one.number}`);
-  return { name, npi, credential, licence: licences.length > 0 ? licences.join(', ') : null };
+  const licenses = inForce(provider, state, now).map((one) => `${one.state} ${one.number}`);
+  return { name, npi, credential, license: licenses.length > 0 ? licenses.join(', ') : null };
 }

@@ -1,4 +1,4 @@
-/** The licences of the packages that `npm ci --omit=dev` installs (the same packages as in `make sbom`). */
+/** The licenses of the packages that `npm ci --omit=dev` installs (the same packages as in `make sbom`). */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
@@ -18,7 +18,7 @@ export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** Permissive licences, which demand no more than a notice. */
+/** Permissive licenses, which demand no more than a notice. */
 const allowed = [
   '0BSD',
   'Apache-2.0',
@@ -31,7 +31,7 @@ const allowed = [
   'Unlicense',
 ];
 
-/** Licences that a person accepted for one version: not a plain SPDX expression, or one that is not on the list. */
+/** Licenses that a person accepted for one version: not a plain SPDX expression, or one that is not on the list. */
 const reviewed: Readonly<Record<string, string>> = {
   '@visx/vendor@4.0.0-alpha.0': 'MIT AND ISC',
   'dejavu-fonts-ttf@2.37.3': 'Bitstream-Vera',
@@ -45,25 +45,25 @@ const reviewed: Readonly<Record<string, string>> = {
 export const runningPackages = ({ packages }: LockFile): [string, LockedPackage][] =>
   Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link);
 
-/** The SPDX expression of each package's licence, by name@version. */
-export function licencesOf(lockFile: LockFile): Map<string, string> {
-  const licences = runningPackages(lockFile).map(([path, { version, license }]) => {
+/** The SPDX expression of each package's license, by name@version. */
+export function licensesOf(lockFile: LockFile): Map<string, string> {
+  const licenses = runningPackages(lockFile).map(([path, { version, license }]) => {
     const name = `${path.split('node_modules/').at(-1)}@${version}`;
     return [name, reviewed[name] ?? license ?? 'unknown'] as const;
   });
-  return new Map(licences.sort(([one], [other]) => one.localeCompare(other)));
+  return new Map(licenses.sort(([one], [other]) => one.localeCompare(other)));
 }
 
-/** The packages whose licence is not on the list; of alternative licences, one on the list suffices. */
-export function licenceFaults(lockFile: LockFile): string[] {
-  const isAllowed = (licence: string): boolean =>
-    licence
+/** The packages whose license is not on the list; of alternative licenses, one on the list suffices. */
+export function licenseFaults(lockFile: LockFile): string[] {
+  const isAllowed = (license: string): boolean =>
+    license
       .replace(/^\((.*)\)$/, '$1')
       .split(' OR ')
       .some((alternative) => allowed.includes(alternative));
-  return [...licencesOf(lockFile)]
-    .filter(([name, licence]) => !(name in reviewed) && !isAllowed(licence))
-    .map(([name, licence]) => `${name}: the licence ${licence} is not on the list of scripts/licences.ts`);
+  return [...licensesOf(lockFile)]
+    .filter(([name, license]) => !(name in reviewed) && !isAllowed(license))
+    .map(([name, license]) => `${name}: the license ${license} is not on the list of scripts/licenses.ts`);
 }
 
 /** Reads the lock file of this repository. */
@@ -72,5 +72,5 @@ export async function readLockFile(): Promise<LockFile> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [name, licence] of licencesOf(await readLockFile())) process.stdout.write(`${licence}\t${name}\n`);
+  for (const [name, license] of licensesOf(await readLockFile())) process.stdout.write(`${license}\t${name}\n`);
 }

@@ -24,27 +24,27 @@ const setRequired = (requireLicensedProvider: boolean) =>
 
 const valid = { state: 'TX', expiresOn: '2026-11-20', asynchronousAllowed: true };
 
-/** A provider with one licence, valid by default. */
+/** A provider with one license, valid by default. */
 async function newProvider(
   changes: Partial<typeof valid> = {},
   isActive = true,
   { tenantId } = partner,
 ): Promise<string> {
-  const { expiresOn, ...licence } = { ...valid, ...changes };
+  const { expiresOn, ...license } = { ...valid, ...changes };
   const { now, newId, db } = harness.domain;
   const id = newId();
   const times = { createdAt: now(), updatedAt: now() };
   const data = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
   await db.prisma.provider.createMany({ data });
-  const row = { id: newId(), tenantId, providerId: id, number: '1', ...licence };
-  await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
+  const row = { id: newId(), tenantId, providerId: id, number: '1', ...license };
+  await db.prisma.providerLicense.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;
 }
 
 const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
   call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
 
-it('claimEncounter reads the licences of the provider in the tenant, active or not, with their last day', async () => {
+it('claimEncounter reads the licenses of the provider in the tenant, active or not, with their last day', async () => {
   const foreign = await newPartner(harness);
   const cases: [string, string, object, boolean][] = [
     ['of the clinic’s state, on its last day', await newProvider(), {}, true],
@@ -56,7 +56,7 @@ it('claimEncounter reads the licences of the provider in the tenant, active or n
   ];
   await everyCase(
     cases,
-    ([licence]) => licence,
+    ([license]) => license,
     async ([, reviewerRef, changes, isLicensed]) => {
       const { encounter_id } = await newEncounter(harness, partner, changes);
       const { status, body } = await act(encounter_id, 'claim', { reviewerRef });
