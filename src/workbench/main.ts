@@ -2,7 +2,7 @@ import { showClock } from './clock.js';
 import { showEncounter } from './encounter.js';
 import { offerEncounter, showEncounters } from './encounters.js';
 import { followEvents } from './events.js';
-import { attempt, fill, notify, part } from './page.js';
+import { attempt, fill, notify, part, refreshTimes } from './page.js';
 import { followRequests } from './requests.js';
 import { signIn, type Session } from './session.js';
 import { showWebhooks } from './webhooks.js';
@@ -68,6 +68,7 @@ async function start(session: Session): Promise<void> {
     if (await readEvents()) await session.refresh();
   });
   void repeat(REQUESTS_MS, readRequests);
+  setInterval(refreshTimes, REQUESTS_MS);
 }
 
 /** Repeats work while the page is visible: never twice at a time, and less often after a failure. */

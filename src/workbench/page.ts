@@ -91,11 +91,21 @@ export const badge = (status: string): HTMLElement => element('span', { class: `
 /** Milliseconds that the sandbox's time is ahead of this computer's. */
 export const sandbox = { aheadMs: 0 };
 
-/** A time, shown by its distance from now; the exact time appears on hover. @param ahead 0 for a real time */
-export function moment(at: string, ahead = sandbox.aheadMs): HTMLElement {
-  const seconds = (Date.parse(at) - Date.now() - ahead) / 1000;
+/** A time, shown by its distance from now; the exact time appears on hover. @param isReal not the sandbox's */
+export const moment = (at: string, isReal = false): HTMLTimeElement =>
+  withDistance(element('time', { datetime: at, title: at, 'data-real': isReal }));
+
+/** Shows the distances of all times again, because time passes. */
+export function refreshTimes(): void {
+  for (const time of document.querySelectorAll<HTMLTimeElement>('time[title]')) withDistance(time);
+}
+
+function withDistance(time: HTMLTimeElement): HTMLTimeElement {
+  const aheadMs = 'real' in time.dataset ? 0 : sandbox.aheadMs;
+  const seconds = (Date.parse(time.dateTime) - Date.now() - aheadMs) / 1000;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const);
-  return element('time', { datetime: at, title: at }, DISTANCE.format(Math.trunc(seconds / size), unit));
+  time.textContent = DISTANCE.format(Math.trunc(seconds / size), unit);
+  return time;
 }
 
 const DISTANCE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });

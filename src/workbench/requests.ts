@@ -39,7 +39,7 @@ const log = (requests: readonly SandboxRequest[]): HTMLElement =>
     'Latest requests',
     ['Time', 'Operation', 'Status', 'Request id'],
     requests.map(({ at, operationId, status, code, requestId }) => [
-      moment(at, 0),
+      moment(at, true),
       element('a', { href: `/docs#operation/${operationId}` }, operationId),
       `${status} ${code ?? ''}`,
       requestId,

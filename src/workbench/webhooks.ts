@@ -26,7 +26,7 @@ export async function showWebhooks({ client }: Session): Promise<void> {
   );
   const inbox = await client.get('/sandbox/webhook-inbox');
   const received = inbox.data.map(({ receivedAt, body, status }) => [
-    moment(receivedAt, 0),
+    moment(receivedAt, true),
     String(status),
     element('details', {}, element('summary', {}, /"type":"([\w.]+)"/.exec(body)?.[1] ?? ''), element('pre', {}, body)),
   ]);

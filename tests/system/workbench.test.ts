@@ -106,6 +106,8 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     const before = await page.$eval('#clock time', (time) => time.dateTime);
     await click('+ 30 days');
     await page.waitForFunction(`document.querySelector('#clock time').dateTime > '${before}'`);
+    // Times of the sandbox keep their distance from its present time.
+    await page.waitForFunction(`document.querySelector('#events').innerText.includes('2 months ago')`);
     page.on('dialog', (dialog) => void dialog.accept());
     await click('Reset the sandbox');
     await shows('#notice', 'as it was at first');
