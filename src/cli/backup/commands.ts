@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { text } from 'node:stream/consumers';
 import { unmarkRestore } from '../../adapters/database/restoreMark.js';
+import { readConfig } from '../../config.js';
 import type { DomainContext } from '../../context.js';
 import { skipNumbers } from '../../domain/sweeps/skipNumbers.js';
 import { isErased } from '../../domain/patients/identity.js';
@@ -76,10 +77,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .action(async ({ from, at, pgBin, json }) => {
       const backup = await openBackupStore(terminal, from);
       const manifest = await verified(terminal, backup, { at, pgBin });
-      // Record it, for doctor and the alarm. A backup can also be verified where its database is out of reach.
-      await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
-        terminal.err('The database does not answer, so it does not know of this check.\n'),
-      );
+      await recordVerification(terminal);
       const told = `The backup of ${manifest.takenAt} is complete. Documents: ${manifest.objects.length}, missing since before: ${manifest.missing.length}.`;
       print(terminal, json, summary(manifest), told);
     });
@@ -122,6 +120,14 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
       );
       assertErased(failed);
     });
+}
+
+/** Records that a backup was verified, for the alarm, unless its database is out of reach or not configured here. */
+async function recordVerification(terminal: CliIo): Promise<void> {
+  if (readConfig(terminal.environment).databaseUrl === null) return;
+  await withAnySchema(terminal, ({ url }) => recordedOn(terminal, url, async () => undefined)).catch(() =>
+    terminal.err('The database does not answer, so it does not know of this check.\n'),
+  );
 }
 
 /** Adds `backup complete`, for a database that another program restored. */
