@@ -85,6 +85,10 @@ export async function layOut(client: Connection): Promise<void> {
   const faults = await layoutFaults(client);
   if (faults.length > 0) throw new Error(`The layout was not changed. ${faults.join(' ')}`);
   await client.query('COMMIT');
+  // Workers do not know the settings of the service's sessions on the coordinator.
+  await client.query(
+    `SELECT run_command_on_all_nodes(format('ALTER DATABASE %I SET lock_timeout = %L', current_database(), '4s'))`,
+  );
   await client.query(
     `SET audit.retention = on; SELECT truncate_local_data_after_distributing_table(logicalrelid)
       FROM pg_dist_partition WHERE partmethod = 'h' AND pg_relation_size(logicalrelid) > 0`,

@@ -49,10 +49,11 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
 
 /** The keys without a row. Searches all tenants, because any row that names a key protects its object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
-  const named = await db.everyTenant.rows<{ key: string }>`
-    SELECT blob_path AS key FROM document WHERE blob_path = ANY (${keys}::text[])
-    UNION ALL SELECT key FROM unnest(${keys}::text[]) AS listed (key)
-      WHERE NOT EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1))`;
-  const kept = new Set(named.map(({ key }) => key));
-  return keys.filter((key) => !kept.has(key));
+  const tenantOf = (key: string): string => key.split('/')[0] ?? '';
+  const rows = await db.everyTenant.rows<{ name: string }>`
+    SELECT blob_path AS name FROM document WHERE blob_path = ANY (${keys}::text[])
+    UNION ALL SELECT id FROM tenant WHERE id = ANY (${[...new Set(keys.map(tenantOf))]}::text[])`;
+  // A key has a slash, and the id of a tenant has none. Keys of no known tenant stay.
+  const found = new Set(rows.map(({ name }) => name));
+  return keys.filter((key) => !found.has(key) && found.has(tenantOf(key)));
 }

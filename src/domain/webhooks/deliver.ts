@@ -202,11 +202,11 @@ function recordOf(tenantId: string, outcomes: readonly Outcome[]): Prisma.Sql {
   const isSame = Prisma.sql`delivery.next_attempt_at = outcome."dueAt"`;
   return Prisma.sql`
     UPDATE webhook_delivery AS delivery
-    SET status = CASE WHEN ${isSame} THEN outcome.status::delivery_status ELSE delivery.status END,
+    SET status = CASE WHEN ${isSame} THEN outcome.status ELSE delivery.status END,
       failures = CASE WHEN ${isSame} THEN outcome.failures ELSE delivery.failures END,
       next_attempt_at = CASE WHEN ${isSame} THEN outcome."nextAttemptAt" ELSE next_attempt_at END,
       attempts = CASE WHEN jsonb_array_length(attempts) < ${SHOWN_ATTEMPTS} THEN attempts ELSE attempts - 0 END || outcome.attempt
     FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
-      AS outcome (id uuid, status text, failures int, "dueAt" timestamptz, "nextAttemptAt" timestamptz, attempt jsonb)
+      AS outcome (id uuid, status delivery_status, failures int, "dueAt" timestamptz, "nextAttemptAt" timestamptz, attempt jsonb)
     WHERE delivery.tenant_id = ${tenantId} AND delivery.id = outcome.id AND delivery.status = 'waiting'`;
 }
