@@ -4,7 +4,14 @@ import { PrismaClient } from '../../../generated/prisma/client.js';
 import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
-import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
+import {
+  parsers,
+  queriesOn,
+  runTransaction,
+  type Finished,
+  type Queries,
+  type Transaction,
+} from './statements.js';
 import { statementGuard } from './statementGuard.js';
 import { assertTenantNamed, relationsOf, tenantTablesOf } from './tenantGuard.js';
 
@@ -77,19 +84,29 @@ export function openDatabase(
     pipeline: true,
     types: parsers,
   });
-  // Sent together with the first statement of the connection, which reports the error if it is broken.
-  if (!isPooled) pool.on('connect', (client) => void client.query(SETTINGS_ON_CITUS).catch(() => undefined));
-  metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(
     new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
   );
+  const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)), isCluster: false };
+  const queries = queriesOn(pool, preparation);
+  // Sent together with the first statement of the connection, which reports the error if it is broken.
+  if (!isPooled) {
+    pool.on('connect', (client) => {
+      const isSet = client.query(SETTINGS_ON_CITUS).then(({ rowCount }) => (preparation.isCluster = rowCount === 1));
+      isSet.catch(() => undefined);
+    });
+  }
+  metrics?.watchPool(name, pool);
   // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
-  const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {
-    ...queriesOn(pool, preparation),
+    ...queries,
     transaction: (work) => runTransaction(pool, preparation, work),
+    async write(writes) {
+      if (preparation.isCluster) await runTransaction(pool, preparation, async () => ({ result: null, last: writes }));
+      else await queries.write(writes);
+    },
     snapshot: (work) =>
       prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, preparation) }), snapshot),
     prisma,
