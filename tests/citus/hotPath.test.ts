@@ -4,7 +4,7 @@ import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { pay } from '../support/orders.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { completedEncounter, reviewed } from '../support/reviews.js';
+import { completedEncounter, reviewed, reviewer } from '../support/reviews.js';
 
 const database = await createTestDatabase();
 const harness = await startHarness({ databaseUrl: database.serviceUrl });
@@ -32,7 +32,7 @@ const get = (target: string) => async () => (await call(harness, `GET ${target}`
 const operations: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['getPatient', get(`/clients/${patientId}`)],
   ['getEncounter', get(`/encounters/${encounterId}`)],
-  ['getChart', get(`/encounters/${encounterId}/chart`)],
+  ['getChart', get(`/encounters/${encounterId}/chart?reviewerRef=${reviewer}`)],
   ['getOrder', get(`/orders/${orderNo}`)],
   ['listEncounters', get('/encounters')],
   ['listReviewQueue', get('/review-queue')],
@@ -40,7 +40,7 @@ const operations: readonly (readonly [string, () => Promise<unknown>])[] = [
   ['listClinics', get('/clinics?search=clin')],
   ['listProducts', get(`/tenants/products?search=prod&clinicId=${body.clinicId}`)],
   ['listEvents', get('/events')],
-  ['listRenewals', get('/renewals')],
+  ['listRenewals', get('/renewals?expiring_before=2100-01-01')],
   ['listAuditEvents', get('/audit-events')],
   ['createPatient', () => newPatient(harness, partner, patientBody())],
 ];
