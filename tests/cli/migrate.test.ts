@@ -37,7 +37,7 @@ it('migrate lists pending migrations with --status, applies them, and then repor
   const done = { code: 0, stdout: 'The schema is up to date.\n', stderr: '' };
   expect(await runProgram(environment, 'migrate')).toEqual(done);
   expect(await runProgram(environment, 'migrate', '--status')).toEqual(done);
-  const row = { name: 'migrate', tenant_id: null, resource_type: null, outcome: 'success' };
+  const row = { name: 'migrate', tenant_id: '-', resource_type: null, outcome: 'success' };
   const audited = 'SELECT operation_id AS name, tenant_id, resource_type, outcome FROM audit_event ORDER BY position';
   expect(await rowsOf(environment.DATABASE_URL, audited)).toEqual([row, row]);
 });
