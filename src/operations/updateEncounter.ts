@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { encounterNumber } from '../domain/encounters/lookup.js';
+import { withEncounterNumber } from '../domain/encounters/lookup.js';
 import * as update from '../domain/encounters/update.js';
 import { encounterView } from '../views/encounterView.js';
 import { entityTag, versionsOf } from './entityTag.js';
@@ -9,11 +9,8 @@ import { withIdempotency } from './withIdempotency.js';
 export const updateEncounter: Operation<'updateEncounter'> = ({ path, body, header }, context) =>
   withIdempotency(context, async (transaction) => {
     const isExpected = versionsOf(header['if-match']);
-    const encounter = await update.updateEncounter(
-      transaction,
-      await encounterNumber(transaction, path.encounter_id),
-      body,
-      isExpected,
+    const encounter = await withEncounterNumber(transaction, path.encounter_id, (encounterNo) =>
+      update.updateEncounter(transaction, encounterNo, body, isExpected),
     );
     const headers = { ETag: entityTag(encounter.version) };
     return { status: 200, headers, body: encounterView(encounter, transaction.now()) };

@@ -108,26 +108,35 @@ const selectDetailed = forTenant((tenantId) =>
 );
 
 /**
- * The number of the encounter that a path names by its number, GFE number or UUID.
+ * Uses the number of the encounter that a path names by its number, GFE number or UUID. A number is used at once: the
+ * first statements of a transaction travel together only if nothing is awaited between them.
  * @throws Problem encounter_not_found if no encounter has this UUID
  */
-export async function encounterNumber({ db, caller }: LookupContext, named: string | number): Promise<bigint> {
+export function withEncounterNumber<T>(
+  context: LookupContext,
+  named: string | number,
+  use: (encounterNo: bigint) => Promise<T>,
+): Promise<T> {
   // A GFE number contains the encounter's number.
   const [, number] = /^(?:GFE-)?(\d+)$/i.exec(String(named)) ?? [];
-  if (number !== undefined) return BigInt(number);
+  return number === undefined ? numberOf(context, String(named)).then(use) : use(BigInt(number));
+}
+
+async function numberOf({ db, caller }: LookupContext, id: string): Promise<bigint> {
   const [row] = await db.of(caller.tenantId).rows<{ encounterNo: bigint }>`
-    SELECT encounter_no AS "encounterNo" FROM encounter WHERE tenant_id = ${caller.tenantId} AND id = ${named}::uuid`;
+    SELECT encounter_no AS "encounterNo" FROM encounter WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid`;
   if (!row) throw new Problem('encounter_not_found');
   return row.encounterNo;
 }
 
 /** The encounter that a path names, with information and addenda. @throws Problem as {@link permitted} */
-export async function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
+export function showEncounter(context: LookupContext, named: string | number): Promise<DetailedEncounter> {
   const { db, caller } = context;
-  const encounterNo = await encounterNumber(context, named);
-  const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(caller.tenantId)}
-    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
-  return shownEncounter(permitted(context, row));
+  return withEncounterNumber(context, named, async (encounterNo) => {
+    const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${selectDetailed(caller.tenantId)}
+      WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
+    return shownEncounter(permitted(context, row));
+  });
 }
 
 /** The conditions for encounters of a patient in a chart: those that wait for a decision, and those that ended without. */
