@@ -117,8 +117,8 @@ export const plantedForTests: readonly Planted[] = [
     name: 'catalog import that breaks off halfway',
     where: 'domain/catalog/import/importCatalog.ts',
     break: [
-      'inTransaction(context, (transaction) => writeCatalog(transaction,',
-      '((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) => writeCatalog(transaction,',
+      'return inTransaction(context, (transaction) => writeCatalog(transaction,',
+      'return ((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) => writeCatalog(transaction,',
     ],
     noticedBy: '/catalogRefusal.test',
   },

@@ -32,7 +32,11 @@ import { newCredentials } from './servers.js';
       'SELECT 1',
       /lack TimeZone, plan_cache_mode, lock_timeout, statement_timeout, idle_in_transaction_session_timeout/,
     ],
-    ['one of the settings', 'SET TimeZone = UTC', /lack plan_cache_mode, lock_timeout, statement_timeout, .* connect_query='SET/],
+    [
+      'one of the settings',
+      'SET TimeZone = UTC',
+      /lack plan_cache_mode, lock_timeout, statement_timeout, .* connect_query='SET/,
+    ],
   ])('a server refuses to start on a pooler that begins its sessions with %s', async (_which, query, message) => {
     const pooler = await startPgBouncer(adminUrl(), query);
     db = openDatabase(throughPooler(database.url, pooler.port), { isPooled: true });

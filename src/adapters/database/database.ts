@@ -4,14 +4,7 @@ import { PrismaClient } from '../../../generated/prisma/client.js';
 import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
-import {
-  parsers,
-  queriesOn,
-  runTransaction,
-  type Finished,
-  type Queries,
-  type Transaction,
-} from './statements.js';
+import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
 import { statementGuard } from './statementGuard.js';
 import { assertTenantNamed, relationsOf, tenantTablesOf } from './tenantGuard.js';
 
