@@ -36,9 +36,9 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   ],
   events: [],
   // API clients are limited to clinics.
-  access: ['ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation'],
-  // What the last statement of any transaction writes, and the row of the tenant that each insertion reads.
-  transactions: ['Tenant', 'Event', 'EventCounter', 'AuditCounter', 'AuditEvent', 'IdempotencyKey'],
+  access: ['Tenant', 'ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation'],
+  // What the last statement of any transaction writes.
+  transactions: ['Event', 'EventCounter', 'AuditCounter', 'AuditEvent', 'IdempotencyKey'],
 };
 
 const models = Object.values(Prisma.ModelName);

@@ -77,29 +77,19 @@ export function openDatabase(
     pipeline: true,
     types: parsers,
   });
+  // Sent together with the first statement of the connection, which reports the error if it is broken.
+  if (!isPooled) pool.on('connect', (client) => void client.query(SETTINGS_ON_CITUS).catch(() => undefined));
+  metrics?.watchPool(name, pool);
   const nameOf = isPooled ? () => '' : statementNames();
   const prisma = guardedPrisma(
     new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
   );
-  const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)), isCluster: false };
-  const queries = queriesOn(pool, preparation);
-  // Sent together with the first statement of the connection, which reports the error if it is broken.
-  if (!isPooled) {
-    pool.on('connect', (client) => {
-      const isSet = client.query(SETTINGS_ON_CITUS).then(({ rowCount }) => (preparation.isCluster = rowCount === 1));
-      isSet.catch(() => undefined);
-    });
-  }
-  metrics?.watchPool(name, pool);
   // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
+  const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {
-    ...queries,
+    ...queriesOn(pool, preparation),
     transaction: (work) => runTransaction(pool, preparation, work),
-    async write(writes) {
-      if (preparation.isCluster) await runTransaction(pool, preparation, async () => ({ result: null, last: writes }));
-      else await queries.write(writes);
-    },
     snapshot: (work) =>
       prisma.$transaction((tx) => work({ prisma: tx, ...queriesOn({ query: rawQueryOn(tx) }, preparation) }), snapshot),
     prisma,

@@ -18,8 +18,6 @@ export interface Queries {
   of(tenantId: string): Statements;
   /** Statements on the rows of all tenants (jobs, CLI), or on tables that belong to no tenant. */
   readonly everyTenant: Statements;
-  /** Sends writes at once: in the transaction, or else as one. */
-  write(writes: Writes): Promise<void>;
 }
 
 declare const inTransaction: unique symbol;
@@ -31,16 +29,12 @@ export interface Transaction extends Queries {
   savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Writes that depend on nothing that was read: one statement, or on a cluster several, each of which runs on one node. */
-export interface Writes {
-  combined(): Prisma.Sql;
-  apart(): readonly Prisma.Sql[];
-}
-
-/** What the work of a transaction returns: its result, and its last writes, to send with COMMIT. */
+/**
+ * What the work of a transaction returns: its result, and a last statement to send with COMMIT (rows are discarded).
+ */
 export interface Finished<T> {
   readonly result: T;
-  readonly last: Writes | null;
+  readonly last: Prisma.Sql | null;
 }
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
@@ -71,8 +65,6 @@ interface Client {
 export interface Preparation {
   readonly nameOf: NameOf;
   readonly guard: StatementGuard;
-  /** Whether the database is on a cluster of Citus; known after the first statement. */
-  isCluster: boolean;
 }
 
 /** Runs statements on a client, and calls `before` ahead of each. */
@@ -94,8 +86,7 @@ export function queriesOn(client: Client, { nameOf, guard }: Preparation, before
       run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
     };
   };
-  const everyTenant = statementsOf(null);
-  return { of: statementsOf, everyTenant, write: async (writes) => void (await everyTenant.run(writes.combined())) };
+  return { of: statementsOf, everyTenant: statementsOf(null) };
 }
 
 /** Runs a transaction: BEGIN goes with the first statement, COMMIT with the last (after an error it rolls back). */
@@ -125,17 +116,14 @@ export async function runTransaction<T>(
       throw error;
     }
   };
-  const write = async (writes: Writes): Promise<void> => {
-    const statements = preparation.isCluster ? writes.apart() : [writes.combined()];
-    for (const { text, values } of statements) preparation.guard(text, values, null);
-    await Promise.all(statements.map((statement) => queries.everyTenant.run(statement)));
-  };
   let isBroken = false;
   try {
-    const { result, last } = await work({ ...queries, savepoint, write } as Transaction);
-    const written = last && write(last);
+    const { result, last } = await work({ ...queries, savepoint } as Transaction);
+    if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
-    await Promise.all([written, begun, connection.query('COMMIT')]).catch(throwCommitFailure);
+    await Promise.all([last && queries.everyTenant.run(last), begun, connection.query('COMMIT')]).catch(
+      throwCommitFailure,
+    );
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));

@@ -45,17 +45,22 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
   const now = context.now();
   const id = context.newId();
   const requestsPerMinute = wanted.requestsPerMinute ?? null;
-  const created = { tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds, allowedPharmacyIds };
+  const client = { tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds, allowedPharmacyIds };
   try {
-    const { tenantId, ...columns } = { id, ...created, requestsPerMinute, createdAt: now, updatedAt: now };
-    const secret = tenantInsertion(tenantId, 'api_client_secret', [{ ...row, apiClientId: id }]);
-    const client = tenantInsertion(tenantId, 'api_client', [columns]);
-    await context.db.write({ combined: () => withParts([secret], client), apart: () => [client, secret] });
+    const { tenantId, ...columns } = { id, ...client, requestsPerMinute, createdAt: now, updatedAt: now };
+    await context.db
+      .of(tenantId)
+      .run(
+        withParts(
+          [tenantInsertion(tenantId, 'api_client_secret', [{ ...row, apiClientId: id }])],
+          tenantInsertion(tenantId, 'api_client', [columns]),
+        ),
+      );
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
     throw new Error(`Tenant ${tenant.id} already has an API client named ${JSON.stringify(name)}.`, { cause: error });
   }
-  return { clientSecret, ...created };
+  return { clientSecret, ...client };
 }
 
 /** The API clients of one tenant, or of all, by tenant and name. */

@@ -1,8 +1,8 @@
-import type { Database } from '../../adapters/database/database.js';
+import type { Statements } from '../../adapters/database/statements.js';
 import type { AuditRow, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
-import { NO_TENANT, unitOfWrites } from '../transactions/unitOfWork.js';
+import { NO_TENANT, unitOfWorkStatement } from '../transactions/unitOfWork.js';
 
 /** Resolves when the row is committed. @throws Problem dependency_unavailable if it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
@@ -24,14 +24,14 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   return (row) => {
     const tenantId = row.tenantId ?? NO_TENANT;
     const known = recorders.get(tenantId);
-    const record = known ?? tenantRecorder(context.db);
+    const record = known ?? tenantRecorder(context.db.of(tenantId));
     if (!known) recorders.set(tenantId, record);
     return record(row);
   };
 }
 
 /** Group commit: writes the first row immediately, and the rows that arrive meanwhile in one later statement. */
-function tenantRecorder(db: Pick<Database, 'write'>): RecordAudit {
+function tenantRecorder(statements: Statements): RecordAudit {
   let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -46,8 +46,8 @@ function tenantRecorder(db: Pick<Database, 'write'>): RecordAudit {
     underWay += 1;
     // An async function, so that an exception rejects the promise; thrown in the timer, it would end the process.
     const commit = async (): Promise<unknown> => {
-      const writes = unitOfWrites({ events: [], changes: [], audited });
-      return writes && db.write(writes);
+      const statement = unitOfWorkStatement({ events: [], changes: [], audited });
+      return statement && statements.run(statement);
     };
     commit()
       .then(

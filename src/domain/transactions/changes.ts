@@ -40,9 +40,8 @@ export function write(
 
 /** Sends what earlier decisions of the transaction wrote, so that the next one finds it. */
 export async function flush({ db, changes }: TransactionContext): Promise<void> {
-  const apart = changes.splice(0);
-  const [first, ...rest] = apart;
-  if (first) await db.write({ combined: () => withParts(rest, first), apart: () => apart });
+  const [first, ...rest] = changes.splice(0);
+  if (first) await db.everyTenant.run(withParts(rest, first));
 }
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,12 +1,12 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Reads } from '../../adapters/database/database.js';
 import { isAnswer, sqlState } from '../../adapters/database/databaseErrors.js';
-import type { Finished, Queries, Transaction } from '../../adapters/database/statements.js';
+import type { Queries, Transaction } from '../../adapters/database/statements.js';
 import type { Context, DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { takeKey } from './idempotency.js';
-import { unitOfWrites, type UnitOfWork } from './unitOfWork.js';
+import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
 /** The context of work in a transaction. Only {@link inTransaction} creates it, so such work needs a transaction. */
 export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWork {
@@ -101,11 +101,11 @@ export async function inTurns<Tenant extends { readonly tenantId: string }>(
   }
 }
 
-/** Collects the events, audit rows and deferred changes of some work into the last writes of its transaction. */
-async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<Finished<T>> {
+/** Collects the events, audit rows and deferred changes of some work into the last statement of its transaction. */
+async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
   const unit: UnitOfWork = { events: [], audited: [], changes: [] };
   const result = await work(unit);
-  return { result, last: unitOfWrites(unit) };
+  return { result, last: unitOfWorkStatement(unit) };
 }
 
 /**
