@@ -71,8 +71,8 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     ...{ logging_collector: 'on', log_filename: 'log' },
     // Each database has a process of Citus.
     ...{ max_worker_processes: 60, log_parameter_max_length: 0, log_error_verbosity: 'terse', 'citus.shard_count': 4 },
-    // For tests of where statements run, and of two-phase commits.
-    ...{ 'citus.enable_stat_counters': 'on', 'citus.recover_2pc_interval': -1 },
+    // For the test of where statements run.
+    ...{ 'citus.enable_stat_counters': 'on' },
   };
   const args = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   const url = (database: string): string => `postgresql://postgres@127.0.0.1:${port}/${database}`;
