@@ -8334,7 +8334,10 @@ export interface components {
          * @example 100126
          */
         CompletedEncounterId: components["schemas"]["EncounterInPath"];
-        /** @description The size of the pages. */
+        /**
+         * @description The size of the pages.
+         * @example a4
+         */
         CertificatePaper: "letter" | "a4";
         /**
          * @description The code on the certificate.
@@ -10188,7 +10191,10 @@ export interface operations {
     getCertificate: {
         parameters: {
             query: {
-                /** @description The size of the pages. */
+                /**
+                 * @description The size of the pages.
+                 * @example a4
+                 */
                 paper: components["parameters"]["CertificatePaper"];
             };
             header?: {
