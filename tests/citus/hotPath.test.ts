@@ -3,7 +3,7 @@ import { startHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
-import { completedEncounter, reviewer } from '../support/reviews.js';
+import { claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
 
 const database = await createTestDatabase();
 const harness = await startHarness({ databaseUrl: database.serviceUrl });
@@ -14,6 +14,7 @@ afterAll(async () => {
 const partner = await newPartner(harness);
 const { token } = partner;
 const { encounter_id: encounterId, order_no: orderNo, patientId } = await completedEncounter(harness, partner);
+const claimed = await claimedEncounter(harness, partner);
 const body = await encounterBody(harness, partner);
 
 /** Statements that ran on several shards, and on one, so far. */
@@ -30,7 +31,7 @@ const get = (target: string) => async () => (await call(harness, `GET ${target}`
 const operations: readonly (readonly [string, () => Promise<number>])[] = [
   ['getPatient', get(`/clients/${patientId}`)],
   ['getEncounter', get(`/encounters/${encounterId}`)],
-  ['getChart', get(`/encounters/${encounterId}/chart?reviewerRef=${reviewer}`)],
+  ['getChart', get(`/encounters/${claimed.encounter_id}/chart?reviewerRef=${reviewer}`)],
   ['getOrder', get(`/orders/${orderNo}`)],
   ['listEncounters', get('/encounters')],
   ['listReviewQueue', get('/review-queue')],
