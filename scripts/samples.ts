@@ -121,7 +121,10 @@ async function typescript(request: Sampled): Promise<string> {
     const init = form ? `, { method: 'POST', body: new URLSearchParams({ ${members.join(', ')} }) }` : '';
     const names = ['BASE_URL', ...Object.keys(form ?? {}).flatMap((name) => secrets[name] ?? [])];
     lines.push(`const { ${names.map((name) => `${name} = ''`).join(', ')} } = process.env;`);
-    lines.push(`const response = await fetch(\`\${BASE_URL}${path}\`${init});`, 'console.log(await response.json());');
+    lines.push(
+      `const response = await fetch(\`\${BASE_URL}${targetOf(path, params)}\`${init});`,
+      'console.log(await response.json());',
+    );
   } else {
     if (file) lines.push("import { writeFile } from 'node:fs/promises';");
     lines.push("import { createClient } from 'clinical-encounter-client';", '');
