@@ -111,14 +111,14 @@ describe('resetSandbox 204', () => {
     const where = { id: tenantId };
     // The fixtures have an unknown provider and younger patients.
     const strict = { currency: 'CAD', requireLicensedProvider: true, minimumAge: 90 };
-    await tenants.update({ where, data: strict });
+    await tenants.updateMany({ where, data: strict });
     expect((await reset(harness, partner)).status).toBe(204);
     expect(await tenants.findUnique({ where })).toMatchObject(strict);
     expect((await send(`GET /orders/${completed.order_no}`)).body.currency).toBe('CAD');
     const { body } = await send(`GET /encounters/${waiting.encounter_id}`, undefined, { ...partner, token });
     expect(body.status).toBe('pending_review');
     const defaults = { currency: 'USD', requireLicensedProvider: false, minimumAge: 0 };
-    await tenants.update({ where, data: defaults });
+    await tenants.updateMany({ where, data: defaults });
   });
 
   it('removes the files of removed documents, and restores the file of the fixtures', async () => {

@@ -71,6 +71,8 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
     ...{ logging_collector: 'on', log_filename: 'log' },
     // Each database has a process of Citus.
     ...{ max_worker_processes: 60, log_parameter_max_length: 0, log_error_verbosity: 'terse', 'citus.shard_count': 4 },
+    // The layout sets it for a database, whose copies do not have it.
+    ...{ lock_timeout: '4s' },
     // For the test of where statements run.
     ...{ 'citus.enable_stat_counters': 'on' },
   };

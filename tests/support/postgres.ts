@@ -137,8 +137,7 @@ async function startTemporaryCluster(external: string | undefined): Promise<Star
   const { dataDir, remove } = await temporaryDataDir(await roomyMemory());
   const log = (message: string): unknown => process.stderr.write(`${message}\n`);
   const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
-  // Tenants move by logical replication.
-  const settings = { ...fast, max_connections: '200', wal_level: 'logical' };
+  const settings = { ...fast, max_connections: '200' };
   const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log, settings });
   return { urls: [url], stop: () => close().then(remove) };
 }

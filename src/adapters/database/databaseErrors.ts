@@ -11,7 +11,11 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 
 /** The unique constraint or index that an error violates. */
 function violatedKey(error: unknown): string | undefined {
-  if (error instanceof DatabaseError) return error.code === '23505' ? error.constraint : undefined;
+  if (error instanceof DatabaseError) {
+    if (error.code !== '23505') return undefined;
+    // Citus passes on a worker's message, which quotes the name, but not its field.
+    return error.constraint ?? /"(\w+)"/.exec(error.message)?.[1];
+  }
   const violated = driverError(error);
   if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return undefined;
   return String(violated['constraint']['index']);

@@ -54,8 +54,9 @@ const addressOf = ({ address1, address2, city, state, postal }: ClinicLocation):
   [address1, address2, city, `${state} ${postal}`].filter((part) => part !== null).join(', ');
 
 /**
- * What a certificate is worth now, for whoever has its code: tenant and id of the encounter, whose 74 random bits nobody
- * guesses (R-108). @throws Problem certificate_not_found
+ * What a certificate is worth now (R-108).
+ * @param code the tenant and the id of the encounter, a UUID v7 with 74 random bits, so that it cannot be guessed
+ * @throws Problem certificate_not_found
  */
 export async function verifyCertificate({ db, now }: { readonly db: Reads; readonly now: () => Date }, code: string) {
   const [tenantId = '', id = ''] = code.split('.');

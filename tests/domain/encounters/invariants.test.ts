@@ -51,7 +51,8 @@ async function refusal(...statements: string[]): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    return error.constraint ?? error.message;
+    // Citus names the constraint in the message only, some with the number of the shard.
+    return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(error.message)?.[1] ?? error.message;
   }
 }
 
