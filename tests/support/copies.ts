@@ -67,5 +67,7 @@ export async function copyEncounter(
       [id],
     );
   }
+  // Plans of the deferred checks from before would read a large table as if it were small.
+  await session.query('DISCARD PLANS');
   await session.query('COMMIT');
 }
