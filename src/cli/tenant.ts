@@ -14,7 +14,7 @@ import {
 import { addCommand, addGroup } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inDryTransaction, openStore, withDatabase } from './operator.js';
-import { addFileCommands } from './tenantFiles.js';
+import { addTenantFileCommands } from './tenantFileCommands.js';
 import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -56,7 +56,7 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
 
   addConfigure(tenant, terminal);
   addActivity(tenant, terminal);
-  addFileCommands(tenant, terminal);
+  addTenantFileCommands(tenant, terminal);
 
   addCommand(tenant, 'list', 'list the tenants').action(async ({ json }) => {
     const tenants = await withDatabase(terminal, listTenants);

@@ -84,8 +84,9 @@ export const readReferences = (context: LookupContext, body: References): Promis
   loadReferences(context, body, false);
 
 /**
- * Locks the patient (R-210) and all records that the body refers to, and reads them: the encounter's rows are written with the events, after which nothing may wait for a lock (R-71). The lock of a document
- * must conflict with its withdrawal (R-233): with KEY SHARE, a statement would read the row from before its wait.
+ * Locks the patient (R-210) and all records that the body refers to, and reads them: the encounter's rows are written with
+ * the events, after which nothing may wait for a lock (R-71). The lock of a document must conflict with its withdrawal
+ * (R-233): with KEY SHARE, a statement would read the row from before its wait.
  */
 export const lockReferences = (context: LookupContext, body: References): Promise<EncounterParts> =>
   loadReferences(context, body, true);

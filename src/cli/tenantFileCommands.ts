@@ -15,7 +15,7 @@ The files contain all of the tenant's data: health data, hashes of client secret
 clients work after "tenant import". Deactivate the tenant first, or later changes are missing.`;
 
 /** Adds `tenant export` and `import`. */
-export function addFileCommands(tenant: Command, terminal: CliIo): void {
+export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
   const place = async (url: string) => ({
     url,
     store: await openStore(terminal),
