@@ -222,13 +222,13 @@ export const plantedForTests: readonly Planted[] = [
     name: 'document of an unknown commit without its object',
     where: 'domain/documents/upload.ts',
     break: ['if (!(error instanceof UnknownOutcome)) await remove();', 'await remove();'],
-    noticedBy: '/commits.test',
+    noticedBy: 'tests/system/commits.test',
   },
   {
     name: 'unknown commit that the audit calls failed',
     where: 'http/endpoint/audit.ts',
     break: ["outcome: isUnknown ? 'unknown' :", 'outcome:'],
-    noticedBy: '/commits.test',
+    noticedBy: 'tests/system/commits.test',
   },
   {
     name: 'more than 100 addenda',
