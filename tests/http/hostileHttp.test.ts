@@ -32,7 +32,7 @@ it('the service answers 405 with the methods of the path in Allow to any other m
     for (const method of methods.filter((candidate) => !allowed.includes(candidate))) {
       const answer = await rawCall(service.harness, { method, target: path });
       expect({ method, status: answer.status }).toEqual({ method, status: 405 });
-      expect(answer.headers['allow']?.split(', ').sort()).toEqual(methodsOf(path));
+      expect(answer.headers['allow']?.split(', ').sort()).toEqual(allowed.toSorted());
       if (method === 'HEAD') expect(answer.text).toBe('');
       else expectRawProblem(answer, 405, 'method_not_allowed');
     }

@@ -33,7 +33,7 @@ export function grown(schema: Schema, value: unknown): unknown {
 
 /** Starts a server on loopback that passes requests to the service, and its responses back as a later version sends them. */
 export async function startLaterService(baseUrl: string): Promise<{ readonly baseUrl: string; close(): void }> {
-  const match = buildMatcher(operations);
+  const match = buildMatcher(operations.map((operation) => ({ ...operation, permissions: operation.security })));
   const server = createServer((request, response) => {
     const { method = '', url = '', headers } = request;
     const [path = ''] = url.split('?');

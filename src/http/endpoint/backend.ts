@@ -69,13 +69,7 @@ export function createBackend(
     const bytes = respond(res, common, result);
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
-  const matchGiven = buildMatcher(endpoints);
-  /** HEAD of a public GET, such as that of health, is answered like it: Node sends no body. */
-  const match: typeof matchGiven = (method, path) => {
-    const get = method === 'HEAD' ? matchGiven('GET', path) : 'unknown_path';
-    const isPublic = get !== 'unknown_path' && 'operation' in get && get.operation.permissions === null;
-    return isPublic ? get : matchGiven(method, path);
-  };
+  const match = buildMatcher(endpoints);
   return { match, /** Those of every response. */ headers: common, answer };
 }
 

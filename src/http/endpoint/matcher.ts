@@ -6,14 +6,25 @@ export type Match<Operation> =
   | { readonly allow: string }
   | 'unknown_path';
 
-/** Matches paths without parameters before templates (OpenAPI 3.1 §4.8.8); openapi-backend scans all operations. */
-export function buildMatcher<Operation extends { readonly path: string; readonly method: string }>(
+interface Routed {
+  readonly path: string;
+  readonly method: string;
+  /** null = public */
+  readonly permissions: readonly unknown[] | null;
+}
+
+/**
+ * Matches paths without parameters before templates (OpenAPI 3.1 §4.8.8); openapi-backend scans all operations. HEAD of
+ * a public GET, such as that of health, is answered like it: Node sends no body (R-244).
+ */
+export function buildMatcher<Operation extends Routed>(
   operations: readonly Operation[],
 ): (method: string, path: string) => Match<Operation> {
   const paths = new Map<string, Map<string, Operation>>();
   for (const operation of operations) {
     const byMethod = paths.get(operation.path) ?? new Map<string, Operation>();
     paths.set(operation.path, byMethod.set(operation.method.toUpperCase(), operation));
+    if (operation.method === 'get' && operation.permissions === null) byMethod.set('HEAD', operation);
   }
   // The router finds only the path, so all paths are registered for GET; `store` has each path's operations by method.
   // The router need not limit lengths: schemas limit those of parameters, and Node that of paths.
