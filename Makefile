@@ -128,7 +128,7 @@ slow-tests: install build ## kills, hang-ups, backups, other programs and versio
 	SLOW=1 npm test --silent -- $(ARGS)
 
 long-tests: install build ## random lives, races and kills in numbers that CI has no time for (about an hour)
-	LIVES=10000 RACES=500 KILLS=20 EVENTS=100 REQUESTS=3000 npm test --silent -- 'tests/.*(lives|Race|Crash|shipTo|listen|fuzz)\.test' $(ARGS)
+	LIVES=10000 RACES=500 KILLS=20 EVENTS=100 REQUESTS=30000 npm test --silent -- 'tests/.*(lives|Race|Crash|shipTo|listen|fuzz)\.test' $(ARGS)
 
 test-pooler: install build ## tests/operations through PgBouncer in transaction mode
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
