@@ -7,6 +7,7 @@ import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
 import { localUrl, type Config } from './config.js';
 import type { Services } from './context.js';
+import { addKnown, areKnown } from './domain/access/knownKeys.js';
 import { reasonOf } from './failures.js';
 import { drain, listenAt } from './http/listener/listen.js';
 import { refusalLog } from './http/listener/requestLog.js';
@@ -52,6 +53,7 @@ export async function startService(start: Start) {
     await assertRestored(database.url);
     if (isPooled) await checkPooler(domain.db);
     const services = await openServices({ config, domain, databaseUrl: url, log, state });
+    await recordKeys(services);
     await checkStore(services);
     const listener = createHttpServer(await createApp(services), domain.newId, refusalLog(log, version), config);
     const port = await listenAt(listener, config);
@@ -86,6 +88,14 @@ export async function startService(start: Start) {
     await database.close();
     throw error;
   }
+}
+
+/** Records the signing keys, unless the database knows only other ones; then tokens of other servers are rejected here. */
+async function recordKeys(services: Services): Promise<void> {
+  const keys = await services.keys.current();
+  if (await areKnown(services, keys)) return addKnown(services, keys);
+  const { signingKeysFile } = services.config;
+  services.log.warn({ signingKeysFile }, 'SIGNING_KEYS_FILE has none of the keys of this installation; see ces doctor');
 }
 
 /** Only uploads need S3, so a temporary failure does not stop the start. */

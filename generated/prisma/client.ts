@@ -122,6 +122,11 @@ export type Patient = Prisma.PatientModel
  */
 export type RefState = Prisma.RefStateModel
 /**
+ * Model SigningKey
+ * The ids of the keys that sign this installation's tokens: a server or `doctor` with other keys says so.
+ */
+export type SigningKey = Prisma.SigningKeyModel
+/**
  * Model Document
  * 
  */

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { rotateSigningKeys } from '../adapters/tokens/signingKeys.js';
+import { addKnown } from '../domain/access/knownKeys.js';
 import { readConfig } from '../config.js';
 import { addCommand, addGroup } from './command.js';
 import { withDatabase } from './operator.js';
@@ -13,10 +14,13 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
     .action(async ({ force = false, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
-      // The command needs the database, which records the audit and gives the time.
-      const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
-        rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force }),
-      );
+      // The database records the audit and the new key, and gives the time.
+      const { kid, retired } = await withDatabase(terminal, async (context) => {
+        const { now, newId } = context;
+        const rotation = await rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force });
+        await addKnown(context, [rotation]);
+        return rotation;
+      });
       const told = `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers use it immediately.`;
       const dropped = retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : '';
       print(terminal, json, { kid, retired }, told + dropped);

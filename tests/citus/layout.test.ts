@@ -68,7 +68,7 @@ describe('citus layout', () => {
     const { tables } = await runJson(environment(database), 'citus', 'layout', '--yes');
     const ofPlace = (wanted: string) => tables.filter(({ place }: { place: string }) => place === wanted);
     const names = (wanted: string) => ofPlace(wanted).map(({ table }: { table: string }) => table);
-    expect(names('reference')).toEqual(['ref_state']);
+    expect(names('reference')).toEqual(['ref_state', 'signing_key']);
     expect(names('local')).toEqual(['_prisma_migrations']);
     const after = [
       { type: 'distributed', count: ofPlace('distributed').length, groups: 1 },

@@ -1,3 +1,4 @@
+import { addKnown } from '../../src/domain/access/knownKeys.js';
 import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
@@ -40,6 +41,7 @@ export interface Installation {
 export async function openInstallation(): Promise<Installation> {
   const database = await createTestDatabase();
   const [harness, clamd] = await Promise.all([startHarness({ databaseUrl: database.serviceUrl }), startFakeClamd()]);
+  await addKnown(harness.services, await harness.services.keys.current());
   const environment = {
     DATABASE_URL: database.serviceUrl,
     DATA_DIR: harness.dataDir,

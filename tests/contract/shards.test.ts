@@ -3,7 +3,7 @@ import { database, dropDatabases, rowsOf } from '../support/migrations.js';
 import { createTestDatabase } from '../support/postgres.js';
 
 /** Tables without a tenant in their keys: the record of migrations, the states, and the tenants themselves. */
-const others = ['_prisma_migrations', 'ref_state', 'tenant'];
+const others = ['_prisma_migrations', 'ref_state', 'signing_key', 'tenant'];
 
 afterAll(dropDatabases);
 

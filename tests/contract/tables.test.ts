@@ -36,7 +36,7 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   ],
   events: [],
   // API clients are limited to clinics.
-  access: ['Tenant', 'ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation'],
+  access: ['Tenant', 'ApiClient', 'ApiClientSecret', 'Clinic', 'ClinicLocation', 'SigningKey'],
   // What the last statement of any transaction writes.
   transactions: ['Event', 'EventCounter', 'AuditCounter', 'AuditEvent', 'IdempotencyKey'],
 };

@@ -334,6 +334,12 @@ CREATE TABLE ref_state (
   CONSTRAINT ref_state_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE signing_key (
+  kid TEXT NOT NULL,
+  known_since TIMESTAMPTZ(3) NOT NULL,
+  CONSTRAINT signing_key_pkey PRIMARY KEY (kid)
+);
+
 CREATE TABLE document (
   id UUID NOT NULL,
   tenant_id TEXT NOT NULL,

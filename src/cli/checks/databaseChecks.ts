@@ -4,9 +4,11 @@ import { checkSchema } from '../../adapters/database/migrations.js';
 import { assertRestored } from '../../adapters/database/restoreMark.js';
 import { rightsOfRole } from '../../adapters/database/serviceRole.js';
 import { withClient } from '../../adapters/database/withClient.js';
+import { openSigningKeys } from '../../adapters/tokens/signingKeys.js';
 import { jobCounts } from '../../adapters/jobs/jobQueue.js';
 import { checkJobSchema } from '../../adapters/jobs/jobSchema.js';
 import type { Config } from '../../config.js';
+import { areKnown } from '../../domain/access/knownKeys.js';
 import { backupAges, hasOldLiveTenant } from '../../domain/audit/backups.js';
 import { checkpointDelay } from '../../domain/audit/checkpoints.js';
 import { incompleteProviders } from '../../domain/providers/importProviders.js';
@@ -217,6 +219,13 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
     const message = 'The role may change the schema and the audit.';
     return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
+  },
+  async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
+    const keys = await openSigningKeys(file, null, () => undefined).catch(() => null);
+    // Without a readable file, its own check says so.
+    if (!keys || (await areKnown({ db }, await keys.current()))) return ok('The database knows the signing keys.');
+    const advice = `Copy the file of the other servers or of the backup. If all are lost, run "${PROGRAM} keys rotate".`;
+    return failure(`Tokens of this installation are signed with other keys than those in ${file}.`, advice);
   },
   cluster: ({ url }) => clusterResults(url),
   async providers({ db }) {

@@ -146,9 +146,7 @@ function baseUrl(config: Config): Check {
       const message = `${url} runs ${String(running)}, and this program is ${version}.`;
       return warning(message, 'Restart the server, or update it.');
     }
-    if (await hasOwnKeys(config, url)) return ok(`${url} runs ${version}, with the keys of this machine.`);
-    const advice = 'Give all servers of the installation one SIGNING_KEYS_FILE: copy the file of the others.';
-    return failure(`${url} verifies tokens with other keys than ${config.signingKeysFile}.`, advice);
+    return ok(`${url} runs ${version}.`);
   };
   return checkOf('base URL', remedy, async () => {
     const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
@@ -158,13 +156,4 @@ function baseUrl(config: Config): Check {
     );
     return [await named(), ...(isProtected ? [] : [plain])];
   });
-}
-
-/** Whether the server at this address has a key of this machine. Without a readable file, its own check says so. */
-async function hasOwnKeys({ signingKeysFile }: Config, url: string): Promise<boolean> {
-  const keys = await openSigningKeys(signingKeysFile, null, () => undefined).catch(() => null);
-  if (!keys) return true;
-  const response = await fetch(`${url}/.well-known/jwks.json`, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
-  const published = JSON.stringify(await response.json());
-  return (await keys.current()).some(({ kid }) => published.includes(JSON.stringify(kid)));
 }
