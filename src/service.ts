@@ -7,7 +7,6 @@ import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
 import { localUrl, type Config } from './config.js';
 import type { Services } from './context.js';
-import { addKnown, areKnown } from './domain/access/knownKeys.js';
 import { reasonOf } from './failures.js';
 import { drain, listenAt } from './http/listener/listen.js';
 import { refusalLog } from './http/listener/requestLog.js';
@@ -20,7 +19,7 @@ import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
 import { assertRestored } from './adapters/database/restoreMark.js';
 import { withSchema } from './runtime/serviceDatabase.js';
-import { openServices, type ServiceState } from './runtime/services.js';
+import { openServices, recordKeys, type ServiceState } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
 import { tracing } from './telemetry.js';
 
@@ -88,14 +87,6 @@ export async function startService(start: Start) {
     await database.close();
     throw error;
   }
-}
-
-/** Records the signing keys, unless the database knows only other ones; then tokens of other servers are rejected here. */
-async function recordKeys(services: Services): Promise<void> {
-  const keys = await services.keys.current();
-  if (await areKnown(services, keys)) return addKnown(services, keys);
-  const { signingKeysFile } = services.config;
-  services.log.warn({ signingKeysFile }, 'SIGNING_KEYS_FILE has none of the keys of this installation; see ces doctor');
 }
 
 /** Only uploads need S3, so a temporary failure does not stop the start. */

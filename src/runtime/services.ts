@@ -11,6 +11,7 @@ import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
+import { addKnown, areKnown } from '../domain/access/knownKeys.js';
 import { openAuditLog } from '../domain/audit/auditLog.js';
 import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
 import { reasonOf } from '../failures.js';
@@ -84,4 +85,12 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   };
   // Do not spread `services`: that would call the getter of the base URL before the URL is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });
+}
+
+/** Records the signing keys, unless the database knows only other ones; then tokens of other servers are rejected here. */
+export async function recordKeys(services: Services): Promise<void> {
+  const keys = await services.keys.current();
+  if (await areKnown(services, keys)) return addKnown(services, keys);
+  const { signingKeysFile } = services.config;
+  services.log.warn({ signingKeysFile }, 'SIGNING_KEYS_FILE has none of the keys of this installation; see ces doctor');
 }
