@@ -102,9 +102,21 @@ describe('a job worker', () => {
   it('takes each run once when three workers share the queue', async () => {
     let runs = 0;
     await start('count', async () => void (runs += 1), { count: 3 });
-    for (let run = 0; run < 20; run += 1) await ask('count');
-    await done();
+    for (let run = 0; run < 20; run += 1) {
+      await ask('count');
+      await done();
+    }
     expect(runs).toBe(20);
+  });
+
+  it('leaves places to other jobs while one takes longer than its period', async () => {
+    const { proceed, runs } = await startHeld('long');
+    for (let run = 0; run < 5; run += 1) await ask('long');
+    // The run in progress stays in the queue until its end; the others end without a second one.
+    await until(async () => (await waiting()).length === 1);
+    expect(runs).toEqual({ begun: 1, ended: 0 });
+    proceed.open();
+    await done();
   });
 
   it('registers the schedule of every job of the service', async () => {

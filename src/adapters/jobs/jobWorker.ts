@@ -149,9 +149,13 @@ interface TaskSurroundings {
 }
 
 function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundings): Task {
+  let isRunning = false;
   return async (_payload, { job: { attempts, locked_by: owner } }) => {
     halt.throwIfAborted();
     if (owner !== null) owners.add(owner);
+    // A job that takes longer than its period must not fill the places of the others.
+    if (isRunning) return;
+    isRunning = true;
     const work = (async () => job.run(halt))();
     running.add(work);
     try {
@@ -167,6 +171,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {
       running.delete(work);
+      isRunning = false;
     }
   };
 }
