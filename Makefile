@@ -68,7 +68,7 @@ mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, 
 tools: install ## install what the tests of generated clients and the Postman collection run, and Node 22 and 24 (760 MB)
 	npm ci --prefix tests/tools --ignore-scripts
 
-FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
+FORMATTED := 'src/**/*.{ts,tsx}' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 
 format: install ## lay out the code as oxfmt has it
 	node_modules/.bin/oxfmt $(FORMATTED)

@@ -5,15 +5,19 @@ import { renderMermaidSVG } from 'beautiful-mermaid';
 /** Matches a Mermaid diagram in Markdown; the group is its source. */
 export const MERMAID = /```mermaid\n([\s\S]*?)```/g;
 
-/** The layout begins a cycle at the state that more arrows leave than enter: two hidden ones let it begin with a claim. */
+/**
+ * The layout begins a cycle at the state that more arrows leave than enter: two hidden ones let it begin with a claim.
+ * Hidden ones to the other final states put these at the bottom; with one each, an arrow ends behind its state.
+ */
 const CLAIM = '  pending_review --> in_review: claim\n';
 const HIDDEN = '  pending_review --> in_review: hidden\n';
+const BELOW = '  awaiting_information --> completed: hidden\n  awaiting_information --> denied: hidden\n';
 
 /** Renders a diagram as SVG. The SVG names a remote font, whose import the pages' policies block. */
 export const svgOf = (diagram: string, colors: object = {}): string =>
   // With the default spacing of 48 pixels, an arrow of the encounter's states ends behind its state, without a head.
-  renderMermaidSVG(diagram.replace(CLAIM, `${HIDDEN}${CLAIM}${HIDDEN}`), {
-    ...{ transparent: true, padding: 8, layerSpacing: 40 },
+  renderMermaidSVG(diagram.replace(CLAIM, `${HIDDEN}${CLAIM}${HIDDEN}${BELOW}${BELOW}`), {
+    ...{ transparent: true, padding: 8, layerSpacing: 40, nodeSpacing: 24 },
     ...colors,
   })
     .replaceAll(/^ *@import .*$/gm, '')

@@ -1,5 +1,4 @@
-import { button, element } from '../workbench/page.js';
-import { loadSamples, runButton } from './run.js';
+import { loadSamples, openSample } from './run.js';
 
 /** This script adds what Redoc lacks: tables that scroll by keyboard, the service's address, colors, copy buttons. */
 const KINDS = ['comment', 'string', 'keyword'] as const;
@@ -20,10 +19,15 @@ function highlight(text: Text): void {
   }
 }
 
+const button = (className: string, textContent: string, onclick: () => unknown): HTMLButtonElement =>
+  Object.assign(document.createElement('button'), { className, textContent, onclick });
+
 function copyButton(text: Text): HTMLButtonElement {
-  const button = Object.assign(document.createElement('button'), { className: 'copy', textContent: 'Copy' });
-  button.onclick = () => navigator.clipboard.writeText(text.data).then(() => (button.textContent = 'Copied'));
-  return button;
+  const made = button('copy', 'Copy', async () => {
+    await navigator.clipboard.writeText(text.data);
+    made.textContent = 'Copied';
+  });
+  return made;
 }
 
 /** Whether Redoc has hydrated the element. A change before that would make it discard its prerendered page. */
@@ -59,17 +63,17 @@ new MutationObserver(() => {
   for (const header of fresh('.panel-request-samples > [data-component-name="Panel/PanelHeader"]')) {
     const section = header.closest<HTMLElement>('[data-section-id]')?.dataset['sectionId'];
     // The service sends events, so there is nothing to run.
-    if (section && !section.startsWith('/webhooks/paths/')) header.append(runButton(section));
+    if (section && !section.startsWith('/webhooks/paths/'))
+      header.append(button('run', 'Run', () => openSample(section)));
   }
 }).observe(document.body, { childList: true, subtree: true });
 
 /** A button that opens and closes the guide's chapters in the menu. */
 function guideButton(): HTMLButtonElement {
-  const toggle = (): Promise<void> => Promise.resolve(openGuide(!('guide' in document.documentElement.dataset)));
-  return button('Guide', toggle, {
-    class: 'guide',
-    'aria-expanded': String('guide' in document.documentElement.dataset),
-  });
+  const isOpen = (): boolean => 'guide' in document.documentElement.dataset;
+  const made = button('guide', 'Guide', () => openGuide(!isOpen()));
+  made.ariaExpanded = String(isOpen());
+  return made;
 }
 
 function openGuide(isOpen: boolean): void {
@@ -79,12 +83,8 @@ function openGuide(isOpen: boolean): void {
 
 /** A field that leaves only the problem codes in sight whose code or text contains its words. */
 function codeFilter(): HTMLInputElement {
-  const field = element('input', {
-    class: 'filter',
-    type: 'search',
-    placeholder: 'Filter codes',
-    'aria-label': 'Filter codes',
-  });
+  const field = document.createElement('input');
+  Object.assign(field, { className: 'filter', type: 'search', placeholder: 'Filter codes', ariaLabel: 'Filter codes' });
   field.addEventListener('input', () => {
     const words = field.value.toLowerCase().split(/\s+/);
     for (const code of document.querySelectorAll<HTMLElement>(

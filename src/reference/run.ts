@@ -1,9 +1,7 @@
 import { ApiError } from '../client/errors.js';
 import { authorizedFetch } from '../client/transport.js';
-import { attempt, button, element, notify, part, show, table } from '../workbench/page.js';
-import { refuseLive } from '../workbench/session.js';
-
-type Send = (request: Request) => Promise<Response>;
+import { attempt, notify, onSubmit, part } from '../workbench/page.js';
+import { keep, kept, signOut, type Credentials } from '../workbench/session.js';
 
 /** A request of the contract's examples, which `make docs` writes to samples.json by the section of its operation. */
 interface Sample {
@@ -12,23 +10,49 @@ interface Sample {
   readonly text: string;
 }
 
+/** The credentials of a sandbox, and a function that sends requests with a token of them. */
+interface Session extends Credentials {
+  readonly send: (request: Request) => Promise<Response>;
+}
+
 /** The loaded samples; undefined also after a failed request, so that the next click repeats it. */
 let samples: Readonly<Record<string, Sample>> | undefined;
-/** The credentials of a sandbox, kept only in the memory of this tab. */
-let session: { readonly clientId: string; readonly clientSecret: string; readonly send: Send } | undefined;
+let session: Session | undefined;
+let isPublic = false;
 
-/** A button that opens the sample of an operation, to be edited and sent to this service. */
-export const runButton = (section: string): HTMLButtonElement => button('Run', () => open(section), { class: 'run' });
+const dialog = part('run') as HTMLDialogElement;
+const text = part('run-text') as HTMLTextAreaElement;
+dialog.addEventListener('close', () => notify(''));
+onSubmit('run-sign-in', async (fields) => {
+  session = await signIn(Object.fromEntries(fields) as unknown as Credentials);
+  notify('');
+  showForm();
+});
+onSubmit('run-request', async () => {
+  notify('Sending …');
+  await showResponse();
+});
+part('run-sign-out').addEventListener('click', () => {
+  signOut();
+  session = undefined;
+  showForm();
+});
 
-async function open(section: string): Promise<void> {
-  const dialog = document.querySelector<HTMLDialogElement>('dialog.run') ?? newDialog();
+/** Opens the sample of an operation, to be edited and sent to this service. */
+export async function openSample(section: string): Promise<void> {
+  for (const id of ['run-sign-in', 'run-request', 'run-response']) part(id).hidden = true;
   dialog.showModal();
   await attempt(async () => {
     samples ??= await loadSamples();
     const sample = samples[section];
     if (!sample) throw new Error('This operation has no sample.');
-    if (session) showRequest(sample);
-    else showSignIn(sample);
+    const credentials = kept();
+    session ??= credentials ? sessionOf(credentials) : undefined;
+    isPublic = sample.isPublic;
+    text.value = sample.text.replace('{uuid}', crypto.randomUUID());
+    text.rows = Math.min(Math.max(text.value.split('\n').length + 1, 6), 16);
+    text.setSelectionRange(0, 0);
+    showForm();
   });
 }
 
@@ -39,81 +63,34 @@ export async function loadSamples(): Promise<NonNullable<typeof samples>> {
   return (await response.json()) as NonNullable<typeof samples>;
 }
 
-function newDialog(): HTMLDialogElement {
-  const dialog = element('dialog', { class: 'run', 'aria-labelledby': 'run-title' });
-  dialog.append(
-    element('h2', { id: 'run-title' }, 'Run in a sandbox'),
-    button('Close', async () => dialog.close(), { class: 'close' }),
-    element('p', { id: 'notice', role: 'status' }),
-    element('div', { id: 'run-request' }),
-    element('div', { id: 'run-response' }),
-  );
-  document.body.append(dialog);
-  dialog.addEventListener('close', () => notify(''));
-  return dialog;
+/** Shows the form for credentials, or that for the request once these are known. */
+function showForm(): void {
+  part('run-sign-in').hidden = session !== undefined;
+  part('run-request').hidden = session === undefined;
+  part('run-response').hidden = true;
+  (session ? text : dialog.querySelector('input'))?.focus();
 }
 
-function showSignIn(sample: Sample): void {
-  const id = element('input', { required: true, autocomplete: 'off', spellcheck: 'false' });
-  const secret = element('input', { required: true, autocomplete: 'off', type: 'password' });
-  const form = element(
-    'form',
-    {},
-    element('p', {}, 'Credentials of a sandbox. They stay in this tab, until you leave the page.'),
-    element('label', {}, 'Client id ', id),
-    element('label', {}, 'Client secret ', secret),
-    element('button', {}, 'Sign in'),
-  );
-  form.addEventListener('submit', (event) => {
-    event.preventDefault();
-    void attempt(async () => {
-      session = await signIn(id.value.trim(), secret.value.trim());
-      notify('');
-      showRequest(sample);
-    });
-  });
-  show('run-response');
-  part('run-request').replaceChildren(form);
-  id.focus();
+const sessionOf = ({ clientId, clientSecret }: Credentials): Session => {
+  const options = { baseUrl: location.origin, clientId, clientSecret, retries: 0 };
+  return { clientId, clientSecret, send: authorizedFetch(options) };
+};
+
+/** Obtains a token for a sandbox. @throws Error for a live tenant, whose credentials are not kept */
+async function signIn(credentials: Credentials): Promise<Session> {
+  const signedIn = sessionOf(credentials);
+  const clock = signedIn.send(new Request('/sandbox/clock'));
+  const checked = clock.then(async (response) => response.ok || Promise.reject(await ApiError.of(response)));
+  await keep(credentials, checked);
+  return signedIn;
 }
 
-/** Obtains a token for a sandbox. @throws Error for a live tenant, whose token is not kept */
-async function signIn(clientId: string, clientSecret: string): Promise<NonNullable<typeof session>> {
-  const send = authorizedFetch({ baseUrl: location.origin, clientId, clientSecret, retries: 0 });
-  const clock = send(new Request('/sandbox/clock'));
-  await refuseLive(clock.then(async (response) => response.ok || Promise.reject(await ApiError.of(response))));
-  return { clientId, clientSecret, send };
-}
-
-function showRequest(sample: Sample): void {
-  const text = sample.text.replace('{uuid}', crypto.randomUUID());
-  const lines = Math.min(Math.max(text.split('\n').length + 1, 6), 16);
-  const request = element('textarea', { id: 'run-text', spellcheck: 'false', rows: String(lines) });
-  request.value = text;
-  const send = async (): Promise<void> => {
-    notify('Sending …');
-    await showResponse(sample, request.value);
-  };
-  const signOut = async (): Promise<void> => {
-    session = undefined;
-    showSignIn(sample);
-  };
-  part('run-request').replaceChildren(
-    element('label', { for: 'run-text' }, 'Request: change it as you like'),
-    request,
-    element('div', { class: 'buttons' }, button('Send', send), button('Sign out', signOut)),
-  );
-  show('run-response');
-  request.setSelectionRange(0, 0);
-  request.focus();
-}
-
-async function showResponse({ isPublic }: Sample, text: string): Promise<void> {
+async function showResponse(): Promise<void> {
   if (!session) return;
+  const request = requestOf(text.value, session);
   const started = performance.now();
-  const response = await (isPublic ? fetch : session.send)(requestOf(text, session));
+  const response = await (isPublic ? fetch : session.send)(request);
   const duration = Math.round(performance.now() - started);
-  const headers = [...response.headers];
   const type = response.headers.get('Content-Type') ?? '';
   const body = type.includes('json')
     ? JSON.stringify(await response.json(), null, 2)
@@ -122,16 +99,14 @@ async function showResponse({ isPublic }: Sample, text: string): Promise<void> {
       : `${(await response.arrayBuffer()).byteLength} bytes ${type}`;
   const id = response.headers.get('X-Request-Id') ?? 'none';
   notify(`${response.status} ${response.statusText} in ${duration} ms. Request id: ${id}`, !response.ok);
-  show(
-    'run-response',
-    element('details', {}, element('summary', {}, 'Headers'), table('Headers', ['Name', 'Value'], headers)),
-    element('pre', { tabindex: '0', 'aria-label': 'Body' }, body),
-  );
+  part('run-headers').textContent = [...response.headers].map(([name, value]) => `${name}: ${value}\n`).join('');
+  part('run-body').textContent = body;
+  part('run-response').hidden = false;
 }
 
 /** Parses the request that a text describes. @throws Error for another host, which must not get the token */
-function requestOf(text: string, credentials: NonNullable<typeof session>): Request {
-  const [head = '', ...rest] = text.trim().split('\n\n');
+function requestOf(written: string, credentials: Credentials): Request {
+  const [head = '', ...rest] = written.trim().split('\n\n');
   const [line = '', ...headers] = head.split('\n');
   const [method = '', target = ''] = line.split(' ');
   const url = new URL(target, location.origin);

@@ -1,74 +1,74 @@
-import { showClock } from './clock.js';
-import { showEncounter } from './encounter.js';
-import { offerEncounter, showEncounters } from './encounters.js';
+import type { Client } from '../client/client.js';
+import { clock } from './clock.js';
+import { fill } from './components.js';
+import { openEncounter } from './encounter.js';
+import { createEncounter, encounters, treatments } from './encounters.js';
 import { followEvents } from './events.js';
-import { attempt, fill, notify, part, refreshTimes } from './page.js';
+import { attempt, notify, onSubmit, part } from './page.js';
 import { followRequests } from './requests.js';
-import { signIn, type Session } from './session.js';
-import { showWebhooks } from './webhooks.js';
+import { kept, signIn, signOut, type Credentials, type Session } from './session.js';
+import { webhooks } from './webhooks.js';
 
 /** Milliseconds between readings of the event feed, so that events appear within a second. */
 const EVENTS_MS = 700;
 /** Milliseconds between readings of the log of requests. */
 const REQUESTS_MS = 3_000;
 
-const form = part('sign-in') as HTMLFormElement;
-const main = document.querySelector('main') as HTMLElement;
+/** What a change may affect, by the part that shows it. */
+const PARTS = { clock, encounters, encounter: openEncounter, webhooks };
 
-form.addEventListener('submit', (event) => {
-  event.preventDefault();
-  const { clientId, clientSecret } = Object.fromEntries(new FormData(form).entries()) as Record<string, string>;
-  enter(clientId, clientSecret);
-});
 // A local server prints a link with the credentials of its demo. Browsers do not send this part of an address.
-const [, demoId, demoSecret] = /^#(\w+):([\w-]+)$/.exec(location.hash) ?? [];
-if (demoId) history.replaceState(null, '', location.pathname);
-if (demoId) enter(demoId, demoSecret);
+const [, clientId = '', clientSecret = ''] = /^#(\w+):([\w-]+)$/.exec(location.hash) ?? [];
+const given = clientId ? { clientId, clientSecret } : kept();
+if (clientId) history.replaceState(null, '', location.pathname);
+const form = part('sign-in');
+form.hidden = given !== null;
+if (given) void attempt(() => enter(given)).then((isIn) => (form.hidden = isIn));
+onSubmit('sign-in', (fields) => enter(Object.fromEntries(fields) as unknown as Credentials));
+part('sign-out').addEventListener('click', () => {
+  signOut();
+  location.reload();
+});
 
-function enter(clientId = '', clientSecret = ''): void {
-  void attempt(async () => {
-    const client = await signIn(clientId, clientSecret);
-    form.reset();
-    form.hidden = true;
-    main.hidden = part('tabs').hidden = part('sign-out').hidden = false;
-    await start({
-      client,
-      open: undefined,
-      async show(encounter) {
-        this.open = encounter;
-        await showEncounter(this);
-        // Opens its tab on a narrow page.
-        location.hash = 'encounter-part';
-        part('encounter-title').focus();
-      },
-      async refresh() {
-        await Promise.all([
-          fill('clock', showClock(this)),
-          fill('encounters', showEncounters(this)),
-          fill('encounter', showEncounter(this)),
-          fill('webhooks', showWebhooks(this)),
-        ]);
-      },
-    });
-  });
-}
-// Reload to sign out: the page stores no credentials, so a new page has none.
-part('sign-out').addEventListener('click', () => location.reload());
-
-async function start(session: Session): Promise<void> {
+async function enter(credentials: Credentials): Promise<void> {
+  const session = sessionOf(await signIn(credentials));
+  form.hidden = true;
+  for (const id of ['parts', 'tabs', 'sign-out']) part(id).hidden = false;
   notify('');
   const readEvents = followEvents(session);
   const readRequests = followRequests(session);
   await Promise.all([
-    ...[session.refresh(), fill('new-encounter', offerEncounter(session))],
+    ...[session.refresh(), fill('treatments', treatments(session))],
     ...[attempt(readEvents), attempt(readRequests)],
   ]);
+  onSubmit('new-encounter', (fields) => createEncounter(session, fields));
   void repeat(EVENTS_MS, async () => {
     // Show everything again after a new event, which reveals changes made elsewhere.
     if (await readEvents()) await session.refresh();
   });
   void repeat(REQUESTS_MS, readRequests);
-  setInterval(refreshTimes, REQUESTS_MS);
+}
+
+function sessionOf(client: Client): Session {
+  return {
+    client,
+    open: undefined,
+    async show(encounter) {
+      this.open = encounter;
+      await fill('encounter', openEncounter(this));
+      // Opens its tab on a narrow page.
+      location.hash = 'encounter-part';
+      part('encounter-title').focus();
+    },
+    async change(work, text) {
+      await work;
+      notify(text);
+      await this.refresh();
+    },
+    async refresh() {
+      await Promise.all(Object.entries(PARTS).map(([id, contentOf]) => fill(id, contentOf(this))));
+    },
+  };
 }
 
 /** Repeats work while the page is visible: never twice at a time, and less often after a failure. */

@@ -1,5 +1,6 @@
 import { createClient, type Client } from '../client/client.js';
 import { ApiError } from '../client/errors.js';
+import type { ClientOptions } from '../client/transport.js';
 
 /** The ids of this page's requests begin like this, so that it can omit them from the log, after a reload, too. */
 export const OWN_ID = 'facade00';
@@ -15,12 +16,21 @@ export interface Session {
   open: number | undefined;
   /** Shows an encounter. */
   show(encounter: number): Promise<void>;
+  /** Waits for a change, tells the user that it was made, and refreshes. */
+  change(work: Promise<unknown>, text: string): Promise<void>;
   /** Reads and shows everything again that a change may have affected. */
   refresh(): Promise<void>;
 }
 
+export type Credentials = Pick<ClientOptions, 'clientId' | 'clientSecret'>;
+
+/** Where this tab keeps the credentials of a sandbox, which the workbench and Run share (D-317). */
+const KEPT = 'sandbox';
+export const kept = (): Credentials | null => JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Credentials | null;
+export const signOut = (): void => sessionStorage.removeItem(KEPT);
+
 /** Signs in. @returns a client whose tenant is certainly a sandbox @throws Error for a live tenant */
-export async function signIn(clientId: string, clientSecret: string): Promise<Client> {
+export async function signIn(credentials: Credentials): Promise<Client> {
   const send = (request: Request): Promise<Response> => {
     request.headers.set('X-Request-Id', OWN_ID + crypto.randomUUID().slice(OWN_ID.length));
     const [, claims = ''] = request.headers.get('Authorization')?.split('.') ?? [];
@@ -28,15 +38,16 @@ export async function signIn(clientId: string, clientSecret: string): Promise<Cl
     for (const permission of scope.split(' ')) permissions.add(permission);
     return fetch(request);
   };
-  const client = createClient({ baseUrl: location.origin, clientId, clientSecret, fetch: send, retries: 0 });
-  await refuseLive(client.get('/sandbox/clock'));
+  const client = createClient({ baseUrl: location.origin, ...credentials, fetch: send, retries: 0 });
+  await keep(credentials, client.sandbox.getClock());
   return client;
 }
 
-/** Waits for the response with the clock, which only sandboxes have. @throws Error for a live tenant */
-export async function refuseLive(clock: Promise<unknown>): Promise<void> {
+/** Keeps credentials after the response with the clock, which only sandboxes have. @throws Error for a live tenant */
+export async function keep(credentials: Credentials, clock: Promise<unknown>): Promise<void> {
   await clock.catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
     throw new Error('Sign in with an API client of a sandbox tenant that has the permission sandbox:simulate.');
   });
+  sessionStorage.setItem(KEPT, JSON.stringify(credentials));
 }

@@ -73,6 +73,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   jsonwebtoken: ['adapters'],
   minio: ['adapters'],
   pg: ['adapters', 'embedded'],
+  preact: ['workbench'],
   'prom-client': ['adapters', 'runtime'],
   '@opentelemetry/api': ['adapters'],
   '@opentelemetry/sdk-node': ['adapters'],
@@ -87,7 +88,7 @@ const environmentReaders = [
 ];
 
 const sources: readonly Source[] = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map(({ parentPath, name }) => {
     const file = join(parentPath, name);
     const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
@@ -140,7 +141,7 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
 
 /** `src/http/endpoint/errors.ts` → `http`, `src/app.ts` → `app.ts`; of what is not in src, the path. */
 const layerOf = (path: string): string => /^src\/([^/]+)/.exec(path)?.[1] ?? path;
-const isFile = (target: string): boolean => target.endsWith('.ts');
+const isFile = (target: string): boolean => /\.tsx?$/.test(target);
 const within = (places: readonly string[] = [], target: string): boolean =>
   places.some((place) => [layerOf(target), target].includes(place));
 

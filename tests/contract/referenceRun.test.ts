@@ -30,7 +30,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
   async function open(...operation: Parameters<typeof show>): Promise<void> {
     await show(...operation);
     await page.click(runOf(operation[0]));
-    await page.waitForSelector('dialog.run input');
+    await page.waitForSelector('dialog.run input', { visible: true });
   }
 
   /** Types like a user: the dialog has the focus. */
@@ -48,7 +48,7 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     await open('/encounters/createencounter');
     expect(await violations(page)).toEqual([]);
     await signIn(await newSandbox(harness));
-    await page.waitForSelector('#run-text');
+    await page.waitForSelector('#run-text', { visible: true });
     for (const key of ['Tab', 'Enter'] as const) await page.keyboard.press(key);
     await shows('201 Created in ');
     await shows('Request id: ');
@@ -56,11 +56,12 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     await page.click('dialog.run summary');
     await shows('location');
     expect(await violations(page)).toEqual([]);
+    expect(await page.evaluate('JSON.stringify([localStorage, document.cookie])')).not.toMatch(/cess?_/);
+    expect(await page.evaluate('Object.keys(sessionStorage)')).toContain('sandbox');
+    await page.click('#run-sign-out');
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toMatch(/cess?_/);
     await page.keyboard.press('Escape');
     expect(await page.$('dialog[open]')).toBeNull();
-    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])')).not.toMatch(
-      /cess?_/,
-    );
     expect(complaints).toEqual([]);
   }, 60_000);
 
@@ -68,7 +69,8 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
     await open('/clinics/listclinics', 390);
     await signIn(await newPartner(harness));
     await shows('API client of a sandbox tenant');
-    expect(await page.$('#run-text')).toBeNull();
+    expect(await page.$eval('#run-text', (text) => text.checkVisibility())).toBe(false);
+    expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toMatch(/cess?_/);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   }, 60_000);
 
@@ -94,6 +96,6 @@ inBrowser('the samples of the reference')('the samples of the reference in a bro
       await page.keyboard.press('Escape');
     }
     await page.click(runOf('/clinics/listclinics'));
-    await page.waitForSelector('dialog.run input');
+    await page.waitForSelector('dialog.run input', { visible: true });
   }, 60_000);
 });

@@ -1,0 +1,30 @@
+import { Button, sandbox } from './components.js';
+import type { Session } from './session.js';
+
+const DAY = 86_400;
+const STEPS = { '+ 1 day': DAY, '+ 30 days': 30 * DAY, '+ 1 year': 365 * DAY };
+
+/** The sandbox's time, with buttons that move it. */
+export async function clock(session: Session) {
+  const { client } = session;
+  const { now, offsetSeconds } = await client.sandbox.getClock();
+  const reset = async (): Promise<void> => {
+    if (!confirm('Remove everything that was created in this sandbox, and set its clock back?')) return;
+    session.open = undefined;
+    await session.change(client.sandbox.reset(), 'The sandbox is as it was at first.');
+  };
+  const move = (text: string, seconds: number) => {
+    const body = { offsetSeconds: offsetSeconds + seconds };
+    return session.change(client.sandbox.setClock({ body }), `The sandbox's clock was moved: ${text}.`);
+  };
+  sandbox.aheadMs = offsetSeconds * 1000;
+  return (
+    <>
+      <time dateTime={now}>{now.slice(0, 16).replace('T', ' ')} UTC</time>
+      {Object.entries(STEPS).map(([text, seconds]) => (
+        <Button text={text} work={() => move(text, seconds)} />
+      ))}
+      <Button text="Reset the sandbox" work={reset} />
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+import { render, type ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { attempt, part, textOf } from './page.js';
+
+/** Shows content in a part of the page. If that removes the focused control, the heading of the part gets the focus. */
+export function show(id: string, content: ComponentChildren): void {
+  const place = part(id);
+  const focused = place.contains(document.activeElement) ? document.activeElement : null;
+  render(content, place);
+  if (focused?.isConnected === false) place.closest('section')?.querySelector('h2')?.focus();
+}
+
+/**
+ * Fills a part of the page, unless the content is undefined. An error, such as a missing permission, appears there; other
+ * parts are still filled.
+ */
+export async function fill(id: string, content: Promise<ComponentChildren>): Promise<void> {
+  const shown = await content.catch((error: unknown) => <p class="error">{textOf(error)}</p>);
+  if (shown !== undefined) show(id, shown);
+}
+
+/** The cell of a row by the heading of its column. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => ComponentChildren>>;
+
+/** A table with a caption, which scrolls if it is too wide; a sentence if there are no rows. */
+export function table<Row extends object>(caption: string, rows: readonly Row[], columns: Columns<Row>) {
+  if (rows.length === 0) return <p class="muted">{caption}: none.</p>;
+  const headings = Object.keys(columns).map((heading) => <th scope="col">{heading}</th>);
+  const body = rows.map((row, index) => {
+    const cells = Object.entries(columns).map(([heading, cell]) => <td data-heading={heading}>{cell(row)}</td>);
+    return <tr key={'id' in row ? row.id : index}>{cells}</tr>;
+  });
+  return (
+    <div class="table" tabIndex={0}>
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>{headings}</tr>
+        </thead>
+        <tbody>{body}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A button that ignores clicks while its work runs. It is not disabled, because it would lose the focus. */
+export function Button({ text, work, label }: { text: string; work: () => Promise<unknown>; label?: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const click = async (): Promise<void> => {
+    if (isBusy) return;
+    setBusy(true);
+    await attempt(work);
+    setBusy(false);
+  };
+  return (
+    <button type="button" aria-label={label} aria-disabled={isBusy} onClick={() => void click()}>
+      {text}
+    </button>
+  );
+}
+
+/** A line that opens to more. */
+export const details = (summary: ComponentChildren, ...more: readonly ComponentChildren[]) => (
+  <details>
+    <summary>{summary}</summary>
+    {more}
+  </details>
+);
+
+/** A status, with a color that tells whether it is open, good or bad. */
+export const badge = (status: string) => <span class={`badge ${status}`}>{status}</span>;
+
+/** Milliseconds that the sandbox's time is ahead of this computer's. */
+export const sandbox = { aheadMs: 0 };
+
+/** A time, shown by its distance from now; the exact time appears on hover. @param isReal not the sandbox's */
+export function Time({ at, isReal = false }: { readonly at: string; readonly isReal?: boolean }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 3_000);
+    return () => clearInterval(timer);
+  }, []);
+  const seconds = (Date.parse(at) - now - (isReal ? 0 : sandbox.aheadMs)) / 1000;
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? (['second', 1] as const);
+  const distance = DISTANCE.format(Math.trunc(seconds / size), unit);
+  return (
+    <time dateTime={at} title={at}>
+      {distance}
+    </time>
+  );
+}
+
+const DISTANCE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const UNITS = [
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;

@@ -1,0 +1,36 @@
+import type { components } from '../../generated/client/contract.js';
+import { Button, details, show, Time } from './components.js';
+import type { Session } from './session.js';
+
+type Event = components['schemas']['Event'];
+
+/** Maximum of events on the page. */
+const SHOWN = 200;
+
+/** List items that show type, subject and time of an event, and open to all of it. */
+export const eventItems = (session: Session, events: readonly Event[]) =>
+  events.map((event) => {
+    const { id, type, timestamp, data } = event;
+    const { encounter_id, gfe_no, order_no } = data as { encounter_id?: number; gfe_no?: string; order_no?: string };
+    const summary = [<strong>{type}</strong>, <span>{order_no ?? gfe_no}</span>, <Time at={timestamp} />];
+    const open =
+      encounter_id !== undefined && encounter_id !== session.open ? (
+        <Button text="Show encounter" work={() => session.show(encounter_id)} />
+      ) : null;
+    return <li key={id}>{details(summary, <pre>{JSON.stringify(event, null, 2)}</pre>, open)}</li>;
+  });
+
+/** Follows the event feed from its start. @returns a function that shows new events and tells if there were any */
+export function followEvents(session: Session): () => Promise<boolean> {
+  let latest: Event[] = [];
+  let cursor: string | undefined;
+  return async () => {
+    const before = latest;
+    for await (const page of session.client.pages('/events', { limit: 100, ...(cursor && { cursor }) })) {
+      if (page.data.length > 0) latest = [...page.data.toReversed(), ...latest].slice(0, SHOWN);
+      cursor = page.next_cursor;
+    }
+    show('events', eventItems(session, latest));
+    return latest !== before;
+  };
+}

@@ -1,0 +1,35 @@
+import { badge, Button, details, table, Time } from './components.js';
+import type { Session } from './session.js';
+
+/** The endpoints with their latest deliveries, and the sandbox's inbox. */
+export async function webhooks(session: Session) {
+  const { client } = session;
+  const endpoints = await client.get('/webhook-endpoints');
+  const shown = endpoints.data.map(async ({ id: endpoint_id, url, status }) => {
+    const params = { path: { endpoint_id } };
+    const { data } = await client.get('/webhook-endpoints/{endpoint_id}/deliveries', { params });
+    const retry = (delivery_id: string) =>
+      session.change(client.webhooks.retryDelivery({ endpoint_id, delivery_id }), 'The delivery will be sent again.');
+    return [
+      <h3>{[`${url} `, badge(status)]}</h3>,
+      table('Deliveries', data, {
+        Created: ({ createdAt }) => <Time at={createdAt} />,
+        Event: ({ eventType }) => eventType,
+        Status: (delivery) => badge(delivery.status),
+        Responses: ({ attempts }) => attempts.map(({ httpStatus, error }) => httpStatus ?? error ?? '?').join(', '),
+        Action: ({ id, eventType }) => (
+          <Button text="Retry" label={`Retry ${eventType} ${id}`} work={() => retry(id)} />
+        ),
+      }),
+    ];
+  });
+  const inbox = await client.get('/sandbox/webhook-inbox');
+  return [
+    shown.length > 0 ? await Promise.all(shown) : <p class="muted">Endpoints: none.</p>,
+    table('Inbox of the sandbox', inbox.data, {
+      Received: ({ receivedAt }) => <Time at={receivedAt} isReal />,
+      Answered: ({ status }) => status,
+      Body: ({ body }) => details(/"type":"([\w.]+)"/.exec(body)?.[1], <pre>{body}</pre>),
+    }),
+  ];
+}
