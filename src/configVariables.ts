@@ -124,7 +124,6 @@ const CONDITIONS = {
   CLAMAV_: 'DOCUMENT_SCANNER=clamav',
   DATABASE_OWNER_URL: 'DATABASE_URL',
   DATABASE_DIRECT_URL: 'DATABASE_URL',
-  CELL_URL: 'CELL',
   METRICS_HOST: 'METRICS_PORT',
 };
 export const conditionOf = (name: string): string | undefined =>

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { cancelOrderOf, stopLines, type Recall } from '../domain/orders/cancellation.js';
+import { cancelOrder, stopLines, type Recall } from '../domain/orders/cancellation.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inTenant } from './operator.js';
@@ -11,7 +11,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
   const description = 'cancel an unpaid order; its encounter stays completed';
   addTenantCommand(order, 'cancel <order-no>', description, ['ORD-100045 --tenant lakeside']).action(
     async (orderNo, { tenant, json }) => {
-      const cancelled = await inTenant(terminal, tenant, (transaction, id) => cancelOrderOf(transaction, id, orderNo));
+      const cancelled = await inTenant(terminal, tenant, (transaction) => cancelOrder(transaction, orderNo, null));
       const { orderStatus, currency } = cancelled;
       const result = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };
       print(terminal, json, result, `${result.orderNo} (${result.grandTotal} ${currency}) is cancelled.`);
@@ -32,7 +32,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       const recall = recallOf(given);
       if (!recall) return command.error('error: give one of --product, --provider and --clinic');
       await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, given);
-      const orders = await inTenant(terminal, tenant, (transaction, id) => stopLines(transaction, id, recall), given);
+      const orders = await inTenant(terminal, tenant, (transaction) => stopLines(transaction, recall), given);
       const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
       print(terminal, json, { orders }, marked(given, told));
     });

@@ -1,28 +1,19 @@
 import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import type { Decision, Moment } from '../transactions/changes.js';
-import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import { operatorOrderCommand, orderCommand, type OrderState } from './command.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { orderCommand, type OrderState } from './command.js';
 import { stopped } from './holds.js';
 import { settled } from './money.js';
 import { orderEvent, type OrderRecord } from './orders.js';
 
-/** Cancels an order for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
-export const cancelOrder = (context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> =>
+/**
+ * Cancels an order.
+ * @param reason null for the operator
+ * @throws Problem order_not_found, clinic_not_permitted, invalid_state
+ */
+export const cancelOrder = (context: CallerContext, orderNo: string, reason: string | null): Promise<OrderRecord> =>
   orderCommand(context, orderNo, (state, at) => decideCancellation(state, reason, at));
-
-/** Cancels an order for the operator. @throws Error if there is no such order. @throws Problem invalid_state */
-export async function cancelOrderOf(
-  context: TransactionContext,
-  tenantId: string,
-  orderNo: string,
-): Promise<OrderRecord> {
-  const order = await operatorOrderCommand(context, tenantId, orderNo, (state, at) =>
-    decideCancellation(state, null, at),
-  );
-  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  return order;
-}
 
 /** Cancels every line while nothing is paid and no pharmacy works on the order (R-60). @throws Problem invalid_state */
 export function decideCancellation(
@@ -59,7 +50,8 @@ export type Recall = { readonly sku: string } | { readonly reviewerRef: string }
  * Stops lines for the operator (R-193): those that have not left are held, those that have are recalled.
  * @returns the numbers of the changed orders
  */
-export async function stopLines(context: TransactionContext, tenantId: string, recall: Recall): Promise<string[]> {
+export async function stopLines(context: CallerContext, recall: Recall): Promise<string[]> {
+  const { tenantId } = context.caller;
   const isMeant = (line: Pick<OrderLine, 'sku'>): boolean => !('sku' in recall) || line.sku === recall.sku;
   const orders = await context.db.of(tenantId).rows<{ orderNo: string }>`
     SELECT DISTINCT "order".order_no AS "orderNo" FROM order_line AS line
@@ -72,7 +64,7 @@ export async function stopLines(context: TransactionContext, tenantId: string, r
     const { order, events } = stopped(state.order, isMeant, 'stopped', now);
     return { state: order, events };
   };
-  for (const { orderNo } of orders) await operatorOrderCommand(context, tenantId, orderNo, decide);
+  for (const { orderNo } of orders) await orderCommand(context, orderNo, decide);
   return orders.map(({ orderNo }) => orderNo);
 }
 

@@ -22,35 +22,15 @@ export type DecideOrder = (state: OrderState, at: Moment) => Decision<OrderRecor
  * @throws Problem as {@link permittedOrder}, and those of the decision
  */
 export async function orderCommand(context: CallerContext, orderNo: string, decide: DecideOrder): Promise<OrderRecord> {
-  const { tenantId } = context.caller;
-  const state = await loadOrder(context, tenantId, orderNo);
+  const { caller, newId } = context;
+  const state = await loadOrder(context, caller.tenantId, orderNo);
   if (!state) throw new Problem('order_not_found');
   permittedOrder(context, state.order);
-  return ofPharmacies(context, decideAndWrite(context, state, decide, context.caller));
-}
-
-/** As {@link orderCommand}, for the operator: without limits of a client. @returns undefined if there is no such order */
-export async function operatorOrderCommand(
-  context: TransactionContext,
-  tenantId: string,
-  orderNo: string,
-  decide: DecideOrder,
-): Promise<OrderRecord | undefined> {
-  const state = await loadOrder(context, tenantId, orderNo);
-  return state && decideAndWrite(context, state, decide, null);
-}
-
-function decideAndWrite(
-  context: TransactionContext,
-  state: OrderState,
-  decide: DecideOrder,
-  caller: Moment['caller'],
-): OrderRecord {
-  const at = { now: context.now(), newId: context.newId, caller };
+  const at = { now: context.now(), newId, caller };
   const elapsed = elapsedHolds(state.order, at.now);
   const { state: order, events } = decide({ ...state, order: elapsed.order }, at);
   write(context, at, order.tenantId, orderRows([state.order]), orderRows([order]), [...elapsed.events, ...events]);
-  return order;
+  return ofPharmacies(context, order);
 }
 
 /** Records the due holds of an order that a sweep has locked. */

@@ -6,7 +6,7 @@ import { describeCauses } from '../../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
 import { limitHeaders } from './limits.js';
-import { addressOf, hasGone, logIdsOf, type Locals } from './route.js';
+import { addressOf, logIdsOf, type Locals } from './route.js';
 import { TenantOverload } from './tenantLimiter.js';
 
 const REALM = 'realm="clinical-encounter"';
@@ -31,10 +31,8 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
     const problem = problemOf(route?.operationId, error);
-    // A hang-up also ends requests to other cells, which is no failure of the service.
-    const isByCaller = problem === behavior?.problem || (hasGone(req) && problem.cause === undefined);
     if (problem instanceof TenantOverload) noteOverload(res);
-    else if (problem instanceof Problem && !isByCaller && problems[problem.code].status >= 500) {
+    else if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
     }

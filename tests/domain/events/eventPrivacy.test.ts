@@ -1,7 +1,8 @@
 import type { EventType } from '../../../src/contract.js';
 import { expireDueEncounters } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
-import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
+import { wholeTenant } from '../../../src/cli/operator.js';
+import { cancelOrder } from '../../../src/domain/orders/cancellation.js';
 import { recordVerification } from '../../../src/domain/patients/verification.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { eventSchemas, schemaFaults, type Schema } from '../../support/contract.js';
@@ -104,7 +105,9 @@ async function provokeEveryEvent(): Promise<void> {
   await reviewed(harness, partner, await newEncounter(harness, partner, body), denyAll);
   await cancelled(harness, partner, await newEncounter(harness, partner, body));
   const unpaid = await completedEncounter(harness, partner, body);
-  await inTransaction(domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, unpaid.order_no));
+  await inTransaction(domain, (transaction) =>
+    cancelOrder({ ...transaction, caller: wholeTenant(partner.tenantId) }, unpaid.order_no, null),
+  );
 
   const [, { categoryId, subcategoryId }] = unpaid.gfe_data;
   await send(`POST /encounters/${unpaid.encounter_id}/revoke`, {

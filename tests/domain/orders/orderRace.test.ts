@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { openPool } from '../../../src/adapters/database/openPool.js';
+import { wholeTenant } from '../../../src/cli/operator.js';
 import { stopLines } from '../../../src/domain/orders/cancellation.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { copyTenant } from '../../support/copies.js';
@@ -132,7 +133,9 @@ const hold: Change = {
   event: 'order.held',
   act: async (_send, _numbers, tenantId) => {
     const { sku } = template;
-    await inTransaction(harness.domain, (transaction) => stopLines(transaction, tenantId, { sku }));
+    await inTransaction(harness.domain, (transaction) =>
+      stopLines({ ...transaction, caller: wholeTenant(tenantId) }, { sku }),
+    );
     return { status: 200, body: {} };
   },
 };
