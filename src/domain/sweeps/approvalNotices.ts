@@ -3,7 +3,7 @@ import { approvalRules } from '../approvals/approvals.js';
 import { recordEvent } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import type { TransactionContext } from '../transactions/transaction.js';
-import { forEachTenantClock, type DueRow } from './tenantClocks.js';
+import { forEachTenantClock } from './tenantClocks.js';
 
 /** The days of notice by rule. */
 const noticeDays = new Map([...approvalRules].map(([reviewOften, { noticeDays: days }]) => [reviewOften, days]));
@@ -26,23 +26,14 @@ function announcement(notice: Notice) {
   const unannounced = notice === 'gfe.expired' ? Prisma.sql`true` : Prisma.sql`expiring_notified_at IS NULL`;
   const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL AND ${unannounced} AND valid_until <= ${daysAfter(now, longest)}`;
-  return forEachTenantClock<DueRow>({
+  return forEachTenantClock({
     table: 'gfe_item',
     isDue,
-    async find({ db, now }, tenantId, isReady, limit) {
-      const at = Prisma.sql`${now()}::timestamptz`;
-      const isInWindow = notice === 'gfe.expired' ? Prisma.sql`true` : isExpiring(at);
-      return db.of(tenantId).rows<DueRow>`
-        SELECT id FROM gfe_item WHERE tenant_id = ${tenantId} AND ${isDue(at)} AND ${isInWindow} AND ${isReady}
-        ORDER BY valid_until LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
-    },
-    async workOff(context, tenantId, { id }) {
-      const { clinicId, patientId, categoryId, subcategoryId, validUntil, ...item } = await notify(
-        context,
-        notice,
-        tenantId,
-        id,
-      );
+    which: (now) => (notice === 'gfe.expired' ? isDue(now) : Prisma.sql`${isDue(now)} AND ${isExpiring(now)}`),
+    order: Prisma.sql`valid_until`,
+    async workOff(context, tenantId, id) {
+      const item = await notify(context, notice, tenantId, id);
+      const { clinicId, patientId, categoryId, subcategoryId, validUntil } = item;
       recordEvent(context, { tenantId, clinicId }, notice, {
         ...numbersOf(item),
         patientId,

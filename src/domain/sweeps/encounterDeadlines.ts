@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { applyDeadline } from '../encounters/command.js';
-import { forEachTenantClock, type DueRow } from './tenantClocks.js';
+import { forEachTenantClock } from './tenantClocks.js';
 
 // Write each condition with its status: only then PostgreSQL uses the partial index for that status.
 
@@ -15,13 +15,10 @@ export const expireDueEncounters = sweepOf(
 
 /** Creates a sweep that processes rows from the longest due on. The rows stay locked, so that every change applies. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql) {
-  const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`${status} AND ${deadline} <= ${now}`;
-  return forEachTenantClock<DueRow>({
+  return forEachTenantClock({
     table: 'encounter',
-    isDue,
-    find: ({ db, now }, tenantId, isReady, limit) => db.of(tenantId).rows<DueRow>`
-      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${isDue(Prisma.sql`${now()}`)} AND ${isReady}
-      ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
-    workOff: (context, tenantId, { id }) => applyDeadline(context, tenantId, id),
+    isDue: (now) => Prisma.sql`${status} AND ${deadline} <= ${now}`,
+    order: deadline,
+    workOff: applyDeadline,
   });
 }

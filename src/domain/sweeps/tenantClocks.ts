@@ -11,13 +11,9 @@ import {
   type TransactionContext,
 } from '../transactions/transaction.js';
 
-export interface DueRow {
-  readonly id: string;
-}
-
 const DAY_MS = 24 * 3_600_000;
 
-interface Sweep<Row extends DueRow> {
+interface Sweep {
   /** A table whose due rows show which tenants have work; an index by tenant and time must find them. */
   readonly table: 'encounter' | 'gfe_item' | 'order_line';
   /**
@@ -25,9 +21,13 @@ interface Sweep<Row extends DueRow> {
    * range, PostgreSQL would read the rows of all tenants.
    */
   isDue(now: Prisma.Sql): Prisma.Sql;
-  /** Reads and locks due rows of a tenant with SKIP LOCKED. @param isReady SQL condition: no row that waits for a retry */
-  find(context: TransactionContext, tenantId: string, isReady: Prisma.Sql, limit: number): Promise<Row[]>;
-  workOff(context: TransactionContext, tenantId: string, row: Row): Promise<void>;
+  /** The table whose rows are locked and worked off; by default the same. */
+  readonly locked?: Sweep['table'] | 'order';
+  /** SQL condition: which of those rows to work off; by default those that are due. */
+  readonly which?: (now: Prisma.Sql, tenantId: string) => Prisma.Sql;
+  /** The column by which the longest due rows come first. */
+  readonly order: Prisma.Sql;
+  workOff(context: TransactionContext, tenantId: string, id: string): Promise<void>;
 }
 
 /**
@@ -54,18 +54,18 @@ const BATCHES_FOR_CALLER = 10;
  * transaction. In a sweep of all tenants, a failing row does not stop the others: it is logged, and retried after a
  * minute, later after up to four hours. Safe to run concurrently with itself and with requests, because it skips locked rows.
  */
-export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
+export function forEachTenantClock(sweep: Sweep): TenantSweep {
   return async (context, only) => {
     let done = 0;
     const batch = ({ tenantId, aheadMs }: DueTenant): Promise<boolean> =>
       inTransaction(context, async (transaction) => {
         const local = { ...transaction, now: aheadOf(transaction.now, Number(aheadMs)) };
-        const rows = await sweep.find(local, tenantId, readyIn(context, tenantId), BATCH);
-        for (const row of rows) {
+        const rows = await lockDue(context, local, tenantId, sweep);
+        for (const { id } of rows) {
           if (only !== undefined) {
-            await sweep.workOff(local, tenantId, row);
+            await sweep.workOff(local, tenantId, id);
             await flush(local);
-          } else if (!(await succeeds(context, local, tenantId, row, sweep))) continue;
+          } else if (!(await succeeds(context, local, tenantId, id, sweep))) continue;
           done += 1;
         }
         return rows.length === BATCH;
@@ -82,11 +82,7 @@ export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): Tenan
 }
 
 /** The tenants with due rows; every tenant that ever had an event has a counter. @param which an SQL condition on `tenant` */
-function dueTenants(
-  { db, now }: BackgroundContext,
-  { table, isDue }: Pick<Sweep<DueRow>, 'table' | 'isDue'>,
-  which: Prisma.Sql,
-): Promise<DueTenant[]> {
+function dueTenants({ db, now }: BackgroundContext, { table, isDue }: Sweep, which: Prisma.Sql): Promise<DueTenant[]> {
   const local = Prisma.sql`${now()}::timestamptz + clock_offset_ms * interval '1 ms'`;
   return db.everyTenant.rows<DueTenant>`
     SELECT tenant.id AS "tenantId", clock_offset_ms AS "aheadMs"
@@ -95,9 +91,19 @@ function dueTenants(
       WHERE due.tenant_id = counter.tenant_id AND ${isDue(local)})`;
 }
 
-/** An SQL condition on the `id` of a row: it does not wait for a retry. */
-const readyIn = ({ now }: BackgroundContext, tenantId: string): Prisma.Sql => Prisma.sql`
-  id NOT IN (SELECT row_id FROM sweep_failure WHERE tenant_id = ${tenantId} AND retry_at > ${now()})`;
+/** Locks due rows of a tenant, except those that wait for a retry. */
+function lockDue(
+  { now }: BackgroundContext,
+  local: TransactionContext,
+  tenantId: string,
+  { table, isDue, locked = table, which = isDue, order }: Sweep,
+): Promise<{ id: string }[]> {
+  return local.db.of(tenantId).rows`
+    SELECT id FROM ${identifier(locked)} WHERE tenant_id = ${tenantId}
+      AND ${which(Prisma.sql`${local.now()}::timestamptz`, tenantId)}
+      AND id NOT IN (SELECT row_id FROM sweep_failure WHERE tenant_id = ${tenantId} AND retry_at > ${now()})
+    ORDER BY ${order} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
+}
 
 /** Forgets failures of rows that have not failed for a day: those rows have been processed, or are no longer due. */
 async function forgetFailures({ db, now }: BackgroundContext): Promise<void> {
@@ -111,18 +117,17 @@ async function forgetFailures({ db, now }: BackgroundContext): Promise<void> {
 }
 
 /** Whether a row was processed; if not, records its failure. @throws if recording fails: connection lost, or timeout */
-async function succeeds<Row extends DueRow>(
+async function succeeds(
   { log, now }: BackgroundContext,
   local: TransactionContext,
   tenantId: string,
-  row: Row,
-  { workOff }: Sweep<Row>,
+  id: string,
+  { workOff }: Sweep,
 ): Promise<boolean> {
-  const { id } = row;
   try {
     const own = { ...local, events: [], changes: [] };
     await local.db.savepoint(async () => {
-      await workOff(own, tenantId, row);
+      await workOff(own, tenantId, id);
       await flush(own);
     });
     local.events.push(...own.events);

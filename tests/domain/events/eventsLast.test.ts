@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../../../src/domain/events/record.js';
-import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
+import { wholeTenant } from '../../../src/cli/operator.js';
+import { cancelOrder } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
 import { forEachTenantClock } from '../../../src/domain/sweeps/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
@@ -106,7 +107,9 @@ async function writeAllEvents(): Promise<void> {
   for (const [operationId, run] of changes('written')) requireSuccess(operationId, await run());
   const { order_no, clinicId, patientId, treatmentIds } = await completedEncounter(harness, partner);
   await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
-  await inTransaction(domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, order_no));
+  await inTransaction(domain, (transaction) =>
+    cancelOrder({ ...transaction, caller: wholeTenant(partner.tenantId) }, order_no, null),
+  );
   const sent = await completedEncounter(harness, partner);
   await fulfil(harness, partner, sent.order_no, 'accepted', 'shipped');
   const items = sent.gfe_data.map(({ categoryId, subcategoryId }: Answer['body']) => ({ categoryId, subcategoryId }));
@@ -168,13 +171,15 @@ it('a sweep rolls back the events of a failing row, and keeps those of other row
   const partner = await newPartner(harness);
   const { tenantId, token } = partner;
   const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];
-  const due = orderNos.map((orderNo) => ({ id: domain.newId(), orderNo }));
-  await claimedEncounter(harness, partner);
-  const sweep = forEachTenantClock<(typeof due)[number]>({
+  for (const _ of orderNos) await claimedEncounter(harness, partner);
+  const left = new Set(orderNos);
+  const sweep = forEachTenantClock({
     table: 'encounter',
-    isDue: () => Prisma.sql`tenant_id = ${tenantId}`,
-    find: async () => due.splice(0),
-    async workOff(context, _tenantId, { orderNo }) {
+    isDue: () => Prisma.sql`tenant_id = ${tenantId} AND version > 0`,
+    order: Prisma.sql`encounter_no`,
+    async workOff(context) {
+      const [orderNo = ''] = left;
+      left.delete(orderNo);
       recordEvent(context, { tenantId, clinicId: null }, 'order.paid', paid(orderNo));
       if (orderNo === 'ORD-100002') throw new Error('a damaged row');
     },
