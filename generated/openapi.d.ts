@@ -5258,12 +5258,6 @@ export interface components {
              * @example null
              */
             reason: "clinic_inactive" | "patient_inactive" | "guardian_required" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "minimum_age" | "synchronous_only" | "provider_not_licensed" | null;
-            /**
-             * Format: int32
-             * @description Median of the minutes from when an encounter waits for its review (its creation, or its schedule if later) until the decision, in the same state and with the same type, among the latest 1,000 decisions of your tenant in the last 30 days. Null with fewer than five decisions, and for an unknown state.
-             * @example 45
-             */
-            typicalWaitMinutes: number | null;
         };
         ReviewOptions: {
             /**

@@ -47,19 +47,19 @@ async function refusalsOf(records: Records): Promise<(string | null)[]> {
 }
 
 describe('getReviewOptions 200', () => {
-  it('allows both types of review when nothing prevents them, with three SQL statements', async () => {
+  it('allows both types of review when nothing prevents them, with two SQL statements', async () => {
     const { clinicId, treatmentIds } = await encounterBody(harness, partner);
     const patientId = await newPatient(harness, partner, { gfeStateId: arizona });
     let answer: Answer | undefined;
     const statements = await ownStatementsOf(async () => {
       answer = await ask({ clinicId, patientId, treatmentIds });
     });
-    const mode = { allowed: true, reason: null, typicalWaitMinutes: null };
+    const mode = { allowed: true, reason: null };
     expect([answer?.status, answer?.body]).toEqual([
       200,
       { reviewState: 'AZ', modes: types.map((reviewType) => ({ reviewType, ...mode })) },
     ]);
-    expect(statements).toHaveLength(3);
+    expect(statements).toHaveLength(2);
   });
 
   it('refuses both types, as createEncounter does, for a treatment for older patients', async () => {

@@ -911,9 +911,6 @@ CREATE INDEX encounter_tenant_id_status_created_at_encounter_no_idx
 CREATE INDEX encounter_tenant_id_updated_at_idx ON encounter(tenant_id, updated_at);
 -- For the constraint encounter_completed_has_order.
 CREATE INDEX encounter_completed_id_idx ON encounter(tenant_id, completed_id) WHERE completed_id IS NOT NULL;
--- The latest decisions of a state and type of review, for the typical wait (R-241).
-CREATE INDEX encounter_decided_idx ON encounter(tenant_id, review_state, review_type, completed_at)
-  WHERE reviewer_ref IS NOT NULL;
 -- The sweeps: encounters that nobody reviewed, lapsed claims.
 CREATE INDEX encounter_expiry_idx ON encounter(tenant_id, expires_at)
   WHERE status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired');

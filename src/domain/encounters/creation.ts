@@ -20,7 +20,7 @@ import {
 } from './references.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { checkMetadata } from '../patients/metadata.js';
-import { reviewModes, type ReviewMode } from '../providers/reviewModes.js';
+import { licensedModes } from '../providers/licenses.js';
 import type { EncounterRecord } from './record.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import { flush, write, type Moment } from '../transactions/changes.js';
@@ -241,14 +241,14 @@ export async function reviewOptions(
   const parts = requireFound(await readReferences(context, query), inQuery);
   const { reviewState } = parts.patient;
   const at = context.now();
-  const modes = await reviewModes(context, reviewState);
-  const modeOf = ({ reviewType, isLicensed, typicalWaitMinutes }: ReviewMode): Schemas['ReviewMode'] => {
+  const licensed = await licensedModes(context, reviewState);
+  const modeOf = (reviewType: Encounter['reviewType']): Schemas['ReviewMode'] => {
     const [fault] = obstacles(parts, { reviewType }, at).flat();
     const code = fault?.code === 'treatment_not_permitted' ? fault.reason : fault?.code;
-    const reason = code ?? (isLicensed ? null : 'provider_not_licensed');
-    return { reviewType, allowed: reason === null, reason, typicalWaitMinutes };
+    const reason = code ?? (licensed.includes(reviewType) ? null : 'provider_not_licensed');
+    return { reviewType, allowed: reason === null, reason };
   };
-  return { reviewState, modes: modes.map(modeOf) };
+  return { reviewState, modes: [modeOf('synchronous'), modeOf('asynchronous')] };
 }
 
 /** The columns of a treatment that are frozen for estimate and later orders. */

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ValidateFunction } from 'ajv';
-import { Prisma, type Provider, type ProviderLicense } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
@@ -31,9 +32,11 @@ export async function importProviders(
     ];
   });
   if (faults.length > 0) return { faults };
+  const known = new Map((await listProviders(context, tenantId)).map((provider) => [provider.reviewerRef, provider]));
+  const changed = providers.filter((one) => !isDeepStrictEqual(inOrder(one), known.get(one.reviewerRef)));
   return inTransaction(context, async (transaction) => {
-    const report = { created: 0, updated: 0, unchanged: 0 };
-    for (const provider of providers) report[await writeProvider(transaction, tenantId, provider)] += 1;
+    const report = { created: 0, updated: 0, unchanged: providers.length - changed.length };
+    for (const provider of changed) report[await writeProvider(transaction, tenantId, provider)] += 1;
     return { report };
   });
 }
@@ -79,19 +82,21 @@ function isDeaNumber(deaNumber: string): boolean {
   return sum % 10 === digits[6];
 }
 
-type StoredProvider = Provider & { readonly licenses: readonly ProviderLicense[] };
+/** A provider with its licenses in the order of {@link listProviders}. */
+const inOrder = ({ licenses, ...provider }: ProviderEntry): ProviderEntry => {
+  const keyOf = ({ state, number }: ProviderEntry['licenses'][number]): string => `${state} ${number}`;
+  return { ...provider, licenses: licenses.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1)) };
+};
 
 async function writeProvider(
   { db, now, newId }: TransactionContext,
   tenantId: string,
   entry: ProviderEntry,
-): Promise<keyof ProviderReport> {
+): Promise<'created' | 'updated'> {
   const { licenses, reviewerRef, ...columns } = entry;
   const [stored] = await findRows(db, tenantId, 'Provider', Prisma.sql`reviewer_ref = ${reviewerRef} FOR UPDATE`);
   const id = stored?.id ?? newId();
   const ofProvider = Prisma.sql`provider_id = ${id}::uuid`;
-  const storedLicenses = stored ? await findRows(db, tenantId, 'ProviderLicense', ofProvider) : [];
-  if (stored && isSame({ licenses: storedLicenses, ...stored }, entry)) return 'unchanged';
   const written = { ...columns, updatedAt: now() };
   if (stored) await updateRows(db, tenantId, 'Provider', written, Prisma.sql`id = ${id}::uuid`);
   else await insertRows(db, tenantId, 'Provider', [{ id, reviewerRef, createdAt: now(), ...written }]);
@@ -101,18 +106,4 @@ async function writeProvider(
   });
   await insertRows(db, tenantId, 'ProviderLicense', rows);
   return stored ? 'updated' : 'created';
-}
-
-function isSame({ licenses, ...stored }: StoredProvider, entry: ProviderEntry): boolean {
-  const isEqual = COMPARED.every((member) => stored[member] === entry[member]);
-  return isEqual && sorted(licenses) === sorted(entry.licenses);
-}
-
-const COMPARED = ['name', 'npi', 'credential', 'deaNumber', 'isActive'] as const;
-
-function sorted(licenses: StoredProvider['licenses'] | ProviderEntry['licenses']): string {
-  const texts = licenses.map(({ state, number, expiresOn, asynchronousAllowed }) =>
-    JSON.stringify([state, number, new Date(expiresOn), asynchronousAllowed]),
-  );
-  return texts.sort().join();
 }

@@ -1,6 +1,6 @@
 import { Prisma, type Encounter, type Provider, type ProviderLicense } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
-import type { LookupContext } from '../transactions/transaction.js';
+import type { LookupContext, ReadContext } from '../transactions/transaction.js';
 
 /** For a row of `client`, the US state whose license an encounter needs; null if the patient names an unknown state. */
 export const reviewState = (tenantId: string, clinicId: string): Prisma.Sql => Prisma.sql`CASE
@@ -68,6 +68,21 @@ export function isLicensed(
 ): boolean {
   const licenses = inForce(provider, state, now);
   return provider.isActive && licenses.some((one) => one.asynchronousAllowed || reviewType === 'synchronous');
+}
+
+/** The types of review that any provider of the tenant may make in a state (R-107, R-241). */
+export async function licensedModes(
+  context: ReadContext,
+  state: string | null,
+): Promise<readonly Encounter['reviewType'][]> {
+  const hasLicense = Prisma.sql`provider.is_active AND EXISTS (SELECT FROM provider_license AS license
+    WHERE license.tenant_id = ${context.caller.tenantId} AND license.provider_id = provider.id
+      AND license.state = ${state})`;
+  const providers = await findProviders(context, hasLicense);
+  const mayReview = (reviewType: Encounter['reviewType']) => (provider: FoundProvider) =>
+    !provider.isLicenseRequired ||
+    (provider.reviewerRef !== null && isLicensed(provider, { reviewState: state, reviewType }, context.now()));
+  return (['synchronous', 'asynchronous'] as const).filter((type) => providers.some(mayReview(type)));
 }
 
 /**
