@@ -1,11 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type {
-  DetailedEncounter,
-  ShownEncounter,
-  StatusEncounter,
-  ShownItem,
-  ShownOrder,
-} from '../domain/encounters/lookup.js';
+import type { DetailedEncounter, ShownEncounter, StatusEncounter, ShownItem } from '../domain/encounters/lookup.js';
 import { statusAt } from '../domain/approvals/coverage.js';
 import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, jsonObject, timestamp } from './values.js';
@@ -126,7 +120,7 @@ export const declinedIdsOf = (treatments: ShownEncounter['treatments'], item: It
     item,
   );
 
-function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {
+function orderDetailsView(order: StatusEncounter['orders'][number]): Schemas['OrderDetails'] {
   return {
     order_no: order.orderNo,
     order_status: order.orderStatus,

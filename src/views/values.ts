@@ -10,7 +10,7 @@ export const timestamp = (time: Date | null): string | null => time?.toISOString
 export const priceText = (amount: Prisma.Decimal | number): string => amount.toFixed(2);
 
 /** An amount as a JSON number: exact to the cent below 9·10^13. */
-export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));
+export const amountNumber = (amount: Prisma.Decimal | number): number => Number(amount.toFixed(2));
 
 /** The value if it is a JSON object, otherwise null. */
 export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | null {
@@ -18,4 +18,4 @@ export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | n
 }
 
 /** A time in UTC as date, space and time of day. */
-export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');
+export const createdDate = (time: Date | string): string => new Date(time).toISOString().slice(0, 19).replace('T', ' ');

@@ -15,6 +15,7 @@ import {
   EVERYTHING,
   type Coverage,
   type LatestDecision,
+  type PresentFacts,
   type PresentTreatment,
 } from './coverage.js';
 
@@ -67,21 +68,15 @@ export async function clearances(
   }
   const zone = clinic.timeZone ?? 'UTC';
   const moment = momentOf(day, zone, context.now());
-  const latest = await latestDecisions(context, patientId, clinicId, ids, moment);
-  const facts = {
-    age: ageOn(moment.at, patient.dateOfBirth, zone),
-    hasGuardian: patient.hasGuardian,
-    isPatientActive: patient.isActive,
-    isClinicActive: clinic.isActive,
-  };
+  const { decided, pending } = await latestDecisions(context, patientId, clinicId, ids, moment);
+  const facts = factsAt(moment.at, patient, clinic);
   const answers = wanted.map((treatment): Clearance => {
-    const found = latest.get(treatment.id);
-    const decided = found?.decided ?? null;
-    const pending = found?.pending ?? null;
-    const reason = coverage(treatment, decided, pending !== null, facts, moment.at, moment.knownAt);
-    const source = reason === 'pending' ? pending : decided && { ...decided, validUntil: endOf(decided, reason) };
+    const latest = decided.get(treatment.id) ?? null;
+    const open = pending.get(treatment.id) ?? null;
+    const reason = coverage(treatment, latest, open !== null, facts, moment.at, moment.knownAt);
+    const source = reason === 'pending' ? open : latest && { ...latest, validUntil: endOf(latest, reason) };
     const factsChanged =
-      reason === 'approved' && decided !== null && hasNews(patient.factsChanges, decided.factsVersion);
+      reason === 'approved' && changedSince(patient.factsChanges, latest?.factsVersion ?? null).length > 0;
     return { treatment, source, reason, factsChanged };
   });
   return { day: moment.day, clearances: answers };
@@ -91,8 +86,13 @@ export async function clearances(
 const endOf = ({ validUntil, endedAt }: LatestDecision, reason: Coverage): Date | null =>
   reason === 'revoked' || reason === 'superseded' ? endedAt : validUntil;
 
-const hasNews = (changes: Patient['factsChanges'], version: number | null): boolean =>
-  changedSince(changes, version).length > 0;
+/** The facts on which a supply at a moment rests. */
+export const factsAt = (at: Date, patient: PresentPatient, clinic: PresentClinic): PresentFacts => ({
+  age: ageOn(at, patient.dateOfBirth, clinic.timeZone ?? 'UTC'),
+  hasGuardian: patient.hasGuardian,
+  isPatientActive: patient.isActive,
+  isClinicActive: clinic.isActive,
+});
 
 /** The moment for a day: today = now; another day = its end in the zone, with the facts known by then (R-224). */
 function momentOf(day: string | undefined, timeZone: string, now: Date): Moment {
@@ -103,15 +103,22 @@ function momentOf(day: string | undefined, timeZone: string, now: Date): Moment 
   return { day, at, knownAt: at < now ? at : EVERYTHING };
 }
 
+interface PresentPatient {
+  readonly dateOfBirth: string;
+  readonly hasGuardian: boolean;
+  readonly isActive: boolean;
+  readonly factsChanges: Patient['factsChanges'];
+}
+
+interface PresentClinic {
+  readonly timeZone: string | null;
+  readonly isActive: boolean;
+}
+
 interface Subjects {
   /** Null if there is no such patient, or the caller may not see the patient. */
-  readonly patient: {
-    readonly dateOfBirth: string;
-    readonly hasGuardian: boolean;
-    readonly isActive: boolean;
-    readonly factsChanges: Patient['factsChanges'];
-  } | null;
-  readonly clinic: { readonly timeZone: string | null; readonly isActive: boolean } | null;
+  readonly patient: PresentPatient | null;
+  readonly clinic: PresentClinic | null;
   readonly treatments: readonly AskedTreatment[];
 }
 
@@ -145,15 +152,8 @@ export async function subjects(
   return row;
 }
 
-/** The latest decision about a treatment, and the latest open request for it. */
-interface Latest {
-  readonly decided: (LatestDecision & Source & { readonly factsVersion: number | null }) | null;
-  readonly pending: Source | null;
-}
-
-type DecidedRow = LatestDecision &
-  Source &
-  Pick<EncounterTreatment, 'productId'> & { readonly factsVersion: bigint | null };
+type OfTreatment = Pick<EncounterTreatment, 'productId'>;
+type DecidedRow = LatestDecision & Source & OfTreatment & Pick<Encounter, 'factsVersion'>;
 
 /**
  * The latest decision about each treatment of a patient at a clinic, and the latest open request for it, as known at a
@@ -165,7 +165,7 @@ export async function latestDecisions(
   clinicId: string,
   treatmentIds: readonly string[],
   { at, knownAt }: Pick<Moment, 'at' | 'knownAt'>,
-): Promise<ReadonlyMap<string, Latest>> {
+): Promise<{ readonly decided: ReadonlyMap<string, DecidedRow>; readonly pending: ReadonlyMap<string, Source> }> {
   const { tenantId } = caller;
   const isPresent = knownAt === EVERYTHING;
   const known = Prisma.sql`${isPresent ? 'infinity' : knownAt}::timestamptz`;
@@ -187,7 +187,7 @@ export async function latestDecisions(
           JOIN encounter ON encounter.tenant_id = one.tenant_id AND encounter.id = one.encounter_id
         WHERE ${ofTreatment} AND one.decided_at <= ${known}
         ORDER BY one.decided_at DESC, encounter.encounter_no DESC LIMIT 1) AS latest`,
-    db.of(tenantId).rows<Source & Pick<EncounterTreatment, 'productId'>>`
+    db.of(tenantId).rows<Source & OfTreatment>`
       SELECT latest.* FROM ${wanted}, LATERAL (
         SELECT one.product_id AS "productId", NULL::timestamptz AS "decidedAt", NULL::timestamptz AS "validUntil",
           encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo"
@@ -196,21 +196,9 @@ export async function latestDecisions(
         WHERE ${ofTreatment} AND ${isOpen}
         ORDER BY encounter.encounter_no DESC LIMIT 1) AS latest`,
   ]);
-  const open = new Map(pending.map((row) => [row.productId, row]));
-  const of = new Map(decided.map((row) => [row.productId, row]));
-  return new Map(
-    treatmentIds.map((id) => {
-      const latest = of.get(id);
-      const factsVersion = latest?.factsVersion ?? null;
-      return [
-        id,
-        {
-          decided: latest ? { ...latest, factsVersion: factsVersion === null ? null : Number(factsVersion) } : null,
-          pending: open.get(id) ?? null,
-        },
-      ];
-    }),
-  );
+  const byTreatment = <Row extends OfTreatment>(rows: readonly Row[]) =>
+    new Map(rows.map((row) => [row.productId, row]));
+  return { decided: byTreatment(decided), pending: byTreatment(pending) };
 }
 
 function missing(

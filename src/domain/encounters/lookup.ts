@@ -23,7 +23,7 @@ export interface ShownEncounter extends Encounter {
   readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
   readonly gfeItems: readonly ShownItem[];
   /** The order of the review, then its reorders. */
-  readonly orders: readonly ShownOrder[];
+  readonly orders: readonly Pick<Order, 'orderNo'>[];
 }
 
 export type ShownItem = Omit<
@@ -38,35 +38,30 @@ export type ShownItem = Omit<
   | 'revokedBy'
   | `${string}NotifiedAt`
 >;
-export type ShownOrder = Pick<
+
+const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
+
+type StatusOrder = Pick<
   Order,
   'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'balanceAmt' | 'createdAt'
 >;
 
-const statusFields = ['encounterNo', 'gfeNo', 'clinicId', 'patientId'] as const;
-
 /** The parts of an encounter that its status view shows. */
-export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems' | 'orders'>;
-
-/** A row that {@link selectShown} selects. */
-export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'orders'> & {
-  readonly gfeItems: readonly JsonOf<ShownItem>[];
-  readonly orders: readonly JsonOf<ShownOrder>[];
+export type StatusEncounter = Pick<ShownEncounter, (typeof statusFields)[number] | 'gfeItems'> & {
+  readonly orders: readonly (StatusOrder | JsonOf<StatusOrder>)[];
 };
 
-/** The items and the orders of an encounter, as JSON. */
-const itemsAndOrders = (tenantId: string): Prisma.Sql => Prisma.sql`
+/** A row that {@link selectShown} selects. */
+export type ShownRow = Omit<ShownEncounter, 'gfeItems'> & { readonly gfeItems: readonly JsonOf<ShownItem>[] };
+
+/** The items of an encounter, as JSON. */
+const items = (tenantId: string): Prisma.Sql => Prisma.sql`
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
       'rationale', rationale, 'revocationReason', revocation_reason) ORDER BY position)
     FROM gfe_item AS part
-    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS "gfeItems",
-  (SELECT coalesce(json_agg(json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
-      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'balanceAmt', balance_amt,
-      'createdAt', created_at) ORDER BY position), '[]')
-    FROM "order" AS part
-    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders`;
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS "gfeItems"`;
 
 /** Selects encounters with their parts as JSON. @param more further columns, beginning with a comma */
 const shownWith = (
@@ -79,7 +74,9 @@ const shownWith = (
     WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS treatments,
   (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
     FROM encounter_document AS part
-    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS documents,${itemsAndOrders(tenantId)}${more}
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS documents,
+  (SELECT coalesce(json_agg(json_build_object('orderNo', order_no) ORDER BY position), '[]') FROM "order" AS part
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders,${items(tenantId)}${more}
   FROM encounter`;
 
 /** Selects encounters as lists and responses show them; the condition must name the tenant, too. */
@@ -239,12 +236,17 @@ export function findDuplicates(
   });
 }
 
-type StatusRow = Pick<ShownRow, keyof StatusEncounter> & { readonly holdDueAt: Date | null };
+type StatusRow = Omit<StatusEncounter, 'gfeItems'> & Pick<ShownRow, 'gfeItems'> & { readonly holdDueAt: Date | null };
 
 /** Selects the fields of the status view, and the time at which the order will next be held (R-190). */
 const selectStatus = forTenant(
   (tenantId) => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter', statusFields)},
-  ${itemsAndOrders(tenantId)},
+  ${items(tenantId)},
+  (SELECT coalesce(json_agg(json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
+      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'balanceAmt', balance_amt,
+      'createdAt', created_at) ORDER BY position), '[]')
+    FROM "order" AS part
+    WHERE part.tenant_id = ${tenantId} AND part.encounter_id = encounter.id) AS orders,
   (SELECT min(expires_at) FROM order_line JOIN "order" ON "order".tenant_id = order_line.tenant_id AND "order".id = order_id
     WHERE order_line.tenant_id = ${tenantId} AND "order".tenant_id = ${tenantId}
       AND "order".encounter_id = encounter.id AND expires_at IS NOT NULL) AS "holdDueAt"
@@ -264,25 +266,12 @@ export function permitted<Found extends Pick<Encounter, 'clinicId'>>(
   return encounter;
 }
 
-export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems' | 'orders'>>({ gfeItems, orders, ...row }: Row) {
-  return { gfeItems: gfeItems.map(itemOf), orders: orders.map(orderOf), ...row };
+export function shownEncounter<Row extends Pick<ShownRow, 'gfeItems'>>({ gfeItems, ...row }: Row) {
+  return { gfeItems: gfeItems.map(itemOf), ...row };
 }
 
 const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
 function itemOf({ decidedAt, validUntil, ...item }: JsonOf<ShownItem>): ShownItem {
   return { decidedAt: timeOf(decidedAt), validUntil: timeOf(validUntil), ...item };
-}
-
-function orderOf({ orderNo, orderStatus, ...order }: JsonOf<ShownOrder>): ShownOrder {
-  return {
-    orderNo,
-    orderStatus,
-    subTotal: new Prisma.Decimal(order.subTotal),
-    totalShippingAmt: new Prisma.Decimal(order.totalShippingAmt),
-    grandTotal: new Prisma.Decimal(order.grandTotal),
-    paidAmt: new Prisma.Decimal(order.paidAmt),
-    balanceAmt: new Prisma.Decimal(order.balanceAmt),
-    createdAt: new Date(order.createdAt),
-  };
 }

@@ -1,7 +1,7 @@
 import type { EncounterTreatment, Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, invalidState, type FieldError } from '../../problem.js';
-import { latestDecisions, subjects } from '../approvals/clearance.js';
+import { factsAt, latestDecisions, subjects } from '../approvals/clearance.js';
 import { changedSince, coverage, EVERYTHING, type Coverage } from '../approvals/coverage.js';
 import { itemKey } from '../catalog/itemKey.js';
 import { encounterCommand } from '../encounters/command.js';
@@ -9,7 +9,6 @@ import { refuseRepeatedIds } from '../encounters/creation.js';
 import type { EncounterRecord, EncounterState } from '../encounters/record.js';
 import { newOrder, orderCreated, type NewOrder, type OrderRecord } from '../orders/orders.js';
 import type { Decision, Moment } from '../transactions/changes.js';
-import { ageOn } from '../transactions/instant.js';
 import { nextNumber } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../transactions/uuid.js';
@@ -126,23 +125,18 @@ async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonl
     nextNumber(context.db, 'order_order_sequence_seq'),
   ]);
   if (!of) throw new Problem('encounter_not_found');
-  const at = { at: now(), knownAt: EVERYTHING };
-  const [{ patient, clinic, treatments }, latest] = await Promise.all([
+  const moment = { at: now(), knownAt: EVERYTHING };
+  const [{ patient, clinic, treatments }, { decided }] = await Promise.all([
     subjects(context, of.patientId, of.clinicId, ids),
-    latestDecisions(context, of.patientId, of.clinicId, ids, at),
+    latestDecisions(context, of.patientId, of.clinicId, ids, moment),
   ]);
-  const facts = {
-    age: patient ? ageOn(at.at, patient.dateOfBirth, clinic?.timeZone ?? 'UTC') : 0,
-    hasGuardian: patient?.hasGuardian ?? false,
-    isPatientActive: patient?.isActive ?? false,
-    isClinicActive: clinic?.isActive ?? false,
-  };
-  const decided = new Map(ids.map((id) => [id, latest.get(id)?.decided ?? null]));
+  // Null only for a caller who may not see the encounter, which the command refuses.
+  const facts = patient && clinic && factsAt(moment.at, patient, clinic);
+  const coverageOf = (one: (typeof treatments)[number]): Coverage =>
+    facts ? coverage(one, decided.get(one.id) ?? null, false, facts, moment.at) : 'never_requested';
   return {
-    covered: new Map(
-      treatments.map((one) => [one.id, coverage(one, decided.get(one.id) ?? null, false, facts, at.at)]),
-    ),
-    decidedBy: new Map(ids.flatMap((id) => [[id, decided.get(id)?.encounterNo ?? -1n] as const])),
+    covered: new Map(treatments.map((one) => [one.id, coverageOf(one)])),
+    decidedBy: new Map([...decided].map(([id, { encounterNo }]) => [id, encounterNo])),
     offers: new Map(offers.map(({ productId, ...offer }) => [productId, offer])),
     newOrder: { id: context.newId(), orderSequence },
   };

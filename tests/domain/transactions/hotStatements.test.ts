@@ -136,7 +136,7 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       const documentIds = [await newDocument(harness, partner, id), await newDocument(harness, partner, id)];
       const { encounter_id } = await completedEncounter(harness, partner, { patientId: id, documentIds });
       const shown = await showEncounter(lookup(tenantId), encounter_id);
-      expect(shown.orders[0]?.grandTotal).toBeInstanceOf(Prisma.Decimal);
+      expect(shown.subTotal).toBeInstanceOf(Prisma.Decimal);
       const gfeItems = [{ decidedAt: expect.any(Date) }];
       expect(shown).toMatchObject({ documents: [{}, {}], treatments: [{}], gfeItems });
     }),
