@@ -69,7 +69,7 @@ const forms: readonly (readonly [pattern: RegExp, names: ReadonlyMap<string, Pri
   [/\b(?:FROM|JOIN)\s+"?(\w+)/g, byTable, false],
   [/\b(?:INSERT INTO|UPDATE|DELETE FROM)\s+"?(\w+)/g, byTable, true],
   [/\b(?:findRows|fieldsOf|jsonOf|rowsOf)\([^;`]*?'(\w+)'/g, byName, false],
-  [/\b(?:insertRows|updateRows|updatedRows)\([^;`]*?'(\w+)'/g, byName, true],
+  [/\b(?:insertRows|updateRows)\([^;`]*?'(\w+)'/g, byName, true],
   [/\b(?:insertion|tenantInsertion)\([^;`]*?'(\w+)'/g, byTable, true],
   [/\b(?:prisma|tx)\.(\w+)\.(?:find|count|aggregate|groupBy)/g, byMember, false],
   [/\b(?:prisma|tx)\.(\w+)\.(?:create|update|upsert|delete)/g, byMember, true],

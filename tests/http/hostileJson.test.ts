@@ -22,7 +22,7 @@ describe('the text of a body', () => {
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const texts: (string | Uint8Array<ArrayBuffer>)[] = [
-    ...['  ', '{"a":', '{"a":1,}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}'],
+    ...['  ', '{"a":', '{"a":1,}', '{"a":-1e400}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}'],
     // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
     bytes('{"a":"', [0xff], '"}'),
     bytes('{"a":"', [0xc0, 0xaf], '"}'),
@@ -102,7 +102,7 @@ describe('JSON that breaks the contract', () => {
   it('gets validation_failed when it is not an object, at every operation', () =>
     service.everyOperation(async (operation) => {
       const example = JSON.stringify(exampleBody(operation));
-      const values = ['', 'null', 'true', '0', '1e400', '""', '"text"', '[]', JSON.stringify(example), `[${example}]`];
+      const values = ['', 'null', 'true', '0', '""', '"text"', '[]', JSON.stringify(example), `[${example}]`];
       for (const raw of sampleFor(operation, values)) {
         expectRefusal(operation, await service.sendText(operation, raw), 'validation_failed');
       }
@@ -140,13 +140,14 @@ describe('JSON that breaks the contract', () => {
     }));
 
   it('gets 400 for an encounter_id that is not a positive safe integer, and 404 for an unknown one', () => {
-    const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
+    const infinite = ['1e400', '-1e400', '1E+400', '9'.repeat(400)];
+    const none = ['0', '-1', '1.5', '9007199254740992', '9223372036854775808', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
-    return service.everyCase([...none, ...fine], String, async (number) => {
+    return service.everyCase([...infinite, ...none, ...fine], String, async (number) => {
       const raw = `{"encounter_id":${number}}`;
       const { status, body } = await service.sendText(operationOf('getEncounterStatus'), raw);
-      const expected = none.includes(number) ? [400, 'validation_failed'] : [404, 'encounter_not_found'];
-      expect([status, body.code]).toEqual(expected);
+      const refused = [400, infinite.includes(number) ? 'malformed_json' : 'validation_failed'];
+      expect([status, body.code]).toEqual(fine.includes(number) ? [404, 'encounter_not_found'] : refused);
     });
   });
 });

@@ -158,11 +158,11 @@ describe('updatePatient 400', () => {
     'refuses metadata with an infinite number, which would be stored as null, with the headers %j',
     async (given) => {
       const options = { token: partner.token, headers: { 'Content-Type': 'application/json', ...given } };
-      const raw = JSON.stringify(patientBody({ metadata: { 'a/b': [{ b: 'MARK' }] } })).replace('"MARK"', '-1e400');
+      const raw = JSON.stringify(patientBody({ metadata: { a: [{ b: 'MARK' }] } })).replace('"MARK"', '-1e400');
       const answer = await call(harness, 'POST /clients', { ...options, raw });
-      expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/metadata/a~1b/0/b', code: 'type' }]);
+      expectProblem(answer, 400, 'malformed_json');
       const patched = await call(harness, `PATCH /clients/${id}`, { ...options, raw: '{"metadata":{"a":1e400}}' });
-      expectProblem(patched, 400, 'validation_failed', [{ pointer: '#/metadata/a', code: 'type' }]);
+      expectProblem(patched, 400, 'malformed_json');
     },
   );
 

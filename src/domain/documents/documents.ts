@@ -7,7 +7,7 @@ import { recordEvent } from '../events/record.js';
 import { countDocument } from '../patients/facts.js';
 import { lockPatient } from '../patients/patients.js';
 import { listCursor, listPage, olderThan, type ListPage } from '../transactions/listCursor.js';
-import { findRows, updatedRows } from '../transactions/rows.js';
+import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, ModelContext } from '../transactions/transaction.js';
 import { typeOf } from './fileRules.js';
 import { linkDocument } from './links.js';
@@ -61,17 +61,17 @@ export async function withdrawDocument(
 ): Promise<Document> {
   const { tenantId } = context.caller;
   await lockPatient(context, tenantId, (await getDocument(context, id)).patientId);
+  const document = await getDocument(context, id);
+  if (document.withdrawnAt) {
+    if (document.withdrawalReason === reason) return document;
+    throw new Problem('document_withdrawn');
+  }
   const now = context.now();
   const withdrawal = { withdrawnAt: now, withdrawalReason: reason, updatedAt: now };
-  const isUsed = Prisma.sql`id = ${id}::uuid AND withdrawn_at IS NULL`;
-  const [withdrawn] = await updatedRows(context.db, tenantId, 'Document', withdrawal, isUsed);
-  if (withdrawn) {
-    await announceDocument(context, withdrawn, 'document.withdrawn');
-    return withdrawn;
-  }
-  const earlier = await getDocument(context, id);
-  if (earlier.withdrawalReason === reason) return earlier;
-  throw new Problem('document_withdrawn');
+  await updateRows(context.db, tenantId, 'Document', withdrawal, Prisma.sql`id = ${id}::uuid`);
+  const withdrawn = { ...document, ...withdrawal };
+  await announceDocument(context, withdrawn, 'document.withdrawn');
+  return withdrawn;
 }
 
 /** Records an event about a document of a locked patient. Any type except `id-card` is a new fact (R-210). */

@@ -32,7 +32,11 @@ type NewValues<Model extends Prisma.ModelName> = {
   readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined;
 };
 
-/** Updates rows of a tenant. @param where a condition @returns the number of updated rows */
+/**
+ * Updates rows of a tenant. The values are sent as JSON, so that PostgreSQL converts each to its column's type.
+ * @param where a condition
+ * @returns the number of updated rows
+ */
 export function updateRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -40,32 +44,10 @@ export function updateRows<Model extends Prisma.ModelName>(
   data: NewValues<Model>,
   where: Prisma.Sql,
 ): Promise<number> {
-  return db.of(tenantId).run(update(tenantId, model, data, where));
-}
-
-/** Updates rows of a tenant. @returns the rows after the update */
-export function updatedRows<Model extends Prisma.ModelName>(
-  db: Queries,
-  tenantId: string,
-  model: Model,
-  data: NewValues<Model>,
-  where: Prisma.Sql,
-): Promise<RowOf<Model>[]> {
-  const returned = fieldsOf(model, tableOf(model));
-  return db.of(tenantId).rows<RowOf<Model>>`${update(tenantId, model, data, where)} RETURNING ${returned}`;
-}
-
-/** An UPDATE whose values are sent as JSON, so that PostgreSQL converts each to its column's type. */
-function update<Model extends Prisma.ModelName>(
-  tenantId: string,
-  model: Model,
-  data: NewValues<Model>,
-  where: Prisma.Sql,
-): Prisma.Sql {
   const table = tableOf(model);
   const changes = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
   const columns = Prisma.join(columnsOf([changes]).map(identifier));
-  return Prisma.sql`
+  return db.of(tenantId).run`
     UPDATE ${identifier(table)} SET (${columns}) = (SELECT ${columns} FROM ${recordset(table, [changes])})
     WHERE tenant_id = ${tenantId} AND ${where}`;
 }

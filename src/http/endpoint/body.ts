@@ -1,14 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import { fieldProblem, Problem } from '../../problem.js';
+import { levelsOf } from '../../domain/transactions/jsonLevels.js';
+import { Problem } from '../../problem.js';
 
 /** Maximum of bytes; far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 /** Maximum depth of nested arrays and objects: more than the contract needs, and safe for recursion (R-243). */
 const MAX_LEVELS = 32;
-/** An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character. */
-const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+/**
+ * An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character; or a
+ * number that may exceed a double: JSON.parse turns it into Infinity, which can be neither stored nor hashed.
+ */
+const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{309}/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
@@ -58,7 +62,7 @@ function parseJson(text: string): unknown {
   if (levelsOf(text) > MAX_LEVELS) {
     throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels.`);
   }
-  const reviver = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
+  const reviver = SUSPECT.test(text) ? refuseLossy : undefined;
   try {
     return JSON.parse(text, reviver);
   } catch (error) {
@@ -66,45 +70,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Refuses a number such as 1e400 where the contract allows any JSON: JSON.parse turns it into Infinity, which can be
- * neither stored nor hashed for an idempotency key.
- * @throws Problem validation_failed
- */
-export function requireFinite(body: unknown): void {
-  const path = pathOfInfinity(body);
-  if (!path) return;
-  const pointer = ['#', ...path.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
-  throw fieldProblem('validation_failed', pointer, 'must be a finite number', 'type');
-}
-
-/** The names of the members that lead to the first infinite number; null without one. */
-function pathOfInfinity(value: unknown): readonly string[] | null {
-  if (typeof value === 'number') return Number.isFinite(value) ? null : [];
-  if (typeof value !== 'object' || value === null) return null;
-  for (const [name, member] of Object.entries(value)) {
-    const path = pathOfInfinity(member);
-    if (path) return [name, ...path];
-  }
-  return null;
-}
-
-/** The depth of nested arrays and objects in a JSON text, counted without recursion. */
-function levelsOf(text: string): number {
-  let [level, deepest, isString] = [0, 0, false];
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text[index];
-    if (char === '"') isString = !isString;
-    else if (isString) index += char === '\\' ? 1 : 0;
-    else if (char === '{' || char === '[') deepest = Math.max(deepest, (level += 1));
-    else if (char === '}' || char === ']') level -= 1;
-  }
-  return deepest;
-}
-
-function refuseLoneSurrogates(key: string, value: unknown): unknown {
+function refuseLossy(key: string, value: unknown): unknown {
   if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
     throw new Problem('malformed_json', 'The body contains an escape for half of a surrogate pair. Send both halves.');
+  }
+  if (value === Infinity || value === -Infinity) {
+    throw new Problem('malformed_json', 'The body contains a number beyond the range of a double.');
   }
   return value;
 }

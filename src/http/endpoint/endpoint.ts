@@ -4,7 +4,6 @@ import type { Context, PublicContext } from '../../context.js';
 import type { OperationId, Permission } from '../../contract.js';
 import type { Operations } from '../../operations/operation.js';
 import { auditRule, type AuditRule } from './audit.js';
-import { requireFinite } from './body.js';
 import { readContract } from '../pages/contractDocument.js';
 import { KEY_HEADER, parameterReader, type Parameter, type ReadParameters } from './parameters.js';
 import type { Alternatives } from './security.js';
@@ -101,7 +100,6 @@ function bodyCheck(content: NonNullable<DeclaredOperation['requestBody']>['conte
   return (body) => {
     if (!keepsNulls) deleteNulls(body, json);
     validateRequest(schema, { body });
-    requireFinite(body);
   };
 }
 

@@ -1,4 +1,5 @@
 import { printParseErrorCode, visit, type JSONVisitor } from 'jsonc-parser';
+import { levelsOf } from '../../transactions/jsonLevels.js';
 
 /** A place in a JSON file: line and column from 1, and a pointer (RFC 6901; '' is the root). */
 export interface JsonPlace {
@@ -20,17 +21,20 @@ export interface JsonDocument {
   placeOf(pointer: string, at?: 'name'): JsonPlace;
 }
 
-/** The first level that is too deep; metadata needs a few, and PostgreSQL stores only some thousands. */
-const MAX_DEPTH = 100;
-const TOO_DEEP = `is nested too deeply: a file has fewer than ${MAX_DEPTH} levels`;
+/** Metadata needs a few levels, and PostgreSQL stores only some thousands. */
+const MAX_LEVELS = 100;
 
 /** Parses strict JSON (RFC 8259): no comments, no final commas. */
 export function parseJson(text: string): JsonDocument {
+  const start = { line: 1, column: 1, pointer: '' };
+  const refused = (fault: JsonFault): JsonDocument => ({ value: undefined, faults: [fault], placeOf: () => fault });
+  if (levelsOf(text) > MAX_LEVELS) {
+    return refused({ ...start, message: `is nested too deeply: a file has at most ${MAX_LEVELS} levels` });
+  }
   const values = new Map<string, JsonPlace>();
   const names = new Map<string, JsonPlace>();
   const faults: JsonFault[] = [];
   const errors: JsonFault[] = [];
-  const start = { line: 1, column: 1, pointer: '' };
   const placeAt = (line: number, character: number, path: readonly unknown[]): JsonPlace => {
     const pointer = path.map((name) => `/${escaped(name)}`).join('');
     return { line: line + 1, column: character + 1, pointer };
@@ -39,26 +43,14 @@ export function parseJson(text: string): JsonDocument {
     places.set(place.pointer, place);
     if (message !== undefined) faults.push({ ...place, message });
   };
-  const onLiteralValue: NonNullable<JSONVisitor['onLiteralValue']> = (
-    value,
-    _offset,
-    _length,
-    line,
-    column,
-    pathOf,
-  ) => {
-    const path = pathOf();
-    seen(placeAt(line, column, path), values, path.length === MAX_DEPTH ? TOO_DEEP : faultOf(value));
-  };
-  /** Notes the place of an object or array. @returns whether to visit its members */
-  const onBegin: NonNullable<JSONVisitor['onObjectBegin']> = (...place) => {
-    onLiteralValue(null, ...place);
-    return place[4]().length < MAX_DEPTH;
-  };
+  const onBegin: JSONVisitor['onObjectBegin'] = (_offset, _length, line, column, pathOf) =>
+    seen(placeAt(line, column, pathOf()), values, undefined);
   const visitor: JSONVisitor = {
     onObjectBegin: onBegin,
     onArrayBegin: onBegin,
-    onLiteralValue,
+    onLiteralValue(value, _offset, _length, line, column, pathOf) {
+      seen(placeAt(line, column, pathOf()), values, faultOf(value));
+    },
     onObjectProperty(name, _offset, _length, line, column, pathOf) {
       const place = placeAt(line, column, [...pathOf(), name]);
       seen(place, names, names.has(place.pointer) ? 'repeats a member of this object' : faultOf(name));
@@ -67,19 +59,9 @@ export function parseJson(text: string): JsonDocument {
       errors.push({ ...placeAt(line, column, []), message: `is not valid JSON: ${words(printParseErrorCode(code))}` });
     },
   };
-  try {
-    visit(text, visitor, { disallowComments: true });
-  } catch (error) {
-    // The parser calls itself for each level, and ends with the stack.
-    if (!(error instanceof RangeError)) throw error;
-    const fault = { ...start, message: TOO_DEEP };
-    return { value: undefined, faults: [fault], placeOf: () => fault };
-  }
+  visit(text, visitor, { disallowComments: true });
   const value = parseStrictly(text);
-  if (value === undefined) {
-    const [first = { ...start, message: 'is not valid JSON' }] = errors;
-    return { value, faults: [first], placeOf: () => first };
-  }
+  if (value === undefined) return refused(errors[0] ?? { ...start, message: 'is not valid JSON' });
   const placeOf: JsonDocument['placeOf'] = (pointer, at) =>
     (at === 'name' ? names : values).get(pointer) ?? { ...start, pointer };
   return { value, faults, placeOf };

@@ -11,7 +11,7 @@ export interface ValidFile<Content> {
 }
 
 /** Reads a catalog file and checks it without the database. */
-export function readCatalog(text: string): ValidFile<Catalog> | FaultyFile {
+export function readCatalog(text: string): ValidFile<Catalog> | Faults {
   return readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
 }
 
@@ -21,17 +21,12 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** A file with faults; the document has its value, with the defaults of the schema. */
-export interface FaultyFile extends Faults {
-  readonly document: JsonDocument;
-}
-
-export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | FaultyFile {
+export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
   const document = parseJson(text);
   const { value } = document;
-  if (value === undefined) return { faults: document.faults, document };
+  if (value === undefined) return { faults: document.faults };
   if (valid(value) && document.faults.length === 0) return { value, document };
-  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]), document };
+  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]) };
 }
 
 export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): Place[] {
