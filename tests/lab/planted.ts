@@ -192,8 +192,8 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
     name: 'withdrawal with another reason',
     where: 'domain/documents/documents.ts',
     break: [
-      'if (earlier.withdrawalReason === reason) return earlier;',
-      'if (earlier.withdrawalReason !== null) return earlier;',
+      'if (document.withdrawalReason === reason) return document;',
+      'if (document.withdrawalReason !== null) return document;',
     ],
   },
   {

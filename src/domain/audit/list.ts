@@ -9,7 +9,7 @@ import {
   positionOf,
   scannedPage,
   type ScannedPage,
-} from '../transactions/positionCursor.js';
+} from '../transactions/listCursor.js';
 import { canonicalUuid } from '../transactions/uuid.js';
 
 type Filter = Input<'listAuditEvents'>['query'];

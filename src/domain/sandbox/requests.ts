@@ -8,7 +8,7 @@ import {
   positionOf,
   scannedPage,
   type ScannedPage,
-} from '../transactions/positionCursor.js';
+} from '../transactions/listCursor.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
 
 /** An audit row of a request by an API client. */

@@ -8,7 +8,7 @@ import {
   scannedPage,
   type Scanned,
   type ScannedPage,
-} from '../transactions/positionCursor.js';
+} from '../transactions/listCursor.js';
 import { eventViewer, seesMostEvents, visibleEvent } from './visible.js';
 import type { JsonOf } from '../transactions/bulkSql.js';
 
