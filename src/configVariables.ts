@@ -105,7 +105,7 @@ export const variables = {
     'Days to keep ended encounters; default: unlimited ([retention](retention.md))',
   ),
   ERASURE_JOURNAL: text.optional('File that notes erasures for a restore; default: `erasures.ndjson` in `DATA_DIR`'),
-  BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup --with-keys` ([backup](backup.md))'),
+  BACKUP_PASSPHRASE: text.optional('Encrypts the keys of `backup create --with-keys` ([backup](backup.md))'),
   BACKUP_S3_ENDPOINT: httpUrl.optional(
     'Endpoint of backups at `s3://…`; default of these four: the `S3_…` of documents',
   ),

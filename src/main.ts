@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
+import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { startTracing } from './adapters/tracing/startTracing.js';
@@ -21,6 +22,7 @@ const program = new Command('clinical-encounter-service')
     const log = await openServiceLog(config.logLevel);
     // Listen for signals first, so that a stop during the start also closes what is open.
     const stop = reasonToStop(log);
+    feedWatchdog(process.env['WATCHDOG_USEC']);
     const service = await start(config, log, options);
     service.announce();
     const code = await stop;
@@ -62,6 +64,13 @@ async function assertFree(config: Config): Promise<void> {
   const probe = createServer();
   await listenAt(probe, config);
   await new Promise((done) => probe.close(done));
+}
+
+/** Tells systemd that the event loop runs, thrice per WatchdogSec: systemd kills and restarts a server that hangs. */
+function feedWatchdog(limit: string | undefined): void {
+  if (limit === undefined) return;
+  const feed = () => execFile('systemd-notify', ['WATCHDOG=1'], () => undefined);
+  setInterval(feed, Number(limit) / 3_000).unref();
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { isUnavailable } from '../adapters/database/databaseErrors.js';
 import { lastLine } from '../failures.js';
+import { Problem } from '../problem.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import { version } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
@@ -96,5 +97,7 @@ export function createProgram(terminal: CliIo, usage: (text: string) => void): C
 /** The text of an error. Errors of other origin are reduced to one line. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
+  // The problem's own text is for callers of the API.
+  if (error instanceof Problem && error.cause !== undefined) return lastLine(error.cause);
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }

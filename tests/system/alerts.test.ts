@@ -25,6 +25,7 @@ const rules = `${production}monitoring/alerts.yml`;
 
 interface Rule {
   readonly alert?: string;
+  readonly record?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -45,8 +46,8 @@ const good: Readonly<Record<string, string>> = {
   'pg_stat_activity_count{instance="db",state="active"}': '20x600',
   'pg_settings_max_connections{instance="db"}': '100x600',
   'pg_replication_lag_seconds{instance="db"}': '1x600',
-  'pg_replication_slot_slot_current_wal_lsn{slot_name="s"}': '20e9x600',
-  'pg_replication_slot_slot_confirmed_flush_lsn{slot_name="s"}': '20e9x600',
+  'pg_replication_slots_active{instance="db",slot_name="s"}': '1x600',
+  'pg_replication_slots_pg_wal_lsn_diff{instance="db",slot_name="s"}': '0x600',
   'ces_backup_age_seconds{step="created"}': '3600x600',
   'ces_backup_age_seconds{step="verified"}': '3600x600',
   ces_jobs_oldest_due_seconds: '1x600',
@@ -73,7 +74,8 @@ const bad: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ConnectionsExhausted: { 'ces_database_waiting{instance="a",pool="requests"}': '1x600' },
   ConnectionsNearLimit: { 'pg_stat_activity_count{instance="db",state="active"}': '81x600' },
   ReplicationLate: { 'pg_replication_lag_seconds{instance="db"}': '61x600' },
-  SlotKeepsWal: { 'pg_replication_slot_slot_confirmed_flush_lsn{slot_name="s"}': '9e9x600' },
+  StandbyStopped: { 'pg_replication_slots_active{instance="db",slot_name="s"}': '0x600' },
+  SlotKeepsWal: { 'pg_replication_slots_pg_wal_lsn_diff{instance="db",slot_name="s"}': '11e9x600' },
   BackupOld: { 'ces_backup_age_seconds{step="created"}': '93601x600' },
   BackupUnverified: { 'ces_backup_age_seconds{step="verified"}': '_x600' },
   JobsLate: { ces_jobs_oldest_due_seconds: '601x600' },
@@ -121,6 +123,11 @@ it('every alert names a runbook with its four parts, and every runbook has an al
       for (const part of ['Callers see', 'Look at', 'Do', 'Verify']) expect(page).toContain(`- **${part}** `);
     },
   );
+});
+
+it('the runbooks name only recorded rates of the rules', () => {
+  const recorded = groups.flatMap(({ rules }) => rules.map(({ record }) => record));
+  for (const [rate] of runbooks.matchAll(/\bces:\w+:\w+/g)) expect(recorded).toContain(rate);
 });
 
 it('the statements of the runbooks run on a database of the service', async () => {

@@ -51,7 +51,7 @@ suite('a primary with a synchronous standby', () => {
     await impatient.close();
   }, 30_000);
 
-  it('doctor warns if a failover would lose acknowledged changes', async () => {
+  it('doctor warns if a failover would lose acknowledged changes, and fails if no standby confirms them', async () => {
     const place = { db, url, config: readConfig({ DATABASE_URL: url }), servers: 1 };
     const durability = async (server: Awaited<ReturnType<typeof readServer>>) =>
       (await checkContents(server, place)).filter(({ check }) => check === 'durability');
@@ -59,6 +59,7 @@ suite('a primary with a synchronous standby', () => {
     expect(await durability(server)).toMatchObject([{ level: 'ok' }]);
     expect(await durability({ ...server, commit: 'local' })).toMatchObject([{ level: 'warning' }]);
     expect(await durability({ ...server, standbyNames: '' })).toMatchObject([{ level: 'warning' }]);
+    expect(await durability({ ...server, standbys: 0 })).toMatchObject([{ level: 'failure' }]);
   });
 
   it('a server uses the promoted standby after the primary was killed, also for its jobs', async () => {

@@ -151,6 +151,12 @@ interface Manifest {
   });
 });
 
+it('the units permit what V8 calls, and the server, a child of which reports to the watchdog', async () => {
+  const units = await Promise.all(['', '-task@'].map((name) => read(`clinical-encounter${name}.service`)));
+  for (const unit of units) expect(unit).toMatch(/^SystemCallFilter=@system-service @pkey$/m);
+  expect(units[0]).toMatch(/^WatchdogSec=30\nNotifyAccess=all$/m);
+});
+
 it('Dockerfile and systemd unit start the server by scripts/serve', async () => {
   expect(await read('Dockerfile')).toContain('ENTRYPOINT ["/service/scripts/serve"]\n');
   const [, folder = ''] = /^WorkingDirectory=(.*)$/m.exec(await read('clinical-encounter.service')) ?? [];

@@ -57,13 +57,14 @@ it('the metrics page counts requests, events and connections', () => {
   expect(promtool(['check', 'rules', alerts])).toBe('');
 });
 
-it('dashboard and alert rules name only existing metrics, and the dashboard shows every metric of the service', () => {
+it('dashboard, alert rules and runbooks name only existing metrics, and the dashboard shows every metric of the service', () => {
   const known = [...pages[1].matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
   const namesIn = (text: string): string[] => text.match(/\b(ces|nodejs|process)_\w+/g) ?? [];
   const shown = namesIn(readFileSync(join(folder, 'dashboard.json'), 'utf8'));
-  const missing = [...shown, ...namesIn(readFileSync(alerts, 'utf8'))].filter((name) => !known.includes(name));
+  const read = [alerts, join(folder, '../runbooks.md')].map((file) => readFileSync(file, 'utf8'));
+  const missing = [...shown, ...read.flatMap(namesIn)].filter((name) => !known.includes(name));
   expect(missing).toEqual([]);
   expect(known.filter((name) => /^ces_(?!.*_sum$)/.test(name) && !shown.includes(name))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { portOf } from '../support/fileHost.js';
 import { openTestDatabase } from '../support/postgres.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -81,4 +82,12 @@ describe('the start', () => {
     expect(await server.ended).toEqual({ code: 2, signal: null });
     expect(server.stderr()).toContain("unknown option '--migrat'");
   });
+});
+
+it("a server reports to systemd's watchdog thrice per WatchdogSec", async () => {
+  await writeFile(folder('systemd-notify'), '#!/bin/sh\necho "$@" >>"$REPORTS"\n', { mode: 0o755 });
+  const ofSystemd = { WATCHDOG_USEC: '600000', REPORTS: folder('reports'), PATH: `${folder()}:${process.env['PATH']}` };
+  await startServer({ DATA_DIR: folder(), DATABASE_URL: database.serviceUrl, ...ofSystemd }).started;
+  const reports = () => readFile(folder('reports'), 'utf8').catch(() => '');
+  while (!(await reports()).startsWith('WATCHDOG=1\nWATCHDOG=1\n')) await delay(20);
 });

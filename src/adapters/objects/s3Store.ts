@@ -220,6 +220,9 @@ function rethrow(error: unknown, names: StoreNames): never {
   const code = errorCode(error) === 'ABORT_ERR' ? 'ETIMEDOUT' : errorCode(error);
   const wrong = wrongSettings.get(String(code))?.(names);
   const reason = typeof code === 'string' ? code : messageOf(error);
-  const cause = wrong === undefined ? new Error(reason) : new WrongStoreSetting(`${wrong} (${reason})`);
+  const cause =
+    wrong === undefined
+      ? new Error(`The object store at ${names.prefix}ENDPOINT failed: ${reason}`)
+      : new WrongStoreSetting(`${wrong} (${reason})`);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

@@ -151,7 +151,11 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   durability({ commit, standbyNames, standbys }) {
     if (standbys === 0 && standbyNames === '') return ok('The primary has no standby.');
     const waits = standbyNames !== '' && !['off', 'local'].includes(commit);
-    if (waits) return ok('A change is acknowledged when a standby has it.');
+    if (waits && standbys > 0) return ok('A change is acknowledged when a standby has it.');
+    if (waits) {
+      const advice = `Start the standby, or go on without it (${HANDBOOK}#standbys).`;
+      return failure('No standby is connected, so PostgreSQL confirms no change: callers get 503.', advice);
+    }
     const found = `synchronous_standby_names = '${standbyNames}', synchronous_commit = ${commit}`;
     const advice = `Name the standbys in synchronous_standby_names, with synchronous_commit = on (${HANDBOOK}#standbys).`;
     return warning(`A failover would lose acknowledged changes: ${found}.`, advice);
