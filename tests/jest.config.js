@@ -1,16 +1,16 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: kills, hang-ups, backups, other programs and their versions, the
- * rendered reference, its samples. CI has no time for them; `make slow-tests` runs them, and so does a command that
- * names tests.
+ * Guard what few changes touch: kills, hang-ups, backups, other programs and their versions, packages and their
+ * licenses, the runner of tests, the contract's patterns, the rendered reference, its samples. CI has no time for them;
+ * `make slow-tests` runs them, and so does a command that names tests.
  */
 const slow = [
-  'tests/client/generators',
+  'tests/client/(generators|package)',
   'tests/consumer/(dynamicMock|postman|samples)',
-  'tests/contract/(linters|reference(Page|Run))',
-  'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|fullDisk|hangUps|kit|pointInTime|scheduled)\\.',
-  'tests/system/nodeVersions\\.',
+  'tests/contract/(linters|patterns|reference(Page|Run))',
+  'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|failover|fullDisk|handbook|hangUps|kit|pointInTime|scheduled)\\.',
+  'tests/system/(nodeVersions|supplyChain|testRunner)\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',
 ];
 const namesTests = process.argv.some((argument) => /^tests\/(?!jest)/.test(argument));

@@ -3,6 +3,8 @@ import { cp, mkdir, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { packageRoot, version } from '../../src/packageRoot.js';
 import { temporaryFolder } from '../support/folder.js';
+import { refusal } from './operator.js';
+import { runProcess } from './runProgram.js';
 
 const folder = temporaryFolder();
 const root = fileURLToPath(packageRoot);
@@ -24,5 +26,14 @@ describe('ces', () => {
     const { status, stdout, stderr } = spawnSync(folder('clone/scripts/ces'), ['tenant', 'list'], { encoding: 'utf8' });
     const message = `The build is missing: run "make build" in ${folder('clone')} first.\n`;
     expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: message });
+  });
+
+  it('exits with 1 and prints one line when it refuses, and exits with 2 for wrong usage', async () => {
+    const refused = runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list');
+    const message =
+      'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1. Start PostgreSQL, or correct the address.\n';
+    expect(await refused).toEqual(refusal(1, message));
+    const misused = runProcess({}, 'tenant', 'create');
+    expect(await misused).toEqual(refusal(2, "error: missing required argument 'name'\n"));
   });
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
@@ -189,7 +190,7 @@ describe('migrations that run without a transaction', () => {
     await report.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM sweep_failure');
     const migrating = migrate(url, undefined, patience, nextBuild);
     const waiting = `SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND NOT granted`;
-    while ((await rowsOf(url, waiting)).length === 0);
+    while ((await rowsOf(url, waiting)).length === 0) await delay(20);
     await rowsOf(url, `SET lock_timeout = 1000; BEGIN; LOCK TABLE sweep_failure IN ROW EXCLUSIVE MODE; COMMIT`);
     await report.query('COMMIT');
     expect(await migrating).toContain(indexing?.name);

@@ -1,7 +1,8 @@
 import { lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { cast } from '../support/cast.js';
+import { copyEncounter } from '../support/copies.js';
 import { type Partner } from '../support/factories.js';
-import { openHarness } from '../support/harness.js';
+import { openObservedHarness } from '../support/observedHarness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -12,7 +13,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 const TEN_YEARS = 315_576_000;
 
-const harness = await openHarness();
+const { harness, observer } = await openObservedHarness();
 const partner = await newSandbox(harness);
 
 const { scheduled, waiting, claimed, completed } = cast.encounters;
@@ -81,27 +82,10 @@ describe('setClock 200', () => {
 
   it('processes the first batches of due records, and leaves the rest to the jobs', async () => {
     const sandbox = await newSandbox(harness);
-    const { db, newId } = harness.domain;
+    const { db } = harness.domain;
     const { tenantId } = sandbox;
     const where = { tenantId, encounterNo: claimed.encounter_id };
-    const encounter = await db.prisma.encounter.findFirstOrThrow({ where, include: { gfeItems: true } });
-    const {
-      gfeItems,
-      gfeNo: _generated,
-      reviewedIdentity: _unreviewed,
-      shipTo: _unsent,
-      metadata: _none,
-      reviewedProvider: _nobody,
-      ...row
-    } = encounter;
-    const numbers = Array.from({ length: 600 }, (_, index) => 900_000 + index);
-    const copies = numbers.map((encounterNo) => ({ ...row, id: newId(), encounterNo }));
-    const items = copies.flatMap(({ id }) => gfeItems.map((item) => ({ ...item, id: newId(), encounterId: id })));
-    const insert = async ({ encounter: encounters, gfeItem }: Pick<typeof db.prisma, 'encounter' | 'gfeItem'>) => {
-      await encounters.createMany({ data: copies });
-      await gfeItem.createMany({ data: items });
-    };
-    await db.prisma.$transaction(insert, { timeout: 30_000 });
+    await copyEncounter(observer, (await db.prisma.encounter.findFirstOrThrow({ where })).id, 600);
     const lapsed = () => db.prisma.encounter.count({ where: { tenantId, status: 'in_review' } });
     expect((await setClock(harness, sandbox, 4 * HOUR)).status).toBe(200);
     expect(await lapsed()).toBe(101);

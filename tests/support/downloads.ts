@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Downloaded, Downloader, RemoteFile } from '../../src/adapters/download/downloader.js';
 import { Problem } from '../../src/problem.js';
 
@@ -35,7 +35,7 @@ export async function until(condition: () => boolean): Promise<void> {
   const giveUp = performance.now() + 15_000;
   while (!condition()) {
     if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
-    await setImmediate();
+    await delay(5);
   }
 }
 

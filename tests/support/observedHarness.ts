@@ -23,3 +23,10 @@ export async function startObservedHarness(options: HarnessOptions = {}): Promis
   };
   return { harness, observer, databaseUrl, close };
 }
+
+/** {@link startObservedHarness}, closed after the tests of the file. */
+export async function openObservedHarness(options?: HarnessOptions): Promise<ObservedHarness> {
+  const opened = await startObservedHarness(options);
+  afterAll(() => opened.close());
+  return opened;
+}

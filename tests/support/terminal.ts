@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** An interactive shell in a separate terminal. */
@@ -21,22 +20,22 @@ const TIMEOUT_MS = 60_000;
 export async function openTerminal(command: readonly string[], cwd: string): Promise<Terminal> {
   const name = `ces-${randomUUID()}`;
   const tmux = async (...args: string[]): Promise<string> => {
-    const { stdout } = await promisify(execFile)('tmux', ['-L', name, '-f', '/dev/null', ...args]);
+    const options = { timeout: TIMEOUT_MS };
+    const { stdout } = await promisify(execFile)('tmux', ['-L', name, '-f', '/dev/null', ...args], options);
     return stdout;
   };
   const shown = (): Promise<string> => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', name);
   let blocks = 0;
   const end = async (): Promise<number> => {
     blocks += 1;
-    await tmux('send-keys', '-t', name, '-l', `printf 'block %s ended with %s\\n' ${blocks} $?`);
+    const signal = `; tmux -L ${name} wait-for -S block-${blocks}`;
+    await tmux('send-keys', '-t', name, '-l', `printf 'block %s ended with %s\\n' ${blocks} $?${signal}`);
     await tmux('send-keys', '-t', name, 'Enter');
-    const deadline = Date.now() + TIMEOUT_MS;
-    for (;;) {
-      const [, code] = new RegExp(`^block ${blocks} ended with (\\d+)$`, 'm').exec(await shown()) ?? [];
-      if (code !== undefined) return Number(code);
-      if (Date.now() > deadline) throw new Error(`the shell is stuck:\n${await shown()}`);
-      await delay(50);
-    }
+    await tmux('wait-for', `block-${blocks}`).catch(async () => {
+      throw new Error(`the shell is stuck:\n${await shown()}`);
+    });
+    const [, code] = new RegExp(`^block ${blocks} ended with (\\d+)$`, 'm').exec(await shown()) ?? [];
+    return Number(code);
   };
   await tmux('new-session', '-d', '-s', name, '-x', '500', '-y', '50', '-c', cwd, ...command);
   // The shell enables bracketed pastes only with its first prompt.
@@ -49,7 +48,8 @@ export async function openTerminal(command: readonly string[], cwd: string): Pro
       return end();
     },
     // The terminal shows what was typed ahead in the middle of the block's output.
-    shown: async () => (await shown()).replaceAll(/printf 'block %s ended with %s\\n' \d+ \$\?/g, ''),
+    shown: async () =>
+      (await shown()).replaceAll(/printf 'block %s ended with %s\\n' \d+ \$\?; tmux -L \S+ wait-for -S block-\d+/g, ''),
     close: () => tmux('kill-server').then(() => undefined),
   };
 }

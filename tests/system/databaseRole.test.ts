@@ -5,21 +5,16 @@ import { sqlState } from '../../src/adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../../src/adapters/database/serviceRole.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { auditRecorder } from '../../src/domain/audit/recorder.js';
-import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
-import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { rowsOf } from '../support/migrations.js';
-import { createEmptyDatabase, createTestDatabase, temporaryDataDir, type TestDatabase } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { auditRow } from '../domain/audit/auditRow.js';
 import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
-import { expectCleanExit } from './servers.js';
 
 const databases: TestDatabase[] = [];
 const clients: Client[] = [];
 afterEach(async () => {
-  await killServers();
   await Promise.all(clients.splice(0).map((client) => client.end()));
   await Promise.all(databases.splice(0).map(({ drop }) => drop()));
 });
@@ -160,30 +155,6 @@ it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to the role
   expect(await runJson(split, 'migrate')).toEqual({ applied: [] });
   await runJson(alone, 'tenant', 'create', 'Lakeside Health');
   expect(await runJson(alone, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
-});
-
-it('the server connects to the embedded database of an older build as a role without superuser rights', async () => {
-  const { dataDir, remove } = await temporaryDataDir();
-  try {
-    const older = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
-    await migrateDatabase({ ownerUrl: older.url, url: older.url });
-    await rowsOf(older.url, 'DROP ROLE clinical_encounter_service');
-    await older.close();
-    const server = startServer({ DATA_DIR: dataDir });
-    await server.started;
-    const beside = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
-    const sessions = await rowsOf(
-      beside.url,
-      `SELECT DISTINCT usename AS role, rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls AS is_powerful
-       FROM pg_stat_activity JOIN pg_roles ON rolname = usename
-       WHERE application_name IN ('clinical-encounter-service', 'clinical-encounter-jobs')`,
-    );
-    expect(sessions).toEqual([{ role: 'clinical_encounter_service', is_powerful: false }]);
-    await beside.close();
-    await expectCleanExit(server);
-  } finally {
-    await remove();
-  }
 });
 
 it('migrate fails when the role of DATABASE_URL does not exist, and names it', async () => {

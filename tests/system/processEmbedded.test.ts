@@ -1,9 +1,13 @@
 import { execFile } from 'node:child_process';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { patientBody } from '../support/factories.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { runProcess } from '../cli/runProgram.js';
+import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
 import { freePort } from '../support/mock.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
@@ -25,7 +29,7 @@ let baseUrl: string;
 const { dataDir, remove } = await temporaryDataDir();
 const port = String(await freePort());
 server = startServer({ DATA_DIR: dataDir, PORT: port });
-while (!(await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok);
+while (!(await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null))?.ok) await delay(20);
 const filesWhenReady = await readdir(dataDir);
 baseUrl = await server.started;
 
@@ -95,6 +99,18 @@ describe('the first start without configuration', () => {
     expect(JSON.parse(stdout)).toMatchObject(token);
   });
 
+  it('connects to PostgreSQL as a role without superuser rights', async () => {
+    const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
+    const sessions = await rowsOf(
+      url,
+      `SELECT DISTINCT usename AS role, rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls AS is_powerful
+       FROM pg_stat_activity JOIN pg_roles ON rolname = usename
+       WHERE application_name IN ('clinical-encounter-service', 'clinical-encounter-jobs')`,
+    );
+    expect(sessions).toEqual([{ role: 'clinical_encounter_service', is_powerful: false }]);
+    await close();
+  });
+
   it('gives each demo client every permission of a partner, for its own tenant only', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
     const get = async (target: string, token = own): Promise<number> =>
@@ -125,23 +141,6 @@ it('the logs of the service and of PostgreSQL contain no data of a created or re
 });
 
 it(
-  'SIGTERM also stops the embedded PostgreSQL, and the next start keeps data and credentials',
-  async () => {
-    const before = await readCredentials();
-    const { body } = await createPatient(await tokenOf(0), { email: 'kept@example.com' });
-    expect(await postgresRuns()).toBe(true);
-    await expectCleanExit(server);
-    expect(await postgresRuns()).toBe(false);
-
-    await restart();
-    expect(await readCredentials()).toEqual({ ...before, baseUrl });
-    expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
-    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
-  },
-  patience,
-);
-
-it(
   'SIGKILL loses no acknowledged patient',
   async () => {
     const token = await tokenOf(0);
@@ -165,6 +164,33 @@ it(
     );
     expect(acknowledged.length).toBeGreaterThanOrEqual(40);
     expect(answers.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
+  },
+  patience,
+);
+
+it(
+  'SIGTERM also stops the embedded PostgreSQL, commands open it with and without a server, and the next start keeps data and credentials',
+  async () => {
+    const command = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
+    const before = await readCredentials();
+    const { body } = await createPatient(await tokenOf(0), { email: 'kept@example.com' });
+    expect(await postgresRuns()).toBe(true);
+    await expectCleanExit(server);
+    expect(await postgresRuns()).toBe(false);
+
+    const tenant = await command('tenant', 'create', 'Lakeside', '--json');
+    expect(tenant).toEqual({ code: 0, stdout: expect.stringContaining('"lakeside"'), stderr: '' });
+    // The purge needs the connection of the database's owner, which the service does not have.
+    expect(await command('audit', 'purge')).toEqual({ code: 0, stdout: '0 rows were removed.\n', stderr: '' });
+    expect(await postgresRuns()).toBe(false);
+
+    await restart();
+    expect(await readCredentials()).toEqual({ ...before, baseUrl });
+    expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
+    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
+    const created = await command('client', 'create', '--tenant', 'Lakeside', '--preset', 'provider', '--json');
+    expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
+    expect(await newToken({ baseUrl }, JSON.parse(created.stdout))).toEqual(expect.any(String));
   },
   patience,
 );

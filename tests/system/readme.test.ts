@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdir, readFile, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
 import { runJson } from '../cli/runProgram.js';
 import { temporaryFolder } from '../support/folder.js';
 import { startMock } from '../support/mock.js';
 import { isThere, packages } from '../support/optional.js';
-import { temporaryDataDir } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage } from '../support/stage.js';
 import { openTerminal } from '../support/terminal.js';
 
 // Runs the blocks that people paste first, unchanged, against the server of `make start`.
@@ -26,21 +26,15 @@ let credentials = '';
 /** The reader's working folder, which contains `.data`. */
 const folder = temporaryFolder();
 
-const { dataDir, remove } = await temporaryDataDir();
-const removeDataDir = remove;
+const { dataDir, environment } = await openStage();
 await symlink(dataDir, folder('.data'));
 // Two readers reset the sandbox and move its clock more often in a minute than one can.
-const baseUrl = await startServer({ DATA_DIR: dataDir, RATE_LIMIT_BULK: '50' }).started;
+const baseUrl = await startServer({ ...environment, RATE_LIMIT_BULK: '50' }, '--demo').started;
 for (const [preset, name] of Object.entries({ provider: 'PROVIDER', pharmacy: 'PHARMACY_CLIENT' })) {
   const command = ['client', 'create', '--tenant', 'demo', '--preset', preset];
-  const { clientId, clientSecret } = await runJson({ DATA_DIR: dataDir }, ...command);
+  const { clientId, clientSecret } = await runJson(environment, ...command);
   credentials += `${name}_ID=${clientId}\n${name}_SECRET=${clientSecret}\n`;
 }
-
-afterAll(async () => {
-  await killServers();
-  await removeDataDir();
-});
 
 const blocksOf = (text: string, language = 'bash'): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, block = '']) => block);
@@ -96,11 +90,12 @@ async function pasted(command: readonly string[], blocks: readonly string[]): Pr
     const chapters = (await readdir(new URL('scripts/production', packageRoot))).filter((name) => name.endsWith('.md'));
     const files = ['README.md', 'openapi/info.md', ...chapters.map((name) => `scripts/production/${name}`)];
     const texts = await Promise.all(files.map((file) => readFile(new URL(file, packageRoot), 'utf8')));
-    for (const block of texts.flatMap((text) => blocksOf(text))) {
-      // An interactive zsh would run comments as commands.
-      expect(block).not.toMatch(/(^|\s)#/m);
-      execFileSync(name, ['-n', '-c', block]);
-    }
+    const blocks = texts.flatMap((text) => blocksOf(text));
+    // An interactive zsh would run comments as commands.
+    for (const block of blocks) expect(block).not.toMatch(/(^|\s)#/m);
+    await mkdir(folder(name));
+    await Promise.all(blocks.map((block, index) => writeFile(folder(`${name}/${index}`), block)));
+    execFileSync('sh', ['-c', `for block in *; do ${name} -n "$block" || exit 1; done`], { cwd: folder(name) });
   },
 );
 

@@ -7,6 +7,7 @@ import {
   type EncounterActor,
   type EncounterEvent,
 } from '../../src/domain/encounters/states.js';
+import { everyCase } from '../support/everyCase.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { Problem } from '../../src/problem.js';
 
@@ -86,14 +87,15 @@ describe('the table of transitions', () => {
     }
   });
 
-  it.each(cases)('in the state %s, allows or refuses "%s" by the %s as the guide says', (from, event, actor) => {
-    const transition = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
-    const isForClaimant = from === 'in_review' && claimantEvents.some((known) => known === event);
-    const isOtherProvider = actor === 'provider' && isForClaimant;
-    expect(result(from, event, actor)).toBe(
-      transition?.[3] ?? (isOtherProvider ? 'claimed_by_other' : `invalid_state ${from}`),
-    );
-  });
+  it('allows or refuses each event in each state by each actor as the guide says', () =>
+    everyCase(cases, String, ([from, event, actor]) => {
+      const transition = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
+      const isForClaimant = from === 'in_review' && claimantEvents.some((known) => known === event);
+      const isOtherProvider = actor === 'provider' && isForClaimant;
+      expect(result(from, event, actor)).toBe(
+        transition?.[3] ?? (isOtherProvider ? 'claimed_by_other' : `invalid_state ${from}`),
+      );
+    }));
 });
 
 describe('a deadline', () => {

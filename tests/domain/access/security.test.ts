@@ -1,10 +1,10 @@
-import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { Services } from '../../../src/context.js';
 import type { ProblemCode } from '../../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, jsonType, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { alterToken, asForm, es256, login, makeToken, readToken, unsignToken } from '../../support/tokens.js';
@@ -14,21 +14,15 @@ const CHALLENGE = 'Bearer realm="clinical-encounter"';
 const REFUSED = `${CHALLENGE}, error="invalid_token"`;
 const LIFETIME = 25_200;
 
-let harness: Harness;
-let partner: Partner;
-let key: { kid: string; privateKey: KeyObject };
 /** Tokens whose signature the service has checked, in order. */
 const checked: string[] = [];
-beforeAll(async () => {
-  harness = await startHarness({ change: recordChecks });
-  partner = await newPartner(harness);
-  key = (await harness.services.keys.current())[0];
-});
+const harness = await openHarness({ change: recordChecks });
+let partner = await newPartner(harness);
+const key = (await harness.services.keys.current())[0];
 // Some tests move the clock past the life of a token.
 beforeEach(async () => {
   partner = { ...partner, token: await newToken(harness, partner) };
 });
-afterAll(() => harness.close());
 
 function recordChecks(services: Services): Services {
   const { tokens } = services;

@@ -1,40 +1,28 @@
-import type { Client } from 'pg';
 import { copyEncounter } from '../../support/copies.js';
 import { newClient, newClinic, newPartner, type Partner } from '../../support/factories.js';
-import type { Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { completedEncounter } from '../../support/reviews.js';
 import { ownStatementsOf, rowsRead } from '../../support/statements.js';
 
-let service: ObservedHarness;
-let harness: Harness;
-let observer: Client;
+const { harness, observer } = await openObservedHarness();
 /** A tenant with 5,000 approvals of as many patients, of which each 50th is of one clinic. */
-let partner: Partner;
+const partner = await newPartner(harness);
+const clinicId = await newClinic(harness, partner);
 /** A client of that tenant that is limited to the clinic. */
-let limited: Partner;
-let clinicId: string;
-beforeAll(async () => {
-  service = await startObservedHarness();
-  ({ harness, observer } = service);
-  partner = await newPartner(harness);
-  clinicId = await newClinic(harness, partner);
-  limited = await newClient(harness, partner.tenantId, undefined, [clinicId]);
-  await completedEncounter(harness, partner);
-  const { id } = await harness.domain.db.prisma.encounter.findFirstOrThrow({ where: { tenantId: partner.tenantId } });
-  // Without triggers and foreign keys, which would only slow the inserts down.
-  await observer.query('SET session_replication_role = replica');
-  await copyEncounter(observer, id, 5_000, {
-    clinic_id: `CASE WHEN copy.n % 50 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 7)::uuid END`,
-    patient_id: 'copy.id',
-  });
-  await observer.query(`UPDATE gfe_item SET clinic_id = encounter.clinic_id,
-    valid_until = valid_until + (encounter.encounter_no % 1000) * interval '1 hour'
-    FROM encounter WHERE encounter.id = encounter_id`);
-  await observer.query('ANALYZE');
+const limited = await newClient(harness, partner.tenantId, undefined, [clinicId]);
+await completedEncounter(harness, partner);
+const { id } = await harness.domain.db.prisma.encounter.findFirstOrThrow({ where: { tenantId: partner.tenantId } });
+// Without triggers and foreign keys, which would only slow the inserts down.
+await observer.query('SET session_replication_role = replica');
+await copyEncounter(observer, id, 5_000, {
+  clinic_id: `CASE WHEN copy.n % 50 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 7)::uuid END`,
+  patient_id: 'copy.id',
 });
-afterAll(() => service.close());
+await observer.query(`UPDATE gfe_item SET clinic_id = encounter.clinic_id,
+  valid_until = valid_until + (encounter.encounter_no % 1000) * interval '1 hour'
+  FROM encounter WHERE encounter.id = encounter_id`);
+await observer.query('ANALYZE');
 
 it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['without a filter', () => ({})],

@@ -1,47 +1,34 @@
-import type { Client } from 'pg';
 import { copyEncounter } from '../../support/copies.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
-import type { Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { ownStatementsOf, rowsRead } from '../../support/statements.js';
 
 const ENCOUNTERS = 20_000;
 
-let service: ObservedHarness;
-let harness: Harness;
-let observer: Client;
+const { harness, observer } = await openObservedHarness();
 /** A tenant with thousands of encounters, one a minute, of many clinics and patients. */
-let large: Partner;
+const large = await newPartner(harness);
+const clinicId = await newClinic(harness, large);
+const patientId = await newPatient(harness, large);
 /** A client of that tenant that is limited to one clinic. */
-let limited: Partner;
-let clinicId: string;
-let patientId: string;
-beforeAll(async () => {
-  service = await startObservedHarness();
-  ({ harness, observer } = service);
-  large = await newPartner(harness);
-  clinicId = await newClinic(harness, large);
-  patientId = await newPatient(harness, large);
-  limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
-  const { id } = await newEncounter(harness, large);
-  // Without triggers and foreign keys, which would only slow the inserts down.
-  await observer.query('SET session_replication_role = replica');
-  const time = `timestamptz '2026-01-01' + copy.n * interval '1 minute'`;
-  await copyEncounter(observer, id, ENCOUNTERS, {
-    status: `(CASE WHEN copy.n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status`,
-    clinic_id: `CASE WHEN copy.n % 20 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 97)::uuid END`,
-    patient_id: `CASE WHEN copy.n % 500 = 0 THEN '${patientId}' ELSE md5('patient' || copy.n % 1999)::uuid END`,
-    review_type: `(CASE WHEN copy.n % 500 = 0 THEN 'synchronous' ELSE 'asynchronous' END)::review_type`,
-    scheduled_day: `CASE WHEN copy.n % 2 = 0 THEN to_char(${time}, 'YYYY-MM-DD') END`,
-    reference: `CASE WHEN copy.n % 500 = 0 THEN 'APPT-1' ELSE 'APPT-' || copy.n END`,
-    completed_at: `CASE WHEN copy.n % 50 = 0 THEN NULL ELSE ${time} END`,
-    updated_at: `CASE WHEN copy.n <= 30 THEN timestamptz '2026-11-01' ELSE ${time} END`,
-    ...{ claimable_from: time, created_at: time, expires_at: `timestamptz '2027-01-01'` },
-  });
-  await observer.query('ANALYZE');
+const limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
+const { id } = await newEncounter(harness, large);
+// Without triggers and foreign keys, which would only slow the inserts down.
+await observer.query('SET session_replication_role = replica');
+const time = `timestamptz '2026-01-01' + copy.n * interval '1 minute'`;
+await copyEncounter(observer, id, ENCOUNTERS, {
+  status: `(CASE WHEN copy.n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status`,
+  clinic_id: `CASE WHEN copy.n % 20 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 97)::uuid END`,
+  patient_id: `CASE WHEN copy.n % 500 = 0 THEN '${patientId}' ELSE md5('patient' || copy.n % 1999)::uuid END`,
+  review_type: `(CASE WHEN copy.n % 500 = 0 THEN 'synchronous' ELSE 'asynchronous' END)::review_type`,
+  scheduled_day: `CASE WHEN copy.n % 2 = 0 THEN to_char(${time}, 'YYYY-MM-DD') END`,
+  reference: `CASE WHEN copy.n % 500 = 0 THEN 'APPT-1' ELSE 'APPT-' || copy.n END`,
+  completed_at: `CASE WHEN copy.n % 50 = 0 THEN NULL ELSE ${time} END`,
+  updated_at: `CASE WHEN copy.n <= 30 THEN timestamptz '2026-11-01' ELSE ${time} END`,
+  ...{ claimable_from: time, created_at: time, expires_at: `timestamptz '2027-01-01'` },
 });
-afterAll(() => service.close());
+await observer.query('ANALYZE');
 
 const after = (minute: number): string =>
   Buffer.from(`${new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()} 999999999`).toString('base64url');

@@ -9,23 +9,17 @@ import {
   type EncounterBody,
   type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { whileBlocked } from '../../support/lockWaits.js';
 import { reviewed } from '../../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
-let firstEncounter: Answer;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  firstEncounter = await create(partner, await encounterBody(harness, partner));
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const create = ({ token }: Partner, json: object): Promise<Answer> =>
   call(harness, 'POST /encounters', { token, json });
+const firstEncounter = await create(partner, await encounterBody(harness, partner));
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 

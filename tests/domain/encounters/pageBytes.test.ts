@@ -1,6 +1,6 @@
 import { addAddenda, addRefunds } from '../../support/fullRecords.js';
-import { encounterBody, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { encounterBody, newEncounter, newPartner, newPatient } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claimedEncounter, completedEncounter, reviewer } from '../../support/reviews.js';
 
@@ -9,13 +9,8 @@ import { claimedEncounter, completedEncounter, reviewer } from '../../support/re
 const MIB = 1024 ** 2;
 const ENCOUNTERS = 30;
 
-let harness: Harness;
-let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const get = (target: string, { token } = partner): Promise<Answer> => call(harness, `GET ${target}`, { token });
 

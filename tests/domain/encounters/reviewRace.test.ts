@@ -1,18 +1,12 @@
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
-import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { encounterBody, newEncounter, newPartner } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claim, claimedEncounter, eventTypesOf, reviewBody, reviewer, recordOf } from '../../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
-let body: EncounterBody;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  body = await encounterBody(harness, partner);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const body = await encounterBody(harness, partner);
 
 type Encounter = Answer['body'];
 

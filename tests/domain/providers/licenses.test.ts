@@ -1,26 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { isNpi } from '../../../src/domain/providers/importProviders.js';
-import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { newEncounter, newPartner, newPatient } from '../../support/factories.js';
 import { everyCase } from '../../support/everyCase.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { reviewBody } from '../../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
 /** Makes an encounter one of a patient in Arizona; the clinics are in Texas. */
-let arizonan: { readonly patientId: string };
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  await setRequired(true);
-  const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
-  arizonan = { patientId: await newPatient(harness, partner, { gfeStateId }) };
-});
-afterAll(() => harness.close());
+const arizonan = { patientId: await newPatient(harness, partner, { gfeStateId }) };
 
 const setRequired = (requireLicensedProvider: boolean) =>
   harness.domain.db.prisma.tenant.updateMany({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
+await setRequired(true);
 
 const valid = { state: 'TX', expiresOn: '2026-11-20', asynchronousAllowed: true };
 

@@ -1,5 +1,5 @@
-import { encounterBody, newDocument, newEncounter, newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { encounterBody, newDocument, newEncounter, newPartner } from '../../support/factories.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
 import { claim, reviewBody } from '../../support/reviews.js';
@@ -8,17 +8,11 @@ import { claim, reviewBody } from '../../support/reviews.js';
 // they show which of them was first.
 
 /** Races of each kind; `RACES=200` runs more. */
-const races = Number(process.env['RACES'] ?? 20);
+const races = Number(process.env['RACES'] ?? 10);
 
-let harness: Harness;
-let partner: Partner;
-let given: Awaited<ReturnType<typeof encounterBody>>;
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-  given = await encounterBody(harness, partner);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
+const given = await encounterBody(harness, partner);
 
 const send = (request: `${'GET' | 'POST' | 'PATCH'} /${string}`, json?: object): Promise<Answer> =>
   call(harness, request, { token: partner.token, ...(json && { json }) });

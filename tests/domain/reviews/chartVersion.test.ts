@@ -7,25 +7,19 @@ import {
   newPatient,
   newProduct,
   type EncounterBody,
-  type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claim, completedEncounter, deny, reviewBody, reviewed, reviewer } from '../../support/reviews.js';
 
-let harness: Harness;
-let partner: Partner;
 let body: EncounterBody;
 /** Another patient with the same birth date and last name, if the test has one. */
 let duplicate: string;
 /** A finished review of the same patient, and the one under review. */
 let earlier: Answer['body'];
 let encounter: Answer['body'];
-beforeAll(async () => {
-  harness = await startHarness();
-  partner = await newPartner(harness);
-});
-afterAll(() => harness.close());
+const harness = await openHarness();
+const partner = await newPartner(harness);
 
 const post = (path: string, json: object): Promise<Answer> =>
   call(harness, `POST ${path}`, { token: partner.token, json });

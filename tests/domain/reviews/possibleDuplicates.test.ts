@@ -9,19 +9,15 @@ import {
   newProduct,
   type Partner,
 } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claim, claimedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 
-let harness: Harness;
 let partner: Partner;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await openHarness();
 beforeEach(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 type Body = Answer['body'];
 

@@ -1,6 +1,6 @@
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
 import { newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import { openHarness } from '../../support/harness.js';
 import type { Answer } from '../../support/http.js';
 import { eventsAbout } from '../../support/orders.js';
 import { withoutTable } from '../../support/refusals.js';
@@ -8,9 +8,7 @@ import { completedEncounter, deny, reviewed } from '../../support/reviews.js';
 
 const DAY_MS = 24 * 3_600_000;
 
-let harness: Harness;
-beforeAll(async () => void (harness = await startHarness()));
-afterAll(() => harness.close());
+const harness = await openHarness();
 
 const noticesOf = (partner: Partner, { encounter_id }: Answer['body']) =>
   eventsAbout(harness, partner, { encounter_id }, 'gfe.expiring', 'gfe.expired');

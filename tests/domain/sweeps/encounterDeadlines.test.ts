@@ -1,27 +1,16 @@
-import type { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { copyEncounter } from '../../support/copies.js';
-import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
-import type { Harness } from '../../support/harness.js';
+import { encounterBody, newEncounter, newPartner } from '../../support/factories.js';
 import { call, type Answer } from '../../support/http.js';
-import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
+import { openObservedHarness } from '../../support/observedHarness.js';
 import { claimedEncounter, recordOf } from '../../support/reviews.js';
 import { scansOf, statementsOf } from '../../support/statements.js';
 
 type Encounter = Answer['body'];
 
-let service: ObservedHarness;
-let harness: Harness;
-let observer: Client;
-let partner: Partner;
-let body: EncounterBody;
-beforeAll(async () => {
-  service = await startObservedHarness();
-  ({ harness, observer } = service);
-  partner = await newPartner(harness);
-  body = await encounterBody(harness, partner);
-});
-afterAll(() => service.close());
+const { harness, observer } = await openObservedHarness();
+const partner = await newPartner(harness);
+const body = await encounterBody(harness, partner);
 
 const day = 24 * 3_600;
 /** The context of a sweep that runs this many seconds later. */
