@@ -55,7 +55,7 @@ const plantedForAuditor: readonly Omit<Planted, 'noticedBy'>[] = [
   },
   {
     name: 'event skipped between two pages',
-    where: 'domain/transactions/positionCursor.ts',
+    where: 'domain/transactions/listCursor.ts',
     break: [
       'nextCursor: cursorOf(owner, last ?? start)',
       'nextCursor: cursorOf(owner, BigInt(last ?? start) + (rows.length % 7 === 3 ? 1n : 0n))',
