@@ -27,13 +27,11 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
     ...filesIn(folder),
 
     async link(key, _object, now, seconds) {
-      const content = { key, expiresAt: now.getTime() + seconds * 1000 };
-      return `${baseUrl()}/files/${links.sign(content)}`;
+      return `${baseUrl()}/files/${links.sign(key, new Date(now.getTime() + seconds * 1000))}`;
     },
-
     openLink(text, now) {
-      const content = links.open(text, now);
-      return content && { key: content.key, path: pathOf(folder, content.key) };
+      const key = links.open(text, now);
+      return key === undefined ? undefined : { key, path: pathOf(folder, key) };
     },
   };
 }

@@ -1,5 +1,6 @@
 import { Ajv } from 'ajv';
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import type { BackupStore } from './backupStore.js';
 import { keptTimes, type Keep } from './keep.js';
@@ -165,15 +166,5 @@ export async function verifyFiles(store: BackupStore, manifest: Manifest): Promi
 }
 
 /** Works on several elements at a time. After a failure, it begins no further one. */
-export async function each<T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
-  const rest = [...list].reverse();
-  const worker = async (): Promise<void> => {
-    for (let one = rest.pop(); one !== undefined; one = rest.pop()) {
-      await work(one).catch((error: unknown) => {
-        rest.length = 0;
-        throw error;
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-}
+export const each = <T>(list: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> =>
+  Readable.from(list).forEach((one: T) => work(one).then(() => undefined), { concurrency: CONCURRENCY });

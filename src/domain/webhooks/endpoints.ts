@@ -5,6 +5,7 @@ import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import type { Reads } from '../../adapters/database/database.js';
 import { fieldsOf } from '../transactions/bulkSql.js';
+import { findRows } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, ModelContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 
@@ -162,16 +163,10 @@ export async function disable(
 
 /** Disables an endpoint and records that, unless it is disabled already (R-128). @throws Error if there is none */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
-  const { disabledReason } = await endpointOf(context, tenantId, id);
-  if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
-}
-
-/** Reads and locks an endpoint, so that concurrent commands run one after the other. */
-async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
-  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
-    SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  const isLocked = Prisma.sql`id = ${id}::uuid FOR NO KEY UPDATE`;
+  const [endpoint] = await findRows(context.db, tenantId, 'WebhookEndpoint', isLocked);
   if (!endpoint) throw new Error(`The tenant ${tenantId} has no webhook endpoint ${id}: see "webhook list".`);
-  return endpoint;
+  if (endpoint.disabledReason === null) await disable(context, { tenantId, id }, 'operator');
 }
 
 /** Column values that disable an endpoint. One that is already disabled keeps its reason. */

@@ -41,13 +41,16 @@ describe('the file store', () => {
         if (change !== letter) expect([at, change, opens(head + change + tail)]).toEqual([at, change, false]);
       }
     }
-    const [payload = '', signature = ''] = link.split('.');
-    const [key, expiry]: [string, number] = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    const later = Buffer.from(JSON.stringify([key, expiry + 1])).toString('base64url');
+    const [head = '', payload = '', signature = ''] = link.split('.');
+    const textOf = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const { key, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    const later = textOf({ key, exp: exp + 1 });
+    const unsigned = textOf({ alg: 'none', typ: 'JWT' });
     const added = [`${link}.`, `.${link}`, `${link}.x`, `${link}A`, `${link}=`];
-    const mixed = [`${later}.${signature}`, `${other.split('.')[0]}.${signature}`];
-    const madeUp = ['', '.', 'a.b', 'a.b.c', payload, `${payload}.`, `.${signature}`, ...added, ...mixed];
-    expect(madeUp.filter(opens)).toEqual([]);
+    const mixed = [`${head}.${later}.${signature}`, `${head}.${other.split('.')[1]}.${signature}`];
+    const forged = [`${unsigned}.${payload}.`, `${unsigned}.${later}.`, `${unsigned}.${payload}.${signature}`];
+    const madeUp = ['', '.', 'a.b', 'a.b.c', head, `${head}.${payload}`, `${head}.${payload}.`, `.${signature}`];
+    expect([...madeUp, ...added, ...mixed, ...forged].filter(opens)).toEqual([]);
   });
 
   it('expires a link by the service’s clock, exact to the millisecond', async () => {
