@@ -4,8 +4,13 @@ import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
-/** Prints a result as JSON or text on standard output, which has nothing but results. */
-export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: string): void {
+/** Prints a result as JSON or text on standard output, which has nothing but results. By default, the text is a list. */
+export function print(
+  { out }: CliIo,
+  asJson: boolean | undefined,
+  value: object,
+  text = fields(value as Fields),
+): void {
   out(`${asJson ? JSON.stringify(value, null, 2) : text}\n`);
 }
 
@@ -18,13 +23,19 @@ export function table(header: readonly string[], rows: readonly (readonly string
 }
 
 /** Names and values as text in two columns. */
-export function fields(values: Readonly<Record<string, Cell>>): string {
+export function fields(values: Fields): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
-  const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value ?? 'none'}`);
+  const lines = Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${cellOf(value)}`);
   return lines.join('\n');
 }
 
-type Cell = string | number | null;
+type Cell = string | number | boolean | Date | null;
+type Fields = Readonly<Record<string, Cell>>;
+
+function cellOf(value: Cell): string {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'boolean' ? yesNo(value) : String(value ?? 'none');
+}
 
 /** Runs a check of arguments, and reports its error as wrong usage. */
 export function assertUsage(command: { error(message: string): never }, check: () => void): void {

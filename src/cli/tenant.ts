@@ -15,7 +15,7 @@ import { addCommand, addGroup } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
 import { inDryTransaction, openStore, withDatabase } from './operator.js';
 import { addTenantFileCommands } from './tenantFileCommands.js';
-import { assertUsage, fields, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
+import { assertUsage, FOLLOW, print, table, wholeNumber, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const SLUG = 'the tenantId in the API: lower-case letters, digits, hyphens (default: derived from the name)';
@@ -44,14 +44,14 @@ export function addTenantCommands(program: Command, terminal: CliIo): void {
       const created = await withDatabase(terminal, async (context) =>
         mode === 'live' ? createTenant(context, wanted) : createSandbox(context, wanted, await openStore(terminal)),
       );
-      print(terminal, json, shown(created), told(created));
+      print(terminal, json, shown(created));
     });
 
   addCommand(tenant, 'show', 'show the settings of a tenant', ['lakeside'])
     .argument('<tenant>', 'its id or name')
     .action(async (idOrName, { json }) => {
       const found = await withDatabase(terminal, (context) => findTenant(context, idOrName));
-      print(terminal, json, shown(found), told(found));
+      print(terminal, json, shown(found));
     });
 
   addConfigure(tenant, terminal);
@@ -90,7 +90,7 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
       }
       assertUsage(command, () => settings.currency && currencyCode(settings.currency));
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
-      print(terminal, json, shown(configured), told(configured));
+      print(terminal, json, shown(configured));
     });
 }
 
@@ -116,24 +116,8 @@ function addActivity(tenant: Command, terminal: CliIo): void {
 
 type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
-const onOff = (state: boolean): string => (state ? 'on' : 'off');
-
 function shown(tenant: Tenant): object {
   const { id, name, mode, isActive, requireLicensedProvider, minimumAge, recordRetentionYears, currency } = tenant;
   const settings = { requireLicensedProvider, minimumAge, recordRetentionYears, currency };
   return { id, name, mode, isActive, ...settings, createdAt: tenant.createdAt };
-}
-
-/** All settings of a tenant as text for people. */
-function told(tenant: Tenant): string {
-  return fields({
-    id: tenant.id,
-    name: tenant.name,
-    mode: tenant.mode,
-    active: yesNo(tenant.isActive),
-    'licensed providers': onOff(tenant.requireLicensedProvider),
-    'minimum age': tenant.minimumAge,
-    'record retention': `${tenant.recordRetentionYears} years`,
-    currency: tenant.currency,
-  });
 }

@@ -9,6 +9,8 @@ type Statement = Prisma.Sql | TemplateStringsArray;
 /** Runs prepared statements, each in one round trip. */
 export interface Statements {
   rows<Row extends object>(sql: Statement, ...values: readonly unknown[]): Promise<Row[]>;
+  /** The first row. @throws Error if there is none */
+  row<Row extends object>(sql: Statement, ...values: readonly unknown[]): Promise<Row>;
   /** @returns the number of changed rows */
   run(sql: Statement, ...values: readonly unknown[]): Promise<number>;
 }
@@ -83,6 +85,11 @@ export function queriesOn(client: Client, { nameOf, guard }: Preparation, before
     return {
       rows: async <Row extends object>(sql: Statement, ...values: readonly unknown[]) =>
         (await send<Row>(sql, values)).rows,
+      async row<Row extends object>(sql: Statement, ...values: readonly unknown[]) {
+        const [row] = (await send<Row>(sql, values)).rows;
+        if (!row) throw new Error('a statement returned no row');
+        return row;
+      },
       run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
     };
   };

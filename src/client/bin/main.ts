@@ -37,15 +37,7 @@ try {
 }
 
 async function run(): Promise<void> {
-  const text = { type: 'string' } as const;
-  const flag = { type: 'boolean' } as const;
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      ...{ forward: text, types: text, state: text, until: text, timeout: text },
-      ...{ secret: text, json: flag, help: flag },
-    },
-  });
+  const { values, positionals } = parsed();
   const [command, ...others] = positionals;
   if (values.help) process.stdout.write(usage);
   else if (command === 'listen' && others.length === 0) await runListen(values);
@@ -53,14 +45,13 @@ async function run(): Promise<void> {
   else throw new UsageError(`The command is missing: listen or examine.\n\n${usage}`);
 }
 
-interface Values {
-  readonly forward?: string | undefined;
-  readonly types?: string | undefined;
-  readonly state?: string | undefined;
-  readonly until?: string | undefined;
-  readonly timeout?: string | undefined;
-  readonly secret?: string | undefined;
-  readonly json?: boolean | undefined;
+type Values = ReturnType<typeof parsed>['values'];
+
+function parsed() {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = { forward: text, types: text, state: text, until: text, timeout: text, secret: text, json: flag };
+  return parseArgs({ allowPositionals: true, options: { ...options, help: flag } });
 }
 
 async function runListen(values: Values): Promise<void> {

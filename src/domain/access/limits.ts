@@ -22,11 +22,19 @@ export function within(
   return Prisma.sql`(cardinality(${allowed}) = 0 OR ${condition(allowed)})`;
 }
 
-/** An SQL condition on clinic ids. A single clinic becomes an equality, with which an index gives the list's order. */
-export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
-  if (one === undefined) return Prisma.sql`false`;
-  if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;
-  return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
+/**
+ * The conditions on a list's clinics: those that the caller may see or, of these, the one that it asks for. A single clinic
+ * becomes an equality, with which an index gives the list's order.
+ */
+export function atClinics(context: Pick<Context, 'caller'>, column: Prisma.Sql, asked?: string): Prisma.Sql[] {
+  const { allowedClinicIds } = context.caller;
+  const clinics = asked === undefined ? allowedClinicIds : [asked].filter((id) => mayUseClinic(context, id));
+  if (clinics === null) return [];
+  const [one, ...others] = clinics;
+  if (one === undefined) return [Prisma.sql`false`];
+  return [
+    others.length > 0 ? Prisma.sql`${column} = ANY (${[...clinics]}::uuid[])` : Prisma.sql`${column} = ${one}::uuid`,
+  ];
 }
 
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {

@@ -1,4 +1,3 @@
-import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
 import { fieldsOf, identifier, insertion } from '../transactions/bulkSql.js';
@@ -29,15 +28,10 @@ export async function createTenant(
     throw new Error(`This name or id is already used by tenant ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
   }
   const now = context.now();
-  try {
-    const defaults = mode === 'live' ? { minimumAge: 18, recordRetentionYears: 7 } : {};
-    const settings = { minimumAge: 0, recordRetentionYears: 0, requireLicensedProvider, ...defaults };
-    const row = { id, name, mode, ...settings, createdAt: now, updatedAt: now };
-    return tenantOf(await context.db.everyTenant.rows`${insertion('tenant', [row])} RETURNING ${columns}`);
-  } catch (error) {
-    if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} already exists.`, { cause: error });
-    throw error;
-  }
+  const defaults = mode === 'live' ? { minimumAge: 18, recordRetentionYears: 7 } : {};
+  const settings = { minimumAge: 0, recordRetentionYears: 0, requireLicensedProvider, ...defaults };
+  const row = { id, name, mode, ...settings, createdAt: now, updatedAt: now };
+  return context.db.everyTenant.row`${insertion('tenant', [row])} RETURNING ${columns}`;
 }
 
 /** The settings that operators may change; undefined = unchanged. */
@@ -62,24 +56,20 @@ export async function configureTenant(
   const code = currency === undefined ? undefined : currencyCode(currency);
   const stays = <Value>(value: Value | undefined, column: string) =>
     Prisma.sql`coalesce(${value ?? null}, ${identifier(column)})`;
-  return tenantOf(
-    await context.db.of(id).rows`
+  return context.db.of(id).row`
       UPDATE tenant SET currency = ${stays(code, 'currency')},
         require_licensed_provider = ${stays(requireLicensedProvider, 'require_licensed_provider')},
         minimum_age = ${stays(minimumAge, 'minimum_age')},
         record_retention_years = ${stays(recordRetentionYears, 'record_retention_years')},
         updated_at = ${context.now()}
-      WHERE id = ${id} RETURNING ${columns}`,
-  );
+      WHERE id = ${id} RETURNING ${columns}`;
 }
 
 /** Blocks or admits a tenant's callers and webhooks; keeps its data. @throws Error for an unknown, ambiguous name */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
-  return tenantOf(
-    await context.db.of(id).rows`
-      UPDATE tenant SET is_active = ${isActive}, updated_at = ${context.now()} WHERE id = ${id} RETURNING ${columns}`,
-  );
+  return context.db.of(id).row`
+    UPDATE tenant SET is_active = ${isActive}, updated_at = ${context.now()} WHERE id = ${id} RETURNING ${columns}`;
 }
 
 export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
@@ -87,11 +77,6 @@ export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
 }
 
 const columns = fieldsOf('Tenant', 'tenant');
-
-function tenantOf([tenant]: readonly object[]): Tenant {
-  if (!tenant) throw new Error('a tenant is gone, though none is ever deleted');
-  return tenant as Tenant;
-}
 
 /** The tenant with this id or, ignoring case, this name. @throws Error for an unknown or ambiguous name */
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {

@@ -130,7 +130,7 @@ export async function subjects(
   treatmentIds: readonly string[],
 ): Promise<Subjects> {
   const { tenantId } = caller;
-  const [row] = await db.of(tenantId).rows<Subjects>`
+  return db.of(tenantId).row<Subjects>`
     SELECT
       (SELECT json_build_object('dateOfBirth', date_of_birth, 'hasGuardian', guardian IS NOT NULL,
           'isActive', account_is_active, 'factsChanges', facts_changes)
@@ -148,8 +148,6 @@ export async function subjects(
             WHERE rx.tenant_id = ${tenantId} AND rx.product_id = p.id))), '[]')
         FROM product AS p JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
         WHERE p.tenant_id = ${tenantId} AND p.id = ANY (${[...treatmentIds]}::uuid[]) AND NOT p.is_deleted) AS treatments`;
-  if (!row) throw new Error('a statement returned no row');
-  return row;
 }
 
 type OfTreatment = Pick<EncounterTreatment, 'productId'>;

@@ -1,6 +1,6 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/limits.js';
+import { atClinics } from '../access/limits.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ReadContext } from '../transactions/transaction.js';
@@ -26,11 +26,13 @@ export async function listRenewals(
   context: ReadContext,
   { clinicId, expiring_before, cursor, limit }: Input<'listRenewals'>['query'],
 ): Promise<ListPage<Renewal>> {
-  const { tenantId, allowedClinicIds } = context.caller;
-  const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
+  const { tenantId } = context.caller;
   const now = context.now();
   const after = cursor === undefined ? { createdAt: now, key: LAST_ID } : placeOf(cursor, onlyUuid);
-  const ofClinic = clinics === null ? Prisma.sql`true` : ofClinics(Prisma.sql`item.clinic_id`, clinics);
+  const ofClinic = Prisma.join(
+    [Prisma.sql`true`, ...atClinics(context, Prisma.sql`item.clinic_id`, clinicId)],
+    ' AND ',
+  );
   // Where the day begins last; the clinic's own beginning is compared for each row.
   const daysEnd = new Date(comparableInstant(`${expiring_before}T00:00:00Z`).getTime() + WESTERNMOST_MS);
   const found = await context.db.of(tenantId).rows<Renewal>`

@@ -45,14 +45,12 @@ export async function readPage<Row, More = unknown>(
   const order = Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', '));
   // Sort the matches of a search: PostgreSQL would read the list in its order, expecting to meet matches soon.
   const isSorted = Prisma.raw(words.length > 0 ? 'MATERIALIZED' : 'NOT MATERIALIZED');
-  const [found] = await db.of(tenantId).rows<CatalogPage<Row> & More>`
+  return db.of(tenantId).row<CatalogPage<Row> & More>`
     WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...first]}::uuid[] AS first),
     found AS ${isSorted} (SELECT ${columns} FROM ${identifier(table)} AS listed WHERE ${Prisma.join(all, ' AND ')})
     SELECT (SELECT count(*)::int FROM found) AS total, (SELECT coalesce(json_agg(${element} ORDER BY ${order}), '[]')
       FROM ${identifier(table)} AS shown WHERE shown.tenant_id = ${tenantId} AND shown.id = ANY (ARRAY(
         SELECT id FROM found ORDER BY ${order} LIMIT ${limit} OFFSET ${(page - 1) * limit}))) AS rows ${more}`;
-  if (!found) throw new Error('an aggregate returned no row');
-  return found;
 }
 
 /**

@@ -4,7 +4,7 @@ import { catalogSchema } from './import/catalogSchema.js';
 import { pharmaciesOf } from './storedCatalog.js';
 
 /** Exports a tenant's catalog without deleted products as a catalog file; importing it changes nothing. */
-export function exportCatalog({ db }: DomainContext, tenantId: string): Promise<unknown> {
+export function exportCatalog({ db }: DomainContext, tenantId: string): Promise<object> {
   const where = { tenantId };
   return db.snapshot(async ({ prisma }) => {
     const clinics = await prisma.clinic.findMany({
@@ -38,7 +38,12 @@ export function exportCatalog({ db }: DomainContext, tenantId: string): Promise<
       productOffer: offer && { ...offer, offerVariants: offer.variants },
       clinicAvailability: product.availability.map((entry) => ({ ...entry, clinic: entry.clinicId })),
     }));
-    return inShape(catalogSchema, { clinics, pharmacies: pharmaciesOf(products), categories, products: named });
+    return inShape(catalogSchema, {
+      clinics,
+      pharmacies: pharmaciesOf(products),
+      categories,
+      products: named,
+    }) as object;
   });
 }
 

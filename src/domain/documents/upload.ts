@@ -116,9 +116,8 @@ export async function insertDocument(context: CallerContext, file: StoredFile): 
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();
   const row = { ...file, uploadedById, createdAt: now, updatedAt: now };
-  const [document] = await context.db.of(tenantId).rows<Document>`
+  const document = await context.db.of(tenantId).row<Document>`
     ${tenantInsertion(tenantId, 'document', [row])} RETURNING ${fieldsOf('Document', 'document')}`;
-  if (!document) throw new Error('an insertion returned no row');
   await announceDocument(context, document, 'document.created');
   return document;
 }

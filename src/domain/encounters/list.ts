@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/limits.js';
+import { atClinics } from '../access/limits.js';
 import { selectShown, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
@@ -64,13 +64,11 @@ function rangesOf({ scheduled_from: from, scheduled_to: to, updated_after }: Enc
 
 function matching(context: ReadContext, filter: EncounterFilter): Prisma.Sql[] {
   const { patientId, clinicId, reference, reviewType, created_after, cursor } = filter;
-  const { allowedClinicIds } = context.caller;
-  const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
     ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
     ...(reference === undefined ? [] : [Prisma.sql`encounter.reference = ${reference}`]),
     ...(reviewType === undefined ? [] : [Prisma.sql`encounter.review_type = ${reviewType}::review_type`]),
-    ...(clinics === null ? [] : [ofClinics(Prisma.sql`encounter.clinic_id`, clinics)]),
+    ...atClinics(context, Prisma.sql`encounter.clinic_id`, clinicId),
     ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${comparableInstant(created_after)}`]),
     ...(cursor === undefined ? [] : [beyond(cursor)]),
   ];

@@ -97,7 +97,7 @@ async function loadReferences(context: LookupContext, body: References, isLocked
     isLocked ? Prisma.raw(`FOR ${strength}`) : Prisma.empty;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
-  const [row] = await context.db.of(tenantId).rows<Row>`SELECT
+  const row = await context.db.of(tenantId).row<Row>`SELECT
     (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = ${tenantId} AND place.clinic_id = clinic.id AND place.is_primary))
@@ -127,7 +127,6 @@ async function loadReferences(context: LookupContext, body: References, isLocked
       JOIN subcategory AS s ON s.tenant_id = ${tenantId} AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('SHARE'))} AS documents,
     (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency`;
-  if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
   return {
     clinic: mayUseClinic(context, body.clinicId) ? row.clinic : null,
@@ -150,9 +149,9 @@ function visibleDocuments(caller: Caller, documentIds: readonly string[], lock =
 /** The documents in the order of the ids; undefined = not found, or not visible to the caller. */
 export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
   const documentIds = ids.map(canonicalUuid);
-  const [row] = await db.of(caller.tenantId).rows<{ documents: FoundDocument[] }>`
+  const { documents } = await db.of(caller.tenantId).row<{ documents: FoundDocument[] }>`
     SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
-  return documentIds.map((id) => row?.documents.find((document) => document.id === id));
+  return documentIds.map((id) => documents.find((document) => document.id === id));
 }
 
 function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments'][number]['offer']>) {

@@ -1,7 +1,7 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../access/limits.js';
+import { atClinics } from '../access/limits.js';
 import { comparableInstant } from '../transactions/instant.js';
 import { listCursor, placeOf, type ListPage } from '../transactions/listCursor.js';
 import type { ModelContext } from '../transactions/transaction.js';
@@ -97,12 +97,11 @@ function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly str
 
 function matching(context: Context, filter: Filter): Prisma.Sql[] {
   const { status, clinicId, created_after, created_before, updated_after } = filter;
-  const { tenantId, allowedClinicIds } = context.caller;
-  const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
+  const { tenantId } = context.caller;
   return [
     Prisma.sql`"order".tenant_id = ${tenantId}`,
     ...(status === undefined ? [] : [Prisma.sql`"order".order_status = ${status}::order_status`]),
-    ...(clinics === null ? [] : [ofClinics(Prisma.sql`"order".clinic_id`, clinics)]),
+    ...atClinics(context, Prisma.sql`"order".clinic_id`, clinicId),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
     ...(created_before === undefined ? [] : [Prisma.sql`"order".created_at < ${comparableInstant(created_before)}`]),
     // Two bounds: PostgreSQL takes such a range for narrow, and reads an index.

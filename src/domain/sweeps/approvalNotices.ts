@@ -46,17 +46,15 @@ function announcement(notice: Notice) {
 }
 
 /** Marks a locked item as announced. */
-async function notify({ db, now }: TransactionContext, notice: Notice, tenantId: string, id: string) {
+function notify({ db, now }: TransactionContext, notice: Notice, tenantId: string, id: string) {
   const column = notice === 'gfe.expiring' ? Prisma.sql`expiring_notified_at` : Prisma.sql`expired_notified_at`;
-  const [item] = await db.of(tenantId).rows<NotifiedItem>`
+  return db.of(tenantId).row<NotifiedItem>`
     UPDATE gfe_item AS item SET ${column} = ${now()} FROM encounter
     WHERE item.tenant_id = ${tenantId} AND item.id = ${id}::uuid
       AND encounter.tenant_id = ${tenantId} AND encounter.id = item.encounter_id
     RETURNING category_id AS "categoryId", subcategory_id AS "subcategoryId", valid_until AS "validUntil",
       encounter_no AS "encounterNo", gfe_no AS "gfeNo", reference, patient_id AS "patientId",
       encounter.clinic_id AS "clinicId"`;
-  if (!item) throw new Error('a locked item is gone');
-  return item;
 }
 
 /** The condition for approvals that end within the days of their rule. */

@@ -9,9 +9,8 @@ const MIN_SKIPPED = 1_000_000;
  * lost event is refused, and no number names two encounters or orders. Only the schema's owner may set sequences.
  */
 export async function skipNumbers({ db: { everyTenant } }: TransactionContext, takenAt: Date): Promise<void> {
-  const [row] = await everyTenant.rows<{ skipped: bigint }>`
+  const { skipped } = await everyTenant.row<{ skipped: bigint }>`
     SELECT greatest(ceil(extract(epoch FROM now() - ${takenAt}) * ${PER_SECOND}), ${MIN_SKIPPED})::bigint AS skipped`;
-  const skipped = row?.skipped ?? 0n;
   await everyTenant.run`
     INSERT INTO event_counter AS counter (tenant_id, position, gap_start, gap_end)
     SELECT id, ${skipped}, 0, ${skipped} FROM tenant

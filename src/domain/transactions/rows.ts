@@ -60,9 +60,8 @@ export async function nextNumber(
   { everyTenant }: Queries,
   sequence: 'encounter_encounter_no_seq' | 'order_order_sequence_seq',
 ): Promise<bigint> {
-  const [row] = await everyTenant.rows<{ number: bigint }>`SELECT nextval(${sequence}) AS number`;
-  if (!row) throw new Error('a statement returned no row');
-  return row.number;
+  const { number } = await everyTenant.row<{ number: bigint }>`SELECT nextval(${sequence}) AS number`;
+  return number;
 }
 
 /** Groups rows by a key. */

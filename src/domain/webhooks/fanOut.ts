@@ -51,12 +51,11 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   if (!cursor) return false;
   const { position: after } = cursor;
   // Use one statement: every event up to the counter's position is then visible, unless purged.
-  const [scanned] = await db.of(tenantId).rows<{ count: number; position: bigint }>`
+  const scanned = await db.of(tenantId).row<{ count: number; position: bigint }>`
     SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
       (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
     FROM (SELECT position FROM event WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${BATCH})
       AS news`;
-  if (!scanned) throw new Error('an aggregate returned no row');
   const matches = scanned.count === 0 ? [] : await matching(db, tenantId, after, scanned.position);
   const at = now();
   const rows = matches.map(({ endpointId, eventId }) => ({

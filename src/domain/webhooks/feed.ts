@@ -58,7 +58,7 @@ async function scan(
 ): Promise<Frame> {
   const { tenantId } = caller;
   const most = types || encounter_id || !seesMostEvents(caller) ? MAX_SCANNED : limit + 1;
-  const [frame] = await db.of(tenantId).rows<Frame>`
+  return db.of(tenantId).row<Frame>`
     WITH scanned AS (
       SELECT id, type, clinic_id, pharmacy_ids, api_client_id, timestamp, data, position FROM event
       WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
@@ -74,8 +74,6 @@ async function scan(
       count(*) = ${most} AS "isFull", min(position) AS first, max(position) AS "end",
       (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
     FROM scanned`;
-  if (!frame) throw new Error('an aggregate returned no row');
-  return frame;
 }
 
 /** Refuses a cursor unless the next position follows it: else events were purged, or the cursor was never issued. */
