@@ -43,7 +43,7 @@ describe('the file store', () => {
     }
     const [head = '', payload = '', signature = ''] = link.split('.');
     const textOf = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const { key, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    const { key, exp }: { key: string; exp: number } = JSON.parse(Buffer.from(payload, 'base64url').toString());
     const later = textOf({ key, exp: exp + 1 });
     const unsigned = textOf({ alg: 'none', typ: 'JWT' });
     const added = [`${link}.`, `.${link}`, `${link}.x`, `${link}A`, `${link}=`];
