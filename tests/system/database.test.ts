@@ -102,6 +102,35 @@ describe('isUniqueViolation', () => {
   });
 });
 
+describe('an error of a worker that Citus repeats as another one', () => {
+  const raised = (state: string, message: string) =>
+    failure(observer.query(`DO $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${state}'; END $$`));
+
+  it.each([
+    ['XX000', 'canceling statement due to lock timeout'],
+    ['XX000', 'canceling statement due to statement timeout'],
+    ['XX000', 'deadlock detected'],
+    ['XX000', 'terminating connection due to unexpected postmaster exit'],
+    ['XX000', 'failure on connection marked as essential: db1:5432'],
+    ['XX000', 'could not find any shard placements for shardId 102008'],
+    ['58030', 'failed to complete COPY on db1:5432'],
+  ])('is unavailability: %s "%s"', async (state, message) => {
+    expect(isUnavailable(await raised(state, message))).toBe(true);
+  });
+
+  it('is a unique violation, or stays an internal error', async () => {
+    const twice = 'duplicate key value violates unique constraint "category_pkey_102008"';
+    expect(isUniqueViolation(await raised('XX000', twice), 'category_pkey')).toBe(true);
+    for (const [state, message] of [
+      ['XX000', 'cache lookup failed'],
+      ['58030', 'could not read block 1'],
+      ['22000', 'deadlock detected'],
+    ] as const) {
+      expect(isUnavailable(await raised(state, message))).toBe(false);
+    }
+  });
+});
+
 describe('an error', () => {
   it('of the database contains no value of the refused row', async () => {
     const data = { id: 'not a slug', name: 'Jane', mode: 'live', ...times } as const;

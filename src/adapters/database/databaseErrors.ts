@@ -12,7 +12,7 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 /** The unique constraint or index that an error violates. */
 function violatedKey(error: unknown): string | undefined {
   if (error instanceof DatabaseError) {
-    if (error.code !== '23505') return undefined;
+    if (sqlState(error) !== '23505') return undefined;
     // Citus passes on a worker's message, which quotes the name, but not its field.
     return error.constraint ?? /"(\w+)"/.exec(error.message)?.[1];
   }
@@ -24,9 +24,27 @@ function violatedKey(error: unknown): string | undefined {
 /** The SQLSTATE of an error; undefined if the error is not from PostgreSQL. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof UnknownOutcome) return sqlState(error.cause);
-  const code = error instanceof DatabaseError ? error.code : driverError(error)?.['originalCode'];
-  return typeof code === 'string' ? code : undefined;
+  if (!(error instanceof DatabaseError)) {
+    const code = driverError(error)?.['originalCode'];
+    return typeof code === 'string' ? code : undefined;
+  }
+  const { code, message } = error;
+  if (code !== 'XX000' && code !== '58030') return code;
+  return statesOfWorkers.find(([text]) => text.test(message))?.[1] ?? code;
 }
+
+/**
+ * SQLSTATEs that Citus does not pass on. It writes most rows by COPY, which repeats the worker's message as an internal
+ * error, or as an I/O error if the worker has ended.
+ */
+const statesOfWorkers: readonly (readonly [RegExp, string])[] = [
+  [/^duplicate key value violates unique constraint/, '23505'],
+  [/^canceling statement due to lock timeout/, '55P03'],
+  [/^canceling statement due to statement timeout/, '57014'],
+  [/^deadlock detected/, '40P01'],
+  [/^(terminating connection due to|failed to complete COPY on|failure on connection marked as essential)/, '08006'],
+  [/^could not find (valid entry for|any) shard placement/, '08006'],
+];
 
 /** Whether the database or the way to it is down, full or too slow, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
@@ -37,7 +55,7 @@ export function isUnavailable(error: unknown): boolean {
   const cause = driverError(error);
   if (unavailableKinds.has(String(cause?.['kind']))) return true;
   // Some connection errors come directly from pg or the operating system, without the form of Prisma's adapter.
-  const code = cause?.['originalCode'] ?? error['code'] ?? '';
+  const code = sqlState(error) ?? error['code'] ?? '';
   if (typeof code !== 'string') return false;
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
 }

@@ -1,0 +1,40 @@
+import { Client } from 'pg';
+import { v7 } from 'uuid';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { isUnavailable, isUniqueViolation, sqlState } from '../../src/adapters/database/databaseErrors.js';
+import { tenantInsertion } from '../../src/domain/transactions/bulkSql.js';
+import { createTestDatabase } from '../support/postgres.js';
+
+const { url, drop } = await createTestDatabase();
+const db = openDatabase(url);
+const other = new Client({ connectionString: url });
+await other.connect();
+afterAll(() => Promise.all([db.close(), other.end()]).then(drop));
+await other.query(
+  `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES ('a', 'a', 'live', now(), now())`,
+);
+
+const category = (categoryName: string) => ({
+  ...{ id: v7(), categoryName, reviewOften: 'YEARLY', reviewRecurring: true },
+  ...{ createdAt: new Date(), updatedAt: new Date() },
+});
+/** Citus copies the rows to the worker, whose error it repeats as an internal one. */
+const failure = (...names: string[]): Promise<unknown> =>
+  db
+    .of('a')
+    .run(tenantInsertion('a', 'category', names.map(category)))
+    .catch((error: unknown) => error);
+
+it('a unique violation on a worker is recognized by the name of the constraint', async () => {
+  const error = await failure('Skin', 'Skin');
+  expect(isUniqueViolation(error, 'category_tenant_id_category_name_key')).toBe(true);
+  expect(isUnavailable(error)).toBe(false);
+});
+
+it('a wait on a worker that exceeds the lock timeout answers dependency_unavailable', async () => {
+  await other.query(`BEGIN; INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
+    VALUES (gen_random_uuid(), 'a', 'Hair', 'YEARLY', true, now(), now())`);
+  const error = await failure('Hair');
+  await other.query('ROLLBACK');
+  expect([sqlState(error), isUnavailable(error)]).toEqual(['55P03', true]);
+});
