@@ -134,7 +134,7 @@ test-pooler: install build ## tests/operations through PgBouncer in transaction 
 	TEST_POOLER=1 npm test --silent -- tests/operations $(ARGS)
 
 # What works on the rows of tenants, or on the schema.
-ON_CITUS := tests/operations 'tests/domain/(webhooks|sweeps|orders|encounters|audit)' 'tests/contract/(isolation|sandboxIsolation)' \
+ON_CITUS := tests/operations 'tests/domain/(webhooks|sweeps|orders|encounters)' 'tests/contract/(isolation|sandboxIsolation)' \
   tests/consumer/partnerFlow 'tests/.*Race' tests/citus
 
 test-citus: install build ## the tests that reach tenants' rows, on a coordinator and two workers of Citus, if it is installed

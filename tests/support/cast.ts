@@ -95,7 +95,10 @@ export async function seedRestorableCast(harness: Harness): Promise<Partner> {
 export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { token }: Caller): Promise<void> {
   clock.now = castTime;
   const { clockOffsetMs } = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
-  await db.prisma.$executeRaw`SELECT restore_cast()`;
+  await db.prisma.$transaction([
+    db.prisma.$executeRaw`SET LOCAL session_replication_role = replica`,
+    db.prisma.$executeRaw`SELECT restore_cast()`,
+  ]);
   // The service remembers an offset until the clock is set.
   if (clockOffsetMs > 0) await call({ baseUrl }, 'PUT /sandbox/clock', { token, json: { offsetSeconds: 0 } });
 }
@@ -123,7 +126,7 @@ async function copyCast({ domain: { db } }: Harness): Promise<void> {
       SELECT ${names} FROM copied.${table};`);
   }
   await db.prisma.$executeRawUnsafe(`CREATE FUNCTION restore_cast() RETURNS void LANGUAGE plpgsql
-    SET session_replication_role = replica AS $$ BEGIN ${restore.join('\n')} END $$`);
+    AS $$ BEGIN ${restore.join('\n')} END $$`);
 }
 
 /** Sorts cases that only read first: they can share a reset, which costs more than most requests. */

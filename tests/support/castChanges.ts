@@ -12,7 +12,7 @@ export function castChanges(harnessOf: () => Harness) {
   const jane = (data: object) => () => prismaOf().patient.updateMany({ where: { tenantId, id: cast.jane.id }, data });
   const adult = jane({ dateOfBirth: new Date('1990-06-30'), guardian: Prisma.DbNull });
   const licensed = (requireLicensedProvider: boolean) => () =>
-    prismaOf().tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
+    prismaOf().tenant.updateMany({ where: { id: tenantId }, data: { requireLicensedProvider } });
   const zone = (timezone: string | null) => () =>
     prismaOf().clinicLocation.updateMany({
       where: { tenantId, clinicId: cast.clinics.austin },

@@ -100,6 +100,10 @@ interface PlanNode {
   readonly 'Actual Loops'?: number;
   readonly 'Rows Removed by Filter'?: number;
   readonly Plans?: readonly PlanNode[];
+  /** Of Citus. */
+  readonly 'Distributed Query'?: {
+    readonly Job: { readonly Tasks: readonly { readonly 'Remote Plan': readonly (readonly { Plan: PlanNode }[])[] }[] };
+  };
 }
 
 /** The scans in the generic plan of the statement. */
@@ -131,7 +135,8 @@ async function genericPlan<Node>(observer: Client, options: string, { text, valu
         : JSON.stringify(value).replaceAll('"', ''),
     );
   });
-  await observer.query('SET plan_cache_mode = force_generic_plan');
+  await observer.query('SET plan_cache_mode = force_generic_plan; SET citus.explain_all_tasks = on');
+  await observer.query(SETTINGS_ON_CITUS);
   await observer.query(`PREPARE ${name} AS ${text}`);
   const execution = `${name}${literals.length > 0 ? `(${literals.join(',')})` : ''}`;
   const explained = `EXPLAIN (${options}) EXECUTE ${execution}`;
@@ -141,9 +146,14 @@ async function genericPlan<Node>(observer: Client, options: string, { text, valu
   return row['QUERY PLAN'][0].Plan;
 }
 
+/** A name on Citus without the number of the shard. */
+const ofShards = (name: string | undefined): string | undefined => name?.replace(/_\d{6}$/, '');
+
 /** @param table the table of the step above, because a bitmap index scan does not name it */
 function scansBelow(node: PlanNode, table: string | undefined): Scan[] {
   const { 'Node Type': type, 'Index Name': index, 'Relation Name': name = table, Plans = [] } = node;
-  const own = index !== undefined || type === 'Seq Scan' ? [{ table: name, index }] : [];
-  return [...own, ...Plans.flatMap((child) => scansBelow(child, name))];
+  const own = index !== undefined || type === 'Seq Scan' ? [{ table: ofShards(name), index: ofShards(index) }] : [];
+  const { Tasks = [] } = node['Distributed Query']?.Job ?? {};
+  const onNodes = Tasks.flatMap((task) => task['Remote Plan'].flat().map(({ Plan }) => Plan));
+  return [...own, ...[...Plans, ...onNodes].flatMap((child) => scansBelow(child, name))];
 }

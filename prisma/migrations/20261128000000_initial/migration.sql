@@ -1200,7 +1200,7 @@ CREATE TRIGGER client_version BEFORE UPDATE OF updated_at ON client FOR EACH ROW
 -- triggers' own, so that a lawful change calls no function.
 CREATE FUNCTION refuse_final_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'a final status of "%" never changes', TG_TABLE_NAME
+  RAISE EXCEPTION 'constraint "%": a final status never changes', TG_NAME
     USING ERRCODE = 'check_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
 END $$;
 CREATE TRIGGER encounter_final BEFORE UPDATE OF status ON encounter FOR EACH ROW
@@ -1230,7 +1230,7 @@ BEGIN
   IF EXISTS (SELECT FROM "encounter" WHERE "tenant_id" = of_tenant AND "id" = of_encounter AND "phase" = 'open')
     AND NOT EXISTS (SELECT FROM "gfe_item"
       WHERE "tenant_id" = of_tenant AND "encounter_id" = of_encounter AND "status" = 'pending_review') THEN
-    RAISE EXCEPTION 'an encounter that waits for its review has no pending item'
+    RAISE EXCEPTION 'constraint "%": an encounter that waits for its review has no pending item', TG_NAME
       USING ERRCODE = 'check_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
   END IF;
   RETURN NULL;
@@ -1254,7 +1254,7 @@ BEGIN
     OR (SELECT "refunded_amt" FROM "order" WHERE "tenant_id" = NEW."tenant_id" AND "id" = NEW."order_id")
       <> (SELECT sum("refunded_amt") FROM "payment"
         WHERE "tenant_id" = NEW."tenant_id" AND "order_id" = NEW."order_id") THEN
-    RAISE EXCEPTION 'the sums of an order are not those of its payments and refunds'
+    RAISE EXCEPTION 'constraint "%": the sums of an order are not those of its payments and refunds', TG_NAME
       USING ERRCODE = 'check_violation', TABLE = TG_TABLE_NAME, CONSTRAINT = TG_NAME;
   END IF;
   RETURN NULL;

@@ -84,9 +84,11 @@ export const encounterRow = (id: string, status: Status, changes: Record<string,
     ...columnsOf[status],
     ...changes,
   });
+/** The item has the id of its encounter. */
 export const itemRow = (encounter: string, changes: Record<string, string>): string =>
   insert('gfe_item', {
     ...partOf(encounter),
+    id: text(encounter),
     position: '0',
     category_id: text(category),
     category_name: text('x'),
@@ -124,8 +126,6 @@ export const orderRow = (encounter: string, changes: Record<string, string> = {}
     held_amt: '0',
     ...changes,
   });
-const itemOf = (encounter: string, tenant = text('a')): string =>
-  `(SELECT id FROM gfe_item WHERE tenant_id = ${tenant} AND encounter_id = '${encounter}' LIMIT 1)`;
 export const lineRow = (order: string, changes: Record<string, string> = {}): string =>
   insert('order_line', {
     ...keyOf(),
@@ -141,7 +141,7 @@ export const lineRow = (order: string, changes: Record<string, string> = {}): st
     line_total: '1',
     pharmacy_id: text(pharmacy),
     pharmacy_name: text('x'),
-    gfe_item_id: itemOf(order, changes['tenant_id']),
+    gfe_item_id: text(order),
     status: text('pending'),
     ordered_at: at,
     updated_at: at,

@@ -25,9 +25,11 @@ import {
 // Each test changes valid rows of tenant "a" in a transaction that the named constraint rejects, at the latest at COMMIT.
 let database: TestDatabase;
 let client: Client;
+let warnings: string[] = [];
 beforeAll(async () => {
   database = await createTestDatabase();
   client = new Client({ connectionString: database.url });
+  client.on('notice', ({ message }) => warnings.push(String(message)));
   await client.connect();
   await commit(...tenantRows('a'), ...tenantRows('b'));
 });
@@ -46,13 +48,15 @@ async function commit(...statements: string[]): Promise<void> {
 
 /** The name of the constraint that rejects the statements; undefined if they are valid. */
 async function refusal(...statements: string[]): Promise<string | undefined> {
+  warnings = [];
   try {
     await commit(...statements);
     return undefined;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    // Citus names the constraint in the message only, some with the number of the shard.
-    return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(error.message)?.[1] ?? error.message;
+    // Citus names the constraint in a message only, that of COMMIT in a warning, with the number of the shard.
+    const said = [error.message, ...warnings].join();
+    return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(said)?.[1] ?? said;
   }
 }
 
@@ -181,7 +185,8 @@ describe('an encounter, its items and its order', () => {
   const removeLines = (id: string) => remove('order_line', 'order_id', id);
   const otherLine = { product_id: `'${otherProduct}'` };
   const secondPlace = { position: '1' };
-  const anotherItem = (id: string) => itemRow(id, { ...itemColumnsOf.pending_review, category_id: `'${clinic}'` });
+  const anotherItem = (id: string) =>
+    itemRow(id, { ...itemColumnsOf.pending_review, id: `'${v7()}'`, category_id: `'${clinic}'` });
   const owned = (id: string) => ({ tenant_id: `'a'`, order_id: `'${id}'`, api_client_id: `'${apiClient}'` });
   const payment = (id: string, amount: string) =>
     insert('payment', { id: `'${v7()}'`, ...owned(id), amount, created_at: at });

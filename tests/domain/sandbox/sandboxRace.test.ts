@@ -53,7 +53,7 @@ it('resetSandbox neither fails simultaneous requests nor leaves parts of their e
     () => setClock(harness, partner, 60),
     () => call(harness, `GET /encounters/${cast.encounters.completed.encounter_id}`, { token: partner.token }),
   ];
-  const rounds = Array.from({ length: 5 }, () =>
+  const rounds = Array.from({ length: 3 }, () =>
     Promise.all([reset(harness, partner), ...work.map((request) => request())]),
   );
   const answers = (await Promise.all(rounds)).flat();
@@ -77,7 +77,7 @@ it('createPatient uses the sandbox clock as it is after a simultaneous reset', a
   const { body } = await waitsForReset(
     partner,
     () => post('/clients', patientBody()),
-    (db) => db.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: day } }),
+    (db) => db.tenant.updateMany({ where: { id: partner.tenantId }, data: { clockOffsetMs: day } }),
   );
   expect(Date.parse(body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + day);
   expect((await reset(harness, partner)).status).toBe(204);
