@@ -6,8 +6,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { hasCitus } from '../support/citusCluster.js';
 import { killServers } from '../support/serverProcess.js';
 import { hasHaproxy } from './balancer.js';
+import { citusFaults } from './citusFaults.js';
 import { openCluster } from './cluster.js';
 import { suffer, titles, type Row } from './eachFault.js';
 import { breakByChance, faults } from './faults.js';
@@ -23,12 +25,15 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '1' },
     /** A part of the names of faults. */
     only: { type: 'string', default: '' },
+    /** On a cluster of Citus, with its own faults. */
+    citus: { type: 'boolean', default: false },
   },
 });
 const number = (name: string, fallback: number): number => Number(process.env[name] ?? fallback);
 const isConsistency = positionals[0] === 'consistency';
 const print = (text: string): unknown => process.stdout.write(`${text}\n`);
-const cluster = await openCluster({ withStandby: !isConsistency });
+if (values.citus && !hasCitus()) process.exit();
+const cluster = await openCluster({ withStandby: !isConsistency, onCitus: values.citus });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     const stopped = Promise.allSettled([killServers()]).then(() => cluster.close());
@@ -56,7 +61,7 @@ async function lab(): Promise<void> {
   row(titles.map(() => '---'));
   const played = await play(cluster, { ...load, servers: 3, isBalanced }, async (world, over) => {
     const rows: Row[] = [];
-    const possible = faults.filter(
+    const possible = (values.citus ? citusFaults : faults).filter(
       ({ name, isPossible }) => name.includes(values.only) && isPossible?.(world) !== false,
     );
     for (const fault of possible) {

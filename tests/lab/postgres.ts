@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { protectedUrl } from '../../src/adapters/database/databaseUrl.js';
 import { prepareCluster } from '../../src/embedded/postgresCluster.js';
 import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
+import { startCitus, type CitusCluster } from '../support/citusCluster.js';
+import type { Part } from '../support/part.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { startReplication, type Replication } from '../support/replication.js';
 
@@ -20,6 +22,8 @@ export interface Postgres {
   /** Starts those servers that have ended. */
   restart(): Promise<void>;
   readonly replication: Replication | undefined;
+  /** Whose coordinator is the primary. */
+  readonly citus?: CitusCluster;
   remove(): Promise<void>;
 }
 
@@ -88,12 +92,35 @@ export async function startPair(folder: string | undefined): Promise<Postgres> {
       if (name === 'SIGKILL') await replication.primary().stop(name);
     },
     async restart() {
-      for (const node of [replication.primary(), replication.standby()]) {
-        const isRunning = (): boolean => existsSync(`/proc/${node.pid()}`);
-        while (!isRunning()) await node.start().catch(() => delay(200));
-      }
+      for (const node of [replication.primary(), replication.standby()]) await startAgain(node);
       await replication.synchronous();
     },
     remove: () => replication.remove(),
   };
+}
+
+/** A coordinator of Citus and two workers. */
+export async function startCluster(folder: string | undefined): Promise<Postgres> {
+  const citus = await startCitus(folder);
+  const { coordinator, workers } = citus;
+  return {
+    ports: [coordinator.port],
+    replication: undefined,
+    citus,
+    url: (database, ports = [coordinator.port]) => urlWith(coordinator.url('postgres'), database, ports),
+    async signal(name) {
+      await signalAll(coordinator.pid() ?? 0, name);
+      if (name === 'SIGKILL') await coordinator.stop(name);
+    },
+    async restart() {
+      for (const node of [coordinator, ...workers]) await startAgain(node);
+    },
+    remove: () => citus.remove(),
+  };
+}
+
+/** Starts a server of PostgreSQL that has ended, again if a process of its predecessor is left. */
+async function startAgain(node: Part): Promise<void> {
+  const isRunning = (): boolean => existsSync(`/proc/${node.pid()}`);
+  while (!isRunning()) await node.start().catch(() => delay(200));
 }

@@ -44,6 +44,8 @@ export interface World {
   databaseUrl(): string;
   /** Sends a signal to a server, and starts another one in its place when it has ended. @param skewMs of its clock */
   replace(index: number, signal: NodeJS.Signals, skewMs?: number): Promise<void>;
+  /** Stops all servers for the time of the work. */
+  whileStopped(work: () => Promise<unknown>): Promise<void>;
   /** Adds a checkpoint to the audit now, instead of within a minute, so that its rows can be read; then verifies it. */
   verifyAudit(): Promise<{ readonly fault: unknown }>;
   /** Whether a server ever had another time than the others. */
@@ -144,6 +146,12 @@ export async function openWorld(cluster: Cluster, options: WorldOptions): Promis
         server = await start(index, skewMs).catch(() => delay(200, undefined));
         if (server) servers[index] = server;
       }
+      if (front) await delay(NOTICED_MS);
+    },
+    async whileStopped(work) {
+      await Promise.all(servers.map((server) => stop(server, 'SIGTERM')));
+      await work();
+      for (const index of ports.keys()) servers[index] = await start(index);
       if (front) await delay(NOTICED_MS);
     },
     databaseUrl: () => postgres.url(name),

@@ -60,7 +60,13 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
   const data = join(folder, name);
   await exec('initdb', '-D', data, '-U', 'postgres', '--auth=trust', '-E', 'UTF8', '--no-sync');
   const port = await freePort();
+  // Minor versions since August 2026 allow only named plugins; Citus splits shards by its own.
+  const plugins = await exec('postgres', '-D', data, '-C', 'output_plugin_libraries').then(
+    () => ({ output_plugin_libraries: 'pgoutput, citus' }),
+    () => ({}),
+  );
   const settings = {
+    ...plugins,
     ...{ port, listen_addresses: '127.0.0.1', unix_socket_directories: folder, fsync: 'off', full_page_writes: 'off' },
     ...{
       shared_preload_libraries: 'citus',
@@ -91,23 +97,36 @@ async function startNode(folder: string, name: string): Promise<CitusNode> {
 
 /** Creates an empty database on all nodes, and makes them a cluster. @param urls of the database: coordinator, workers */
 export async function createCitusDatabase(urls: readonly string[]): Promise<void> {
-  for (const url of urls) {
-    await execute(Object.assign(new URL(url), { pathname: '/postgres' }).href, `CREATE DATABASE ${nameOf(url)}`);
-    await execute(url, 'CREATE EXTENSION citus');
-  }
-  const [coordinator = '', ...workers] = urls;
-  const addressOf = (url: string): string => `'127.0.0.1', ${new URL(url).port}`;
+  const [coordinator = ''] = urls;
+  await execute(adminOf(coordinator), `CREATE DATABASE ${nameOf(coordinator)}`);
+  await joinNodes(urls);
+}
+
+/** Makes the coordinator's database a cluster with empty ones on the workers. @param urls of the database on each node */
+export async function joinNodes([coordinator = '', ...workers]: readonly string[]): Promise<void> {
+  await execute(coordinator, 'CREATE EXTENSION citus');
   await execute(coordinator, `SELECT citus_set_coordinator_host(${addressOf(coordinator)})`);
-  for (const url of workers) await execute(coordinator, `SELECT citus_add_node(${addressOf(url)})`);
+  for (const url of workers) await addWorker(coordinator, url);
+}
+
+/** Adds a node to the cluster, with an empty database. */
+export async function addWorker(coordinator: string, url: string): Promise<void> {
+  await execute(adminOf(url), `CREATE DATABASE ${nameOf(url)}`);
+  await execute(url, 'CREATE EXTENSION citus');
+  await execute(coordinator, `SELECT citus_add_node(${addressOf(url)})`);
 }
 
 /** Lets a database be copied: its sessions end, those of Citus, too. */
 export async function closeDatabase(url: string): Promise<void> {
-  const admin = Object.assign(new URL(url), { pathname: '/postgres' }).href;
-  await execute(admin, `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS false`);
-  await execute(admin, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`);
+  await execute(adminOf(url), `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS false`);
+  await execute(
+    adminOf(url),
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`,
+  );
 }
 
+const adminOf = (url: string): string => Object.assign(new URL(url), { pathname: '/postgres' }).href;
+const addressOf = (url: string): string => `'127.0.0.1', ${new URL(url).port}`;
 const nameOf = (url: string): string => new URL(url).pathname.slice(1);
 
 const execute = (url: string, sql: string): Promise<unknown> =>
