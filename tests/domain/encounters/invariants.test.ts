@@ -49,15 +49,12 @@ async function commit(...statements: string[]): Promise<void> {
 /** The name of the constraint that rejects the statements; undefined if they are valid. */
 async function refusal(...statements: string[]): Promise<string | undefined> {
   warnings = [];
-  try {
-    await commit(...statements);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof DatabaseError)) throw error;
-    // Citus names the constraint in a message only, that of COMMIT in a warning, with the number of the shard.
-    const said = [error.message, ...warnings].join();
-    return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(said)?.[1] ?? said;
-  }
+  const error = await commit(...statements).catch((thrown: unknown) => thrown);
+  if (error === undefined) return undefined;
+  if (!(error instanceof DatabaseError)) throw new Error('no answer of PostgreSQL', { cause: error });
+  // Citus names the constraint in a message only, that of COMMIT in a warning, with the number of the shard.
+  const said = [error.message, ...warnings].join();
+  return error.constraint ?? /constraint "(\w+?)(?:_\d{6})?"/.exec(said)?.[1] ?? said;
 }
 
 /** Commits a valid encounter in this status with one item and, if completed, an order of one line. */
