@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isLaidOut, placeTables, SCHEMA_CHANGES } from '../citus/layout.js';
-import { kindOf, statementsOf, type Migration } from './migrationFile.js';
+import { kindOf, statementsOf, wholeStatementsOf, type Migration } from './migrationFile.js';
 import type { Connection } from './withClient.js';
 
 /** Applies a migration and records it; after a failed attempt, continues it. @param timeoutMs lock timeout */
@@ -20,7 +20,8 @@ async function inOneTransaction(client: Connection, migration: Migration, timeou
     await client.query(
       `BEGIN; SET LOCAL TIME ZONE 'UTC'; SET LOCAL lock_timeout = ${timeoutMs}; ${RECORDS}; ${SCHEMA_CHANGES}`,
     );
-    await client.query(migration.sql);
+    // Citus adds no constraint in a query of several statements.
+    for (const statement of wholeStatementsOf(migration.sql)) await client.query(statement);
     if (await isLaidOut(client)) await placeTables(client);
     await record(client, migration);
     await client.query('COMMIT');

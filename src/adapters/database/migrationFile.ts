@@ -64,3 +64,8 @@ export function statementsOf(sql: string): string[] {
   const statements = sql.replaceAll(/--.*$|\$\$[^]*?\$\$/gm, '').split(';');
   return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
 }
+
+/** The statements of a file as they are written. */
+export function wholeStatementsOf(sql: string): string[] {
+  return sql.match(/(?:--.*|\$\$[^]*?\$\$|'[^']*'|[^;])+;?/g) ?? [];
+}

@@ -1,0 +1,34 @@
+import { layoutFaults } from '../../src/adapters/citus/layout.js';
+import { applyMigration } from '../../src/adapters/database/applyMigration.js';
+import { withClient } from '../../src/adapters/database/withClient.js';
+import { clusterResults } from '../../src/cli/checks/clusterChecks.js';
+import { databaseWith, dropDatabases, nextMigrations, rowsOf } from '../support/migrations.js';
+
+afterAll(dropDatabases);
+
+it('migrate changes the tables of a cluster, and places new ones', async () => {
+  const url = await databaseWith([]);
+  await rowsOf(
+    url,
+    `INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
+      SELECT 'tenant-' || n, gen_random_uuid(), 1, now() FROM generate_series(1, 5) AS n`,
+  );
+  await withClient({ connectionString: url }, async (client) => {
+    for (const migration of nextMigrations) await applyMigration(client, migration, 2_000);
+    expect(await layoutFaults(client)).toEqual([]);
+  });
+  expect(await rowsOf(url, 'SELECT DISTINCT reason FROM sweep_failure')).toEqual([{ reason: 'timeout' }]);
+  const placed = `SELECT citus_table_type AS type FROM citus_tables WHERE table_name = 'sweep_reason'::regclass`;
+  expect(await rowsOf(url, placed)).toEqual([{ type: 'reference' }]);
+});
+
+it('doctor counts the nodes of a cluster, and names tables that are not with the others', async () => {
+  const url = await databaseWith([]);
+  const [sound] = await clusterResults(url);
+  expect(sound).toMatchObject({ message: expect.stringMatching(/^3 nodes of Citus are active/) });
+  await rowsOf(url, 'CREATE TABLE stray (tenant_id TEXT, id UUID, PRIMARY KEY (tenant_id, id))');
+  const faultOf = async () => (await clusterResults(url)).map((result) => JSON.stringify(result)).join();
+  expect(await faultOf()).toContain('The table stray is not distributed.');
+  await rowsOf(url, `SELECT create_distributed_table('stray', 'tenant_id', colocate_with => 'none')`);
+  expect(await faultOf()).toContain('The group of the other tables lacks stray.');
+});
