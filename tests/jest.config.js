@@ -1,7 +1,7 @@
 import process from 'node:process';
 
 /**
- * Guard what few changes touch: kills, hang-ups, backups, other programs and their versions, packages and their
+ * Guard what few changes touch: kills, hang-ups, the lab, backups, other programs and their versions, packages and their
  * licenses, the runner of tests, the contract's patterns, the rendered reference, its samples. CI has no time for them;
  * `make slow-tests` runs them, and so does a command that names tests.
  */
@@ -9,6 +9,7 @@ const slow = [
   'tests/client/(generators|package)',
   'tests/consumer/(dynamicMock|postman|samples)',
   'tests/contract/(linters|patterns|reference(Page|Run))',
+  'tests/lab/consistency',
   'tests/system/(alerts|auditCrash|backup|backupPlaces|commits|databaseTls|failover|fullDisk|handbook|hangUps|kit|pointInTime|scheduled)\\.',
   'tests/system/(nodeVersions|supplyChain|testRunner)\\.',
   'tests/system/(s3Start|standardOutput|tracing|uploadCrash|workbench)\\.',

@@ -4,8 +4,7 @@ import { operations, type ContractOperation } from '../support/contract.js';
 import { encounterBody, newClient, newClinic, newPartner, newToken, patientBody } from '../support/factories.js';
 import type { Partner } from '../support/factories.js';
 import { everyCase } from '../support/everyCase.js';
-import { startFileHost } from '../support/fileHost.js';
-import { startHarness } from '../support/harness.js';
+import { openHarnessWithHost } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
@@ -14,14 +13,12 @@ import { thingsOf } from '../support/sandbox.js';
 const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let partner: Partner;
-const fileHost = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+const { harness, host: fileHost } = await openHarnessWithHost();
 const audit = await watchAudit(harness);
 // Tests compare all records of the tenant, so each has its own.
 beforeEach(async () => {
   partner = await newPartner(harness, 'sandbox');
 });
-afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
 const keyed = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'Idempotency-Key'));
 

@@ -1,8 +1,7 @@
 import { newEncounter, newPartner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
-import { claimedEncounter, eventsOf, eventTypesOf, reviewer, recordOf } from '../support/reviews.js';
+import { eventsOf, reviewer, recordOf } from '../support/reviews.js';
 
 const later = (time: Date, seconds: number): string => new Date(time.getTime() + seconds * 1000).toISOString();
 
@@ -26,16 +25,5 @@ describe('claimEncounter 200', () => {
     expect(await stored(encounter)).toEqual(body);
     const { encounter_id, gfe_no } = encounter;
     expect((await eventsOf(harness, encounter)).at(-1)).toEqual(['encounter.review_started', { encounter_id, gfe_no }]);
-  });
-
-  it('lets another provider claim the encounter from the end of the lease on', async () => {
-    const claimed = await claimedEncounter(harness, partner);
-    harness.clock.advance(3599);
-    expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
-    harness.clock.advance(1);
-    const { body } = await send(claimed.encounter_id, { reviewerRef: 'NPI-2' });
-    expect(body).toMatchObject({ reviewerRef: 'NPI-2', claimedAt: harness.clock.now.toISOString(), version: 4 });
-    const [started, released] = ['encounter.review_started', 'encounter.released'];
-    expect(await eventTypesOf(harness, claimed)).toEqual([started, released, started]);
   });
 });

@@ -1,12 +1,4 @@
-import {
-  encounterBody,
-  newCategory,
-  newClinic,
-  newDocument,
-  newPartner,
-  newPatient,
-  newProduct,
-} from '../support/factories.js';
+import { encounterBody, newCategory, newDocument, newPartner, newPatient, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
@@ -130,31 +122,6 @@ describe('createEncounter 201', () => {
     expect(await eventsAbout(harness, partner, { encounter_id })).toEqual([
       { type: 'encounter.created', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);
-  });
-
-  describe('patientState', () => {
-    it('decides reviewState, before the state of the patient and of the clinic', async () => {
-      const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'CA' } });
-      const patientId = await newPatient(harness, partner, { gfeStateId });
-      const states = async (patientState: object) => {
-        const { status, body } = await create({ ...valid, patientId, ...patientState });
-        return [status, body.patientState, body.reviewState];
-      };
-      expect(await states({ patientState: 'az' })).toEqual([201, 'AZ', 'AZ']);
-      expect(await states({})).toEqual([201, null, 'CA']);
-    });
-  });
-});
-
-describe('createEncounter 400', () => {
-  it('answers schedule_time_zone_required when neither the request nor the primary location has a time zone', async () => {
-    const places = [
-      { state: 'TX', timezone: null },
-      { state: 'TX', timezone: 'UTC' },
-    ];
-    const clinicId = await newClinic(harness, partner, { places });
-    const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
-    expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
   });
 });
 

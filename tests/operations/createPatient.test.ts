@@ -94,16 +94,6 @@ describe('createPatient 400', () => {
       { pointer: '#/phone', code: 'pattern' },
     );
   });
-
-  it.each([
-    ['user_id', '01a10caf-a4c0-7000-8000-00000000d001'],
-    ['isVerified', 'VERIFIED'],
-    ['verifierJobId', 'Confidential'],
-  ])('refuses the unknown property %s by its name (D-33), without its value', async (name, value) => {
-    const fault = { pointer: `#/${name}`, code: 'additionalProperties' };
-    const answer = await refused(patientBody({ [name]: value }), fault);
-    expect(answer.text).not.toMatch(/Confidential|VERIFIED|0000d001/);
-  });
 });
 
 describe('createPatient 409', () => {

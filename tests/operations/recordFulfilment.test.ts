@@ -3,7 +3,7 @@ import { newCategory, newPartner, newProduct, newToken, type Partner } from '../
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectInvalidState } from '../support/invalidState.js';
-import { eventsAbout, getOrder, pay } from '../support/orders.js';
+import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
@@ -60,27 +60,6 @@ describe('recordFulfilment 200', () => {
     expect(events.map(({ data }) => data)).toEqual(steps);
   });
 
-  it('updates only the lines in treatmentIds, or without treatmentIds all lines of the pharmacy or none', async () => {
-    await orderOfTwo({ pharmacyId: harness.domain.newId() });
-    const { balance_amt: amount, lines } = await orderOf();
-    const [first, second] = lines.map(({ treatmentId }: Body) => treatmentId);
-    await pay(harness, partner, order_no, { amount });
-    const statuses = ({ body }: Answer): string[] => body.lines.map((line: Body) => line.fulfilment.status);
-    const reason = 'Out of stock.';
-    const alone = await record('exception', { treatmentIds: [second.toUpperCase()], reason });
-    expect([statuses(alone), alone.body.lines[0].fulfilment.reason]).toEqual([['pending', 'exception'], null]);
-    expect(statuses(await record('accepted'))).toEqual(['accepted', 'accepted']);
-    await record('shipped', { treatmentIds: [first] });
-    const mixed = await record('shipped');
-    expectProblem(mixed, 409, 'invalid_state', [{ pointer: '#/lines/0', code: 'invalid_state' }]);
-    expect([mixed.body.current_status, statuses({ ...mixed, body: await orderOf() })]).toEqual([
-      'shipped',
-      ['shipped', 'accepted'],
-    ]);
-    const events = await eventsAbout(harness, partner, { order_no }, 'order.fulfilment_updated');
-    expect(events.map(({ data }) => data['treatmentIds'])).toEqual([[second], [first, second], [first]]);
-  });
-
   it('updates one pharmacy of the order, and shows a limited client only its lines', async () => {
     const [first, other] = await orderOfTwo();
     const client = await pharmacyClient(first ?? '');
@@ -112,21 +91,6 @@ describe('recordFulfilment 409', () => {
     for (const status of ['accepted', 'shipped']) {
       expect((await record(status, { acknowledgeChanges: true })).status).toBe(200);
     }
-  });
-
-  it('answers approval_ended and holds a line without prescription from the end of its approval on', async () => {
-    const { encounter_id } = await orderOf();
-    const { body } = await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
-    const [{ validUntil }] = body.gfe_data;
-    const start = harness.clock.now;
-    harness.clock.now = new Date(validUntil);
-    const later = { token: await newToken(harness, partner) };
-    const refused = await record('accepted', {}, later);
-    const order = await orderOf(later);
-    harness.clock.now = start;
-    expectProblem(refused, 409, 'approval_ended', [{ pointer: '#/lines/0', code: 'approval_ended' }]);
-    expect(order.lines).toMatchObject([{ hold: { reason: 'expired', at: validUntil } }]);
-    expect(order).toMatchObject({ balance_amt: '0.00', held_amt: '240.00' });
   });
 
   it('lets one of twenty simultaneous requests succeed, after which the order cannot be cancelled', async () => {

@@ -1,15 +1,13 @@
 import { erasePatient } from '../../src/domain/sweeps/erase.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { encounterBody, newClient, newClinic, newDocument, newPartner, newPatient } from '../support/factories.js';
-import { sampleFiles, startFileHost } from '../support/fileHost.js';
-import { startHarness } from '../support/harness.js';
+import { sampleFiles } from '../support/fileHost.js';
+import { openHarnessWithHost } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
 import { askedEncounter, claimedEncounter, reviewBody, reviewer } from '../support/reviews.js';
 
-const host = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
-afterAll(() => Promise.all([harness.close(), host.close()]));
+const { harness, host } = await openHarnessWithHost();
 const partner = await newPartner(harness);
 const { prisma } = harness.domain.db;
 const { tenantId } = partner;

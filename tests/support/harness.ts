@@ -14,6 +14,7 @@ import { drain, listen } from '../../src/http/listener/listen.js';
 import { createHttpServer } from '../../src/http/listener/server.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { openServices } from '../../src/runtime/services.js';
+import { startFileHost, type FileHost } from './fileHost.js';
 import { observe } from './observer.js';
 import { throughPooler } from './pgbouncer.js';
 import { createTestDatabase } from './postgres.js';
@@ -95,6 +96,13 @@ export async function openHarness(options?: HarnessOptions): Promise<Harness> {
   const harness = await startHarness(options);
   afterAll(() => harness.close());
   return harness;
+}
+
+/** {@link openHarness}, which may fetch documents from a host that closes with it. */
+export async function openHarnessWithHost(): Promise<{ readonly harness: Harness; readonly host: FileHost }> {
+  const host = await startFileHost();
+  afterAll(() => host.close());
+  return { harness: await openHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } }), host };
 }
 
 function newClock(): Clock {

@@ -3,16 +3,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient } from '../../support/factories.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { withoutTable } from '../../support/refusals.js';
 
-const host = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const { harness, host } = await openHarnessWithHost();
 const partner = await newPartner(harness);
 const patientId = await newPatient(harness, partner);
-afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (fileName = 'blood.pdf'): Promise<Answer> => {
   const json = { url: host.serve('/blood.pdf', { content: sampleFiles.pdf }), fileName };

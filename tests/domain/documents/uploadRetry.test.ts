@@ -2,17 +2,15 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventsUpTo } from '../../support/events.js';
 import { newPartner, newPatient } from '../../support/factories.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
-const host = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const { harness, host } = await openHarnessWithHost();
 const partner = await newPartner(harness, 'sandbox');
 const patientId = await newPatient(harness, partner);
 const url = host.serve('/blood.pdf', { content: sampleFiles.pdf });
-afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (from: string, key: string): Promise<Answer> =>
   call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {

@@ -3,7 +3,6 @@ import {
   newCategory,
   newClient,
   newClinic,
-  newDocument,
   newPartner,
   newPatient,
   newProduct,
@@ -62,25 +61,17 @@ describe('references to records that the caller cannot see', () => {
   const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
 
   it.each<[string, (id: string) => object, () => Promise<string>]>([
-    ['clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other)],
     ['inactive clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other, { isActive: false })],
     [
       'clinic without a time zone, when the schedule needs one',
       (clinicId) => ({ clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }),
       () => newClinic(harness, other, { places: [] }),
     ],
-    ['patient', (patientId) => ({ patientId }), () => newPatient(harness, other)],
-    ['treatment', (id) => ({ treatmentIds: [id] }), () => newProduct(harness, other)],
     [
       'treatment that is restricted to a clinic',
       (id) => ({ treatmentIds: [id] }),
       async () =>
         newProduct(harness, other, { availability: [{ clinicId: await newClinic(harness, other), isActive: true }] }),
-    ],
-    [
-      'document',
-      (id) => ({ documentIds: [id] }),
-      async () => newDocument(harness, other, await newPatient(harness, other)),
     ],
   ])("answers 404 to another tenant's %s, exactly as to an unknown id", async (_record, change, make) => {
     const before = await stored();

@@ -8,8 +8,8 @@ import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { eventSchemas, schemaFaults, type Schema } from '../../support/contract.js';
 import { eventsUpTo, recordEndpointEvents } from '../../support/events.js';
 import { newCategory, newClinic, newEncounter, newPartner, newPatient, newProduct } from '../../support/factories.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer, type CallOptions } from '../../support/http.js';
 import { getOrder, pay } from '../../support/orders.js';
 import {
@@ -27,12 +27,10 @@ import { fulfil } from '../../support/shipments.js';
 const MARK = 'zqx';
 const text = (rest: string): string => `${MARK} ${rest}`;
 
-const files = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+const { harness, host: files } = await openHarnessWithHost();
 const partner = await newPartner(harness);
 await provokeEveryEvent();
 const events = await eventsUpTo(harness, partner, 'patient.created', 2);
-afterAll(() => Promise.all([harness.close(), files.close()]));
 
 async function send(target: string, options: CallOptions): Promise<Answer> {
   const answer = await call(harness, target, { token: partner.token, ...options });

@@ -9,8 +9,7 @@ import { sweeps } from '../../../src/jobs/index.js';
 import { eventSchemas, operations } from '../../support/contract.js';
 import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
 import { newEncounter, newPartner, newPatient, shipTo } from '../../support/factories.js';
-import { startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
 import { getOrder } from '../../support/orders.js';
@@ -20,10 +19,8 @@ import { fulfil, putShipTo } from '../../support/shipments.js';
 import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
-const fileHost = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+const { harness, host: fileHost } = await openHarnessWithHost();
 const partner = await newPartner(harness, 'sandbox');
-afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
 /** Operations with another method than GET that change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];

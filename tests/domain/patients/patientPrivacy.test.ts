@@ -1,7 +1,7 @@
 import { encounterBody, newClient, newPartner, patientBody } from '../../support/factories.js';
 import { operations } from '../../support/contract.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 
 const secrets = { insuranceInfo: 'InsuranceSecret 77', medicalHistory: 'HistorySecret 88' };
@@ -10,8 +10,7 @@ const guardian = { name: 'GuardianSecret', relation: 'mother', phone: '512555019
 /** The answers about the patient, by operation. */
 const answers = new Map<string, Answer>();
 
-const files = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+const { harness, host: files } = await openHarnessWithHost();
 const partner = await newPartner(harness);
 const { token } = partner;
 const ask = async (operationId: string, target: string, json?: unknown): Promise<Answer['body']> => {
@@ -35,7 +34,6 @@ const encounter = { ...(await encounterBody(harness, partner)), patientId, docum
 const { encounter_id } = await ask('createEncounter', 'POST /encounters', encounter);
 await ask('getEncounter', `GET /encounters/${encounter_id}`);
 await ask('getEncounterStatus', 'POST /encounters/status', { encounter_id });
-afterAll(() => Promise.all([harness.close(), files.close()]));
 
 describe('insuranceInfo and medicalHistory', () => {
   it('are stored as sent', async () => {

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { cast } from '../../support/cast.js';
 import { newPartner, newPatient } from '../../support/factories.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import { startHarness } from '../../support/harness.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { openHarnessWithHost } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { newSandbox } from '../../support/sandbox.js';
 
-const host = await startFileHost();
-const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+const { harness, host } = await openHarnessWithHost();
 const partner = await newSandbox(harness);
-afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (url: string, more: object = {}): Promise<Answer> =>
   call(harness, `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`, {
