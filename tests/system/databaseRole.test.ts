@@ -65,6 +65,18 @@ it('the service role cannot change the schema, its own rights or the record of m
   await expectDenied(await connect(serviceUrl), statements);
 });
 
+it.each([
+  ['INSERT', 'audit_seal'],
+  ['UPDATE', 'client'],
+  ['DELETE', 'event'],
+])('a migration grants a missing %s on %s again', async (right, table) => {
+  const { url, serviceUrl } = await make(createTestDatabase);
+  await rowsOf(url, `REVOKE ${right} ON ${table} FROM ces_test_service`);
+  await migrateDatabase({ ownerUrl: url, url: serviceUrl });
+  const granted = await rowsOf(serviceUrl, `SELECT has_table_privilege('${table}', '${right}') AS has`);
+  expect(granted).toEqual([{ has: true }]);
+});
+
 it('the service role can insert and read audit rows, but neither change nor delete them', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   const owner = await connect(url);

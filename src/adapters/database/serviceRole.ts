@@ -19,6 +19,8 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
     const { rows } = await client.query(
       `SELECT FROM pg_class WHERE relnamespace IN ('public'::regnamespace, 'graphile_worker'::regnamespace)
          AND relkind IN ('r', 'p', 'v') AND (NOT has_table_privilege($1, oid, 'SELECT')
+           OR relkind <> 'v' AND relname !~ 'migrations$' AND NOT (has_table_privilege($1, oid, 'INSERT')
+             AND (relname ~ '${AUDIT_TABLES}' OR has_table_privilege($1, oid, 'UPDATE') AND has_table_privilege($1, oid, 'DELETE')))
            OR relname ~ '${AUDIT_TABLES}' AND has_table_privilege($1, oid, 'UPDATE, DELETE, TRUNCATE')) LIMIT 1`,
       [role],
     );

@@ -67,11 +67,11 @@ function signingKeys({ signingKeysFile: file, createSigningKeys }: Config): Chec
 }
 
 function objectStore({ dataDir, objectStore: store }: Config): Check {
-  const place =
+  const advice =
     store.kind === 's3'
-      ? 'the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
-      : 'DATA_DIR';
-  const remedy = `Check ${place} (${INSTALL}#object-store).`;
+      ? 'Start it, or correct the S3_… variables and the rights of S3_ACCESS_KEY to put, get, list and delete'
+      : 'Check DATA_DIR';
+  const remedy = `${advice} (${INSTALL}#object-store).`;
   const run = async () => {
     const objects = await openObjectStore({ dataDir, store, baseUrl: () => '', timeout: REQUEST_TIMEOUT_MS });
     const key = `doctor/${v7()}`;
