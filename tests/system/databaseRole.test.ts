@@ -72,7 +72,7 @@ it.each([
 ])('a migration grants a missing %s on %s again', async (right, table) => {
   const { url, serviceUrl } = await make(createTestDatabase);
   await rowsOf(url, `REVOKE ${right} ON ${table} FROM ces_test_service`);
-  await migrateDatabase({ ownerUrl: url, url: serviceUrl });
+  await grantServiceRights(url, serviceUrl);
   const granted = await rowsOf(serviceUrl, `SELECT has_table_privilege('${table}', '${right}') AS has`);
   expect(granted).toEqual([{ has: true }]);
 });
