@@ -55,7 +55,6 @@ function configOf(values: CleanedEnv<typeof variables>) {
     databaseDirectUrl: values.DATABASE_DIRECT_URL ?? null,
     /** Null = the service's role owns the schema. */
     databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
-    /** Null = every request uses `databaseUrl`. */
     databasePoolSize: values.DATABASE_POOL_SIZE,
     /** Seconds. */
     accessTokenTtl: values.ACCESS_TOKEN_TTL,

@@ -26,7 +26,7 @@ const integer = (min: number, max: number) =>
     return number >= min && number <= max ? number : undefined;
   });
 
-const text = matching('a text', /./);
+const text = matching('a text that is not blank', /\S/);
 const bucket = matching('3 to 63 characters of a-z, 0-9, . and -', /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/);
 const boolean = kind('true or false', (value) => (value === 'true' ? true : value === 'false' ? false : undefined));
 const port = integer(0, 65_535);

@@ -29,7 +29,7 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
       assertUsage(command, () => (expected = checkpointsOf(expect)));
       const verdict = await withDatabase(terminal, (context) => verifyAudit(context, expected));
       const { fault, heads, checkpoints, rows } = verdict;
-      if (fault !== null) throw new Error(`The audit differs from its checkpoints. ${fault}`);
+      if (fault !== null) throw new Error(`The audit is not intact. ${fault}`);
       const latest = heads.map(({ tenantId, number, hash }) => [tenantId, String(number), hash]);
       const told = [
         fields({ checkpoints, 'sealed rows': rows }),

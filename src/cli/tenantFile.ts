@@ -137,7 +137,7 @@ function assertSameSchema(ours: readonly string[], theirs: readonly string[]): v
 }
 
 function refuse(reason: string): never {
-  throw new Error(`The files are not an export of this tenant: ${reason} Nothing was imported.`);
+  throw new Error(`Nothing was imported: ${reason}`);
 }
 
 /** Inserts the rows of the lines into the columns that the schema names. @returns the number of rows by table */
@@ -167,7 +167,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>) {
   for await (const text of Readable.from(body, { objectMode: false }).setEncoding('utf8')) {
     const lines = (rest + String(text)).split('\n');
     rest = lines.pop() ?? '';
-    if (rest.length > MAX_LINE) refuse('A line is too long.');
+    if (rest.length > MAX_LINE) refuse(`A line of the rows is longer than ${MAX_LINE} characters.`);
     yield* lines;
   }
   if (rest) refuse('The last line is not complete.');

@@ -53,9 +53,9 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   const noted = latest.flatMap((head) => [head.tenantId, String(head.number), head.hash]);
   expect(await expecting(...noted)).toMatchObject({ code: 0 });
   const hash = '0'.repeat(64);
-  const message = `The audit differs from its checkpoints. ${tenantId}: The hash of checkpoint 1 differs from the one that --expect names.\n`;
+  const message = `The audit is not intact. ${tenantId}: The hash of checkpoint 1 differs from the one that --expect names.\n`;
   expect(await expecting(tenantId, '1', hash)).toEqual(refusal(1, message));
-  const missing = 'The audit differs from its checkpoints. elsewhere: Checkpoint 1 that --expect names is missing.\n';
+  const missing = 'The audit is not intact. elsewhere: Checkpoint 1 that --expect names is missing.\n';
   expect(await expecting('elsewhere', '1', hash)).toEqual(refusal(1, missing));
   for (const wrong of [['1'], [tenantId, '1'], [tenantId, hash, '1'], [tenantId, '1', hash, 'x']]) {
     expect((await expecting(...wrong)).code).toBe(2);
@@ -63,7 +63,7 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   const { prisma } = harness.domain.db;
   await prisma.$executeRaw`ALTER TABLE audit_event DISABLE TRIGGER USER`;
   await prisma.$executeRaw`UPDATE audit_event SET ip = '10.0.0.1' WHERE tenant_id = ${tenantId} AND position = 2`;
-  const fault = `The audit differs from its checkpoints. ${tenantId}: Row 2 was changed.\n`;
+  const fault = `The audit is not intact. ${tenantId}: Row 2 was changed.\n`;
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 

@@ -197,7 +197,7 @@ it('etagOf returns the ETag of a result, for use in If-Match', async () => {
   const changed = await change(etagOf(patient));
   expect((await change(etagOf(patient)).catch(refusal)) as ApiError).toMatchObject({ code: 'version_conflict' });
   expect(await change(etagOf(changed))).toMatchObject({ user_id: id });
-  expect(() => etagOf({ ...patient })).toThrow('had no ETag');
+  expect(() => etagOf({ ...patient })).toThrow('No ETag');
 });
 
 it('the client returns a certificate as bytes', async () => {

@@ -1,5 +1,5 @@
-import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
-import { newClient, newPartner, type Partner } from '../support/factories.js';
+import { activateApiClient, deactivateApiClient } from '../../src/domain/access/apiClients.js';
+import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { newEndpoint } from '../support/webhooks.js';
@@ -22,4 +22,24 @@ describe('listWebhookEndpoints 200', () => {
     expect(idsOf(await list(partner))).toEqual([first.id, second.id]);
     expect(idsOf(await list(await newPartner(harness)))).toEqual([]);
   });
+
+  it.each([
+    ['PATCH', ''],
+    ['POST', '/rotate-secret'],
+  ])(
+    'shows the endpoint of a deactivated client to its own no more after another client %s %s',
+    async (method, path) => {
+      const colleague = await newClient(harness, partner.tenantId);
+      const { id } = await newEndpoint(harness, colleague);
+      await deactivateApiClient(harness.domain, colleague.clientId);
+      const json = { url: 'https://hooks.example.com/other' };
+      const changed = await call(harness, `${method} /webhook-endpoints/${id}${path}`, {
+        token: partner.token,
+        ...(method === 'PATCH' && { json }),
+      });
+      expect(changed.status).toBe(200);
+      await activateApiClient(harness.domain, colleague.clientId);
+      expect(idsOf(await list({ ...colleague, token: await newToken(harness, colleague) }))).not.toContain(id);
+    },
+  );
 });

@@ -47,7 +47,7 @@ const preparedLength = 20_000;
 
 /** Session settings. UTC, because times are sent and read without offset; generic plans, which measured faster. */
 const SETTINGS = { TimeZone: 'UTC', plan_cache_mode: 'force_generic_plan' };
-/** Settings on Citus: PostgreSQL's own choice of plans, because generic ones cannot be distributed; SET LOCAL on all nodes. */
+/** On Citus: plan_cache_mode auto, because generic plans cannot be distributed; SET LOCAL propagates to all nodes. */
 export const SETTINGS_ON_CITUS = `SELECT set_config('plan_cache_mode', 'auto', false),
   set_config('citus.propagate_set_commands', 'local', false) FROM pg_extension WHERE extname = 'citus'`;
 /** PostgreSQL's time limits for a session. That for a lock is the shortest: its error says what the statement waited for. */

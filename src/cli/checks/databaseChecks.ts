@@ -109,7 +109,7 @@ async function migrations({ url }: CheckedDatabase): Promise<Result | Result[]> 
   const pending = schemas.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
   if (pending.length > 0) return failure(`Pending: ${someOf(pending)}.`, MIGRATE);
   const results = schemas.flatMap((schema) => {
-    if (schema.state === 'unknown') return failure(schema.reason, 'Deploy the build that made these migrations.');
+    if (schema.state === 'unknown') return failure(schema.reason, 'See scripts/production/upgrade.md.');
     if (schema.state !== 'newer') return [];
     const message = `The database is newer than this build, which still supports it: ${schema.names.join(', ')}.`;
     return warning(message, 'Update this server (scripts/production/upgrade.md).');

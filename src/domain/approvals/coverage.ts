@@ -14,7 +14,7 @@ export type Standing = 'approved' | 'denied' | 'declined' | 'expired' | 'revoked
 export const EVERYTHING = new Date(8.64e15);
 
 /**
- * What a decision is worth at a moment, as far as it is known at `knownAt` (C1). An approval runs out by itself from its
+ * What a decision is worth at a moment, as far as it is known at `knownAt`. An approval runs out by itself from its
  * end on (R-49); a later decision ends it, which is final.
  */
 export function standing(
@@ -57,7 +57,7 @@ export type LatestDecision = Decided & {
 export type Coverage = Standing | 'never_requested' | 'prescription_changed' | 'not_permitted';
 
 /**
- * Whether a patient may get a treatment at a clinic at a moment, and if not, why (C1). The only place that says so.
+ * Whether a patient may get a treatment at a clinic at a moment, and if not, why (R-224). The only place that says so.
  * @param latest the latest decision about this treatment of the patient at the clinic; null = none
  * @param isPending whether an open encounter asks for the treatment
  */

@@ -192,7 +192,7 @@ export async function ordersWhere(
   const changesOf = new Map(patients.map(({ id, factsChanges }) => [id, factsChanges]));
   const records = orders.map((order) => {
     const encounter = encounterOf.get(order.encounterId);
-    if (!encounter) throw new Error('the encounter of an order is missing');
+    if (!encounter) throw new Error(`order ${order.id} has no encounter`);
     return {
       ...order,
       lines: linesOf(order.id),

@@ -9,7 +9,7 @@ interface ExportedRow {
 export interface PatientExport {
   readonly rows: readonly ExportedRow[];
   readonly documents: readonly Document[];
-  /** The number of documents that were withdrawn as those of another patient. */
+  /** The number of documents withdrawn as `wrong_patient`. */
   readonly omittedDocuments: number;
 }
 

@@ -21,10 +21,10 @@ const MAX_ORDERS = 100;
 /** What a treatment costs today. */
 type Offer = Pick<EncounterTreatment, 'price' | 'shippingType' | 'shippingAmount'>;
 
-/** What a reorder rests on besides the encounter, by treatment. */
+/** What a reorder rests on besides the encounter, by product id. */
 export interface ReorderBasis {
   readonly covered: ReadonlyMap<string, Coverage>;
-  /** The encounter of the latest decision about a treatment. */
+  /** The `encounterNo` of the latest decision. */
   readonly decidedBy: ReadonlyMap<string, bigint>;
   readonly offers: ReadonlyMap<string, Offer>;
   readonly newOrder: Omit<NewOrder, 'position'>;

@@ -237,7 +237,7 @@ function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem
   };
 }
 
-/** Ends the earlier approvals of the treatments that this review decides (C1). */
+/** Ends the earlier approvals of the treatments that this review decides. */
 function supersede(earlier: DecidedEncounter, by: EncounterRecord, now: Date): Decision<DecidedEncounter> {
   const productIds = by.treatments.map(({ productId }) => productId);
   const ended = endApprovals(

@@ -58,6 +58,9 @@ const one = ({ caller: { tenantId, apiClientId } }: LookupContext, id: string): 
   AND (api_client_id = ${apiClientId}::uuid OR api_client_id IN (
     SELECT id FROM api_client WHERE tenant_id = ${tenantId} AND NOT is_active))`;
 
+/** Who changes the endpoint of a deactivated client owns it: if that is activated again, its events do not go there. */
+const takingOver = (apiClientId: string): Prisma.Sql => Prisma.sql`api_client_id = ${apiClientId}::uuid`;
+
 const latestPosition = (tenantId: string): Prisma.Sql =>
   Prisma.sql`coalesce((SELECT position FROM event_counter WHERE tenant_id = ${tenantId}), 0)`;
 
@@ -133,8 +136,9 @@ export async function updateEndpoint(
   id: string,
   { url, types, description, status }: Schemas['WebhookEndpointPatch'],
 ): Promise<Endpoint> {
-  const { tenantId } = context.caller;
+  const { tenantId, apiClientId } = context.caller;
   const changes = [
+    takingOver(apiClientId),
     ...(url === undefined ? [] : [Prisma.sql`url = ${url}`]),
     ...(types === undefined ? [] : [Prisma.sql`types = ${types ?? []}::event_type[]`]),
     ...(description === undefined ? [] : [Prisma.sql`description = ${description}`]),
@@ -220,7 +224,7 @@ export async function rotateSecret(context: CallerContext, id: string) {
   const now = context.now();
   const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
   await found(context.db.of(context.caller.tenantId).rows<object>`
-    UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
+    UPDATE webhook_endpoint SET ${takingOver(context.caller.apiClientId)}, previous_secret = secret, previous_secret_until = ${previousSecretUntil},
       secret = ${secret}::bytea, updated_at = ${now}
     WHERE ${one(context, id)} RETURNING true`);
   return { secret: secretText(secret), previousSecretUntil };

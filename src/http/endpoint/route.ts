@@ -18,7 +18,7 @@ export interface Behavior {
   readonly problem: Problem | null;
 }
 
-/** The state of a request for its log line and error response, in the object that Express passes on. */
+/** The state of a request for its log line and error response, in `res.locals`. */
 export interface Locals {
   readonly requestId: string;
   /** The trace's id, from the caller's `traceparent` (W3C) or the request's span. */
