@@ -736,7 +736,7 @@ export interface paths {
         get?: never;
         /**
          * Set the address of delivery
-         * @description Sets or replaces the address of delivery of an order until a pharmacy has accepted a line. Then the address is fixed.
+         * @description Sets or replaces the address of delivery of an order while no line is accepted, shipped or delivered.
          */
         put: operations["setShipTo"];
         post?: never;
@@ -5603,7 +5603,7 @@ export interface components {
             /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
             /**
-             * @description The pharmacy's lines, by their `treatmentId`; without it, all of them.
+             * @description The pharmacy's lines, by their `treatmentId`; without it, all that are neither held nor cancelled.
              * @example [
              *       "3f6e0c1a-58d2-4b8e-9a37-0d1f2e3c4b5a"
              *     ]
@@ -7247,7 +7247,7 @@ export interface components {
         };
         /**
          * @description The version of the chart that was read; send it as it is. It changes with everything that the chart shows. At most 120 characters, longer than any version.
-         * @example 3.2-0.1-0.4-1763654400000.c26bff89acde.b76fd8958bb5
+         * @example 3.2-0.1-0.d41d8cd98f00.c26bff89acde.b76fd8958bb5
          */
         ChartVersion: string;
         ChartPatient: {

@@ -27,29 +27,31 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
 /** The members of a command's result that the audit reads. */
 interface Result {
   readonly clientId?: unknown;
+  readonly tenant?: unknown;
   readonly encounter?: { readonly patientId?: unknown };
 }
 
 /**
- * Records a command in its tenant's audit. @param result may contain the new API client, and a patient
+ * Records a command in its tenant's audit. @param result may contain the new API client or tenant, and a patient
  * @throws Problem dependency_unavailable
  */
 export async function recordCommand(
   context: DomainContext,
-  { name, operator, tenant, subject, reason }: RunningCommand,
+  { name, operator, tenant: named, subject, reason }: RunningCommand,
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
   const [resourceType = null] = name.split(' ').slice(0, -1);
-  const { clientId: made, encounter } = Object(result) as Result;
+  const { clientId: made, encounter, tenant: added } = Object(result) as Result;
+  const tenant = named ?? (typeof added === 'string' ? added : null);
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.everyTenant.rows<{ id: string }>`
     SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
-  const named = [resourceType === 'patient' ? subject : null, encounter?.patientId];
-  const patientIds = named.filter((id): id is string => isUuid(id));
+  const patients = [resourceType === 'patient' ? subject : null, encounter?.patientId];
+  const patientIds = patients.filter((id): id is string => isUuid(id));
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,

@@ -43,7 +43,7 @@ export async function withDatabase<T>(
   const database = await openServiceDatabase({ ...databasePlace(terminal), applyMigrations: false });
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
-  // Closing the pool rolls the work back. Wait only shortly for the embedded server to stop.
+  // The end of the process rolls the work back. Wait only shortly for the embedded server to stop.
   const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', exit).once('SIGTERM', exit);
   try {
@@ -91,19 +91,28 @@ export function withTenant<T>(
   return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
 }
 
-/** Runs work in a transaction, by the tenant's clock and with the rights of a caller who may see the whole tenant. */
+/** Runs work by the tenant's clock and with the rights of a caller who may see the whole tenant. */
+export function forTenant<T>(
+  terminal: CliIo,
+  tenant: string,
+  work: (context: DomainContext & Pick<CallerContext, 'caller'>) => Promise<T>,
+): Promise<T> {
+  return withTenant(terminal, tenant, async (context, tenantId) => {
+    const now = aheadOf(context.now, await clockOffset(context, tenantId));
+    return work({ ...context, now, caller: wholeTenant(tenantId) });
+  });
+}
+
+/** {@link forTenant} in one transaction. */
 export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
   work: (transaction: CallerContext, tenantId: string) => Promise<T>,
   given: Confirmation = {},
 ): Promise<T> {
-  return withTenant(terminal, tenant, async (context, tenantId) => {
-    const now = aheadOf(context.now, await clockOffset(context, tenantId));
-    return inDryTransaction({ ...context, now }, given, (transaction) =>
-      work({ ...transaction, caller: wholeTenant(tenantId) }, tenantId),
-    );
-  });
+  return forTenant(terminal, tenant, ({ caller, ...context }) =>
+    inDryTransaction(context, given, (transaction) => work({ ...transaction, caller }, caller.tenantId)),
+  );
 }
 
 /** The operator in the role of a caller without limits. */

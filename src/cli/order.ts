@@ -1,8 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { cancelOrder, stopLines, type Recall } from '../domain/orders/cancellation.js';
+import { cancelOrder, ordersToStop, stopLines, type Recall } from '../domain/orders/cancellation.js';
+import { inTransaction } from '../domain/transactions/transaction.js';
 import { addGroup, addTenantCommand } from './command.js';
 import { confirm, confirmable, marked } from './confirmation.js';
-import { inTenant } from './operator.js';
+import { forTenant, inTenant } from './operator.js';
 import { print, reasonCode, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -32,7 +33,14 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       const recall = recallOf(given);
       if (!recall) return command.error('error: give one of --product, --provider and --clinic');
       await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, given);
-      const orders = await inTenant(terminal, tenant, (transaction) => stopLines(transaction, recall), given);
+      const orders = await forTenant(terminal, tenant, async ({ caller, ...context }) => {
+        const found = await ordersToStop({ ...context, caller }, recall);
+        // One by one: in one transaction, requests about all these patients would wait. A repetition goes on.
+        for (const orderNo of given.dryRun ? [] : found) {
+          await inTransaction(context, (transaction) => stopLines({ ...transaction, caller }, orderNo, recall));
+        }
+        return found;
+      });
       const told = `Orders with stopped lines: ${orders.length}. ${orders.join(', ')}`;
       print(terminal, json, { orders }, marked(given, told));
     });

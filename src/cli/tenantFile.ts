@@ -123,9 +123,26 @@ export async function importTenant(
     const without = present.find(({ key, sha256 }) => files.get(key) !== sha256);
     if (without) refuse(`The manifest does not name the document ${without.key}.`);
     await passNumbers(client, tenant);
-    await backups.each(present, (object) => putMissing(store, from, object));
+    await putAll(store, from, present);
     await client.query('COMMIT');
   });
+}
+
+/**
+ * Stores the documents. After a failure it removes them again: no row names them, and the job that removes orphans keeps
+ * those of unknown tenants.
+ */
+async function putAll(store: ObjectStore, from: BackupStore, documents: readonly BackedUpObject[]): Promise<void> {
+  const stored: string[] = [];
+  const failures: unknown[] = [];
+  await backups.each(documents, async (object) => {
+    if (failures.length > 0) return;
+    const isNew = await putMissing(store, from, object).catch((error: unknown) => void failures.push(error));
+    if (isNew) stored.push(object.key);
+  });
+  if (failures.length === 0) return;
+  await Promise.allSettled(stored.map((key) => store.remove(key)));
+  throw failures[0];
 }
 
 /** Compares the schemas of two databases. @throws Error naming migrations that only one of them has */

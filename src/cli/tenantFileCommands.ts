@@ -56,7 +56,10 @@ export function addTenantFileCommands(tenant: Command, terminal: CliIo): void {
       const manifest = await readManifest(source, true);
       await verifyFiles(source, manifest);
       await withAnySchema(terminal, ({ ownerUrl: url }) =>
-        recordedOn(terminal, url, async () => importTenant(source, manifest, await place(url))),
+        recordedOn(terminal, url, async () => {
+          await importTenant(source, manifest, await place(url));
+          return { tenant: manifest.tenant };
+        }),
       );
       print(terminal, json, { tenant: manifest.tenant, rows: manifest.rows }, `${manifest.tenant} is imported.`);
     });

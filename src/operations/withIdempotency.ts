@@ -1,10 +1,10 @@
-import type { Context } from '../context.js';
-import { mayUseClinic } from '../domain/access/limits.js';
+import type { Caller, Context } from '../context.js';
 import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 import { Problem } from '../problem.js';
 
-const NO_LONGER = 'The response to this key shows a clinic that your API client may no longer see.';
+const NO_LONGER =
+  'Since the response to this key, your API client has been limited to other clinics or pharmacies. Read the record instead.';
 
 /** A stored response, in the form in which it is replayed. */
 interface Response {
@@ -13,9 +13,9 @@ interface Response {
   readonly body: unknown;
 }
 
-/** A stored response, with the clinics whose records it shows. */
+/** A stored response, with the limits of the client that got it. */
 interface StoredResponse extends Response {
-  readonly clinicIds: readonly string[];
+  readonly limits: Pick<Caller, 'allowedClinicIds' | 'allowedPharmacyIds'>;
 }
 
 /**
@@ -38,8 +38,8 @@ export async function withIdempotency<R extends Response>(
     }
     const response = await work(transaction);
     if (idempotency) {
-      const clinicIds = transaction.events.flatMap(({ clinicId }) => clinicId ?? []);
-      storeResult(transaction, idempotency, { ...toStore(response), clinicIds });
+      const { allowedClinicIds, allowedPharmacyIds } = transaction.caller;
+      storeResult(transaction, idempotency, { ...toStore(response), limits: { allowedClinicIds, allowedPharmacyIds } });
     }
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };
@@ -64,10 +64,20 @@ export async function earlierResponse<R extends Response>(context: Context): Pro
 
 /**
  * A key is bound to one operation, so the stored response is one of that operation. @throws Problem
- * insufficient_permission if it shows a clinic that the client may no longer see
+ * insufficient_permission if the client may now see less than then
  */
 function replayed(context: Context, stored: unknown): Response {
-  const { clinicIds, ...response } = stored as StoredResponse;
-  if (!clinicIds.every((id) => mayUseClinic(context, id))) throw new Problem('insufficient_permission', NO_LONGER);
+  const { limits, ...response } = stored as StoredResponse;
+  const { allowedClinicIds, allowedPharmacyIds } = context.caller;
+  if (
+    !includes(allowedClinicIds, limits.allowedClinicIds) ||
+    !includes(allowedPharmacyIds, limits.allowedPharmacyIds)
+  ) {
+    throw new Problem('insufficient_permission', NO_LONGER);
+  }
   return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } };
 }
+
+/** Whether a limit permits all that an earlier one did; null = no limit. */
+const includes = (limit: readonly string[] | null, earlier: readonly string[] | null): boolean =>
+  limit === null || (earlier !== null && earlier.every((id) => limit.includes(id)));

@@ -1,4 +1,5 @@
 import { newClinic, newPartner, newProduct } from '../support/factories.js';
+import { call } from '../support/http.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { completedEncounter, reviewer } from '../support/reviews.js';
 import { fulfil } from '../support/shipments.js';
@@ -48,6 +49,14 @@ describe('tenant configure', () => {
     const after = await newOrder(owner);
     const orders = await Promise.all([before, after].map((orderNo) => getOrder(harness, owner, orderNo)));
     expect(orders.map((order) => order.body.currency)).toEqual(['USD', 'CAD']);
+    const [{ encounter_id, lines }] = orders.map((order) => order.body);
+    const again = { treatmentIds: lines.map((line: { treatmentId: string }) => line.treatmentId) };
+    const { body } = await call(harness, `POST /encounters/${encounter_id}/reorder`, {
+      token: owner.token,
+      json: again,
+      headers: { 'Idempotency-Key': 'again' },
+    });
+    expect(body.currency).toBe('CAD');
   });
 
   it('refuses an unknown tenant in one line', async () => {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
-import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { tenantTables } from '../../src/adapters/database/tenantTables.js';
 import { withClient } from '../../src/adapters/database/withClient.js';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
+import { cast } from '../support/cast.js';
 import { newPartner } from '../support/factories.js';
 import { temporaryFolder } from '../support/folder.js';
 import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { openTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -28,7 +30,11 @@ beforeAll(async () => {
   there = await startHarness({ databaseUrl: target.url });
   afterAll(() => there.close());
   victim = await newPartner(there);
-  tenant = (await newSandbox(source.harness)).tenantId;
+  const sandbox = await newSandbox(source.harness);
+  tenant = sandbox.tenantId;
+  const json = { url: 'https://files.northwind.example/forms/jane.pdf' };
+  const upload = `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`;
+  expect((await call(source.harness, upload, { token: sandbox.token, json })).status).toBe(200);
   expect(await source.run('tenant', 'export', tenant, '--to', folder('export'))).toMatchObject({ code: 0 });
 });
 
@@ -177,6 +183,21 @@ it.each(hostile)('tenant import refuses %s and changes nothing', async (_name, m
   expect(await contents()).toEqual(before);
   expect(await readdir(folder())).not.toContain('sentinel');
   await rm(folder('hostile'), { recursive: true });
+});
+
+it('tenant import removes the documents that it has stored, if it cannot store one', async () => {
+  const { objects } = JSON.parse(await readFile(folder('export/manifest.json'), 'utf8')) as {
+    objects: { key: string }[];
+  };
+  const last = objects.at(-1)?.key ?? '';
+  // A folder in the place of the file.
+  const obstacle = `${there.dataDir}/documents/${last}`;
+  await mkdir(obstacle, { recursive: true });
+  expect(await importFrom('export')).toMatchObject({ code: 1 });
+  await rm(obstacle, { recursive: true });
+  const left = await readdir(`${there.dataDir}/documents/${tenant}`, { recursive: true, withFileTypes: true });
+  expect(left.filter((entry) => entry.isFile())).toEqual([]);
+  expect(objects.length).toBeGreaterThan(1);
 });
 
 it('tenant import adds each row and document of an export, and moves the sequences past its numbers', async () => {

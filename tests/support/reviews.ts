@@ -22,7 +22,7 @@ export const approve: Decide = () => ({ decision: 'approved' });
 export const deny: Decide = () => ({ decision: 'denied', reason: 'Contraindicated.' });
 
 /** The version of no chart, for reviews that are refused before their version counts. */
-export const noChartVersion = '0.0-0.0-0.0-0.000000000000.000000000000';
+export const noChartVersion = '0.0-0.0-0.d41d8cd98f00.000000000000.000000000000';
 
 /** The version of an encounter's chart, or {@link noChartVersion} if the caller may not read it. */
 async function chartVersionOf(harness: Harness, { token }: Caller, encounter: Encounter): Promise<string> {

@@ -176,6 +176,14 @@ describe('a database that fails', () => {
     expect(await write()).toBe(1);
   });
 
+  it('rejects a transaction that PostgreSQL rolls back because a statement failed, even if the failure was ignored', async () => {
+    const ignored = db.transaction(async (tx) => {
+      await tx.of('a').run`UPDATE tenant SET name = 1 / 0 WHERE id = ${'a'}`.catch(() => undefined);
+      return { result: 'done', last: null };
+    });
+    expect(await failure(ignored)).toMatchObject({ message: 'the transaction was rolled back' });
+  });
+
   it('does not end the process when it terminates an idle connection', async () => {
     const other = openDatabase(database.url);
     const count = () => other.of('b').rows`SELECT FROM category WHERE tenant_id = ${'b'}`;

@@ -40,6 +40,13 @@ it.each([
   expect(() => check(text)).toThrow(`does not name the tenant of ${table}:`);
 });
 
+it('a statement that was accepted for one tenant is refused with the parameter of another one', () => {
+  const guard = statementGuard(new Set(['clinic']));
+  const text = 'SELECT id FROM clinic WHERE tenant_id = $1 AND id = $2';
+  expect(() => guard(text, ['lakeside', 'other'], 'lakeside')).not.toThrow();
+  expect(() => guard(text, ['other', 'lakeside'], 'lakeside')).toThrow('does not name the tenant of clinic');
+});
+
 it('the last statement of a transaction may name any tenant, but must name one', () => {
   expect(() => check('DELETE FROM clinic WHERE tenant_id = $2', null)).not.toThrow();
   expect(() => check('DELETE FROM clinic WHERE id = $2', null)).toThrow();

@@ -8,17 +8,23 @@ export type StatementGuard = (text: string, values: readonly unknown[], tenantId
 /** Maximum of remembered texts; the service has fewer, but bulk statements differ by the number of their rows. */
 const MAX_REMEMBERED = 1_000;
 
-/** A guard that checks each text once. @param tables those of tenants, and that of the tenants itself */
+/** A guard that reads each text once, and then compares the tenant's parameters. @param tables those of tenants, and that of the tenants itself */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
-  const accepted = new Set<string>();
+  /** For each text, the places in the values that had the tenant. */
+  const accepted = new Map<string, readonly number[]>();
   return (text, values, tenantId) => {
-    if (accepted.has(text)) return;
-    const isTenant = (parameter: string): boolean =>
-      tenantId === null || values[Number(parameter.slice(1)) - 1] === tenantId;
+    const hasTenant = (place: number): boolean => tenantId === null || values[place] === tenantId;
+    if (accepted.get(text)?.every(hasTenant)) return;
+    const places = new Set<number>();
+    const isTenant = (parameter: string): boolean => {
+      const place = Number(parameter.slice(1)) - 1;
+      if (hasTenant(place)) places.add(place);
+      return hasTenant(place);
+    };
     const found = tablesWithoutTenant(text, tables, isTenant);
     if (found.length > 0) throw new Error(`a statement does not name the tenant of ${found.join(', ')}: ${text}`);
     if (accepted.size >= MAX_REMEMBERED) accepted.clear();
-    accepted.add(text);
+    accepted.set(text, [...places]);
   };
 }
 

@@ -128,9 +128,10 @@ export async function runTransaction<T>(
     const { result, last } = await work({ ...queries, savepoint } as Transaction);
     if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
-    await Promise.all([last && queries.everyTenant.run(last), begun, connection.query('COMMIT')]).catch(
-      throwCommitFailure,
-    );
+    const sent = [last && queries.everyTenant.run(last), begun, connection.query('COMMIT')] as const;
+    const [, , { command }] = await Promise.all(sent).catch(throwCommitFailure);
+    // PostgreSQL's answer if an earlier statement failed, and that was ignored.
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));

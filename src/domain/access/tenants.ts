@@ -80,7 +80,8 @@ const columns = fieldsOf('Tenant', 'tenant');
 
 /** The tenant with this id or, ignoring case, this name. @throws Error for an unknown or ambiguous name */
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
-  const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
+  const called = await context.db.everyTenant.rows<Tenant>`
+    SELECT ${columns} FROM tenant WHERE id = ${idOrName} OR lower(name) = lower(${idOrName})`;
   const tenant = called.find(({ id }) => id === idOrName) ?? called[0];
   if (!tenant) {
     throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}. See "tenant list".`);

@@ -2,9 +2,9 @@ import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../../generated/prisma/client.js';
 
 /** How often a category requires a new review. The API allows other values, but only these are understood. */
-export const approvalRules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
-  ['YEARLY', { months: 12, noticeDays: 30 }],
-  ['MONTHLY', { months: 1, noticeDays: 5 }],
+const MONTHS: ReadonlyMap<string, number> = new Map([
+  ['YEARLY', 12],
+  ['MONTHLY', 1],
 ]);
 
 /** The longest approval of a controlled substance. */
@@ -21,9 +21,9 @@ export function approvalEnd(
   isScheduled = false,
 ): Date | null {
   const longest = isScheduled ? new Date(approvedAt.getTime() + SCHEDULED_MS) : null;
-  const rule = approvalRules.get(item.reviewOften);
-  if (!item.reviewRecurring || !rule) return longest;
+  const months = MONTHS.get(item.reviewOften);
+  if (!item.reviewRecurring || months === undefined) return longest;
   const start = Temporal.Instant.fromEpochMilliseconds(approvedAt.getTime()).toZonedDateTimeISO('UTC');
-  const end = new Date(start.add({ months: rule.months }).epochMilliseconds);
+  const end = new Date(start.add({ months }).epochMilliseconds);
   return longest && longest < end ? longest : end;
 }

@@ -1,7 +1,7 @@
 import { Prisma, type OrderLine } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import type { Decision, Moment } from '../transactions/changes.js';
-import type { CallerContext } from '../transactions/transaction.js';
+import type { CallerContext, LookupContext } from '../transactions/transaction.js';
 import { orderCommand, type OrderState } from './command.js';
 import { stopped } from './holds.js';
 import { settled } from './money.js';
@@ -46,26 +46,27 @@ function obstacleTo({ orderStatus, payments, paidAmt, lines }: OrderRecord): str
 /** The lines of a recall: those of a product, of a provider's decisions, or of a clinic. */
 export type Recall = { readonly sku: string } | { readonly reviewerRef: string } | { readonly clinicId: string };
 
-/**
- * Stops lines for the operator (R-193): those that have not left are held, those that have are recalled.
- * @returns the numbers of the changed orders
- */
-export async function stopLines(context: CallerContext, recall: Recall): Promise<string[]> {
-  const { tenantId } = context.caller;
-  const isMeant = (line: Pick<OrderLine, 'sku'>): boolean => !('sku' in recall) || line.sku === recall.sku;
-  const orders = await context.db.of(tenantId).rows<{ orderNo: string }>`
+/** The numbers of the orders with lines that a recall would stop. */
+export async function ordersToStop({ db, caller }: LookupContext, recall: Recall): Promise<string[]> {
+  const { tenantId } = caller;
+  const orders = await db.of(tenantId).rows<{ orderNo: string }>`
     SELECT DISTINCT "order".order_no AS "orderNo" FROM order_line AS line
       JOIN "order" ON "order".tenant_id = line.tenant_id AND "order".id = line.order_id
       JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = "order".encounter_id
     WHERE line.tenant_id = ${tenantId} AND line.hold_at IS NULL AND line.recalled_at IS NULL AND line.status <> 'cancelled'
       AND ${recalledBy(recall)}
     ORDER BY "order".order_no`;
-  const decide = (state: OrderState, { now }: Moment): Decision<OrderRecord> => {
-    const { order, events } = stopped(state.order, isMeant, 'stopped', now);
-    return { state: order, events };
-  };
-  for (const { orderNo } of orders) await orderCommand(context, orderNo, decide);
   return orders.map(({ orderNo }) => orderNo);
+}
+
+/** Stops lines of an order for the operator (R-193): those that have not left are held, those that have are recalled. */
+export const stopLines = (context: CallerContext, orderNo: string, recall: Recall): Promise<OrderRecord> =>
+  orderCommand(context, orderNo, (state, at) => decideStop(state, recall, at));
+
+export function decideStop({ order }: OrderState, recall: Recall, { now }: Moment): Decision<OrderRecord> {
+  const isMeant = (line: OrderLine): boolean => !('sku' in recall) || line.sku === recall.sku;
+  const changed = stopped(order, isMeant, 'stopped', now);
+  return { state: changed.order, events: changed.events };
 }
 
 function recalledBy(recall: Recall): Prisma.Sql {

@@ -90,20 +90,21 @@ function requireMayLeave({ order, treatments }: OrderState, lines: readonly Orde
   }
 }
 
-/** Holds those lines whose approval was revoked or superseded while they were on their way. */
+/** Holds lines that came back, if their approval was revoked or superseded while they were on their way, or if they are recalled. */
 function heldIfEnded(
   { treatments }: OrderState,
   order: OrderRecord,
   lines: readonly OrderLine[],
   now: Date,
 ): Decision<OrderRecord> {
+  const cameBack = (line: OrderLine) => lines.some(({ id }) => id === line.id) && line.status === 'exception';
   const ended = (reason: 'revoked' | 'superseded') => (line: OrderLine) =>
-    lines.some(({ id }) => id === line.id) &&
-    line.status === 'exception' &&
-    treatments.some((one) => one.productId === line.productId && one.endReason === reason);
+    cameBack(line) && treatments.some((one) => one.productId === line.productId && one.endReason === reason);
   const revoked = held(order, ended('revoked'), 'revoked', now);
   const superseded = held(revoked.order, ended('superseded'), 'superseded', now);
-  return { state: superseded.order, events: [...revoked.events, ...superseded.events] };
+  const isRecalled = (line: OrderLine) => cameBack(line) && line.recalledAt !== null;
+  const recalled = held(superseded.order, isRecalled, 'stopped', now);
+  return { state: recalled.order, events: [...revoked.events, ...superseded.events, ...recalled.events] };
 }
 
 /**
@@ -119,7 +120,7 @@ function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: st
     });
   }
   if (!treatmentIds) {
-    const free = own.filter(({ holdAt }) => holdAt === null);
+    const free = own.filter(({ holdAt, status }) => holdAt === null && status !== 'cancelled');
     return free.length > 0 ? free : own;
   }
   const errors = treatmentIds.flatMap((id, index): FieldError[] => {

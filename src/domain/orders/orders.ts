@@ -43,16 +43,19 @@ export interface ApprovedTreatment {
   readonly item: GfeItem;
 }
 
-/** The order of an encounter: one line for each approved treatment, at its frozen price. */
+/**
+ * The order of an encounter: one line for each approved treatment, at its frozen price (R-55, R-30).
+ * @param terms those of a reorder
+ */
 export function newOrder(
   encounter: Encounter,
   factsChanges: Patient['factsChanges'],
   approved: readonly ApprovedTreatment[],
   numbers: NewOrder,
   { now, newId }: Moment,
-  shipTo: Order['shipTo'] = encounter.shipTo,
+  { shipTo, currency }: Pick<Order, 'shipTo' | 'currency'> = encounter,
 ): OrderRecord {
-  const { tenantId, id: encounterId, clinicId, currency } = encounter;
+  const { tenantId, id: encounterId, clinicId } = encounter;
   const lines = approved.map((one, position) => orderLine(one, numbers.id, position, newId(), now));
   return settled({
     ...numbers,

@@ -34,7 +34,7 @@ const isTaken = ({ status }: OrderLine): boolean =>
   status === 'accepted' || status === 'shipped' || status === 'delivered';
 
 /**
- * Replaces the address of delivery until a line is accepted (R-203).
+ * Replaces the address of delivery while no line is accepted or has shipped (R-203).
  * @throws Problem order_not_found, clinic_not_permitted, invalid_state
  */
 export const setShipTo = (context: CallerContext, orderNo: string, shipTo: ShipTo): Promise<OrderRecord> =>

@@ -3,7 +3,7 @@ import type { Models } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
 import { getPatient } from '../patients/patients.js';
 import { findPossibleDuplicates } from '../patients/possibleDuplicates.js';
-import { showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
+import { showEncounter, showUndecidedEncounters, type DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf, dueEvent, nextState } from '../encounters/states.js';
 import { readUntilFull } from '../transactions/listCursor.js';
 import type { ModelContext } from '../transactions/transaction.js';
@@ -16,21 +16,26 @@ export type Chart = Awaited<ReturnType<typeof readChart>>;
 const MAX_ENTRIES = 100;
 
 /**
- * The chart of an encounter, for the provider that holds its claim (R-103).
- * @throws Problem invalid_state without a claim, claimed_by_other
+ * The chart of an encounter, for the provider that holds its claim (R-103). All of it is of one moment, that of its version.
+ * The audit records the patient even if access is denied.
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state without a claim, claimed_by_other
  */
-export async function openChart(
+export function openChart(
   context: Context,
-  encounter: DetailedEncounter,
+  encounterId: string | number,
   reviewer: { readonly reviewerRef: string },
 ): Promise<Chart> {
-  // Check the same right as for deciding: who may not decide may not read the chart. A lapsed claim is none.
-  const hasLapsed = dueEvent(encounter, context.now()) === 'lapse';
-  nextState(hasLapsed ? 'pending_review' : encounter.status, 'approve', actorOf(context, encounter, reviewer));
-  return context.db.snapshot((db) => readChart({ ...context, db }, encounter));
+  return context.db.snapshot(async (db) => {
+    const encounter = await showEncounter({ ...context, db }, encounterId);
+    context.audit.patientId = encounter.patientId;
+    // Check the same right as for deciding: who may not decide may not read the chart. A lapsed claim is none.
+    const hasLapsed = dueEvent(encounter, context.now()) === 'lapse';
+    nextState(hasLapsed ? 'pending_review' : encounter.status, 'approve', actorOf(context, encounter, reviewer));
+    return readChart({ ...context, db }, encounter);
+  });
 }
 
-/** Reads the chart of an encounter in a snapshot. */
+/** Reads the rest of the chart in the same snapshot. */
 async function readChart(context: ModelContext, encounter: DetailedEncounter) {
   const { prisma } = context.db;
   const { tenantId, id, patientId } = encounter;

@@ -50,7 +50,8 @@ export async function readMarks(
         WHERE other.tenant_id = ${tenantId} AND other.patient_id = encounter.patient_id) AS decisions,
       (SELECT count(*) || '-' || count(withdrawn_at) FROM document
         WHERE document.tenant_id = ${tenantId} AND document.patient_id = encounter.patient_id) AS documents,
-      (SELECT count(*) || '-' || coalesce(floor(extract(epoch FROM max(line.updated_at)) * 1000), 0)
+      (SELECT left(md5(coalesce(string_agg(concat_ws(' ', line.id, line.status, line.hold_reason, line.recalled_at, line.updated_at),
+          ' ' ORDER BY line.id), '')), 12)
         FROM encounter AS other
           JOIN "order" ON "order".tenant_id = other.tenant_id AND "order".encounter_id = other.id
           JOIN order_line AS line ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id

@@ -27,6 +27,8 @@ export interface ReorderBasis {
   /** The `encounterNo` of the latest decision. */
   readonly decidedBy: ReadonlyMap<string, bigint>;
   readonly offers: ReadonlyMap<string, Offer>;
+  /** That of today's prices: ISO 4217 code. */
+  readonly currency: string;
   readonly newOrder: Omit<NewOrder, 'position'>;
 }
 
@@ -85,7 +87,8 @@ export function decideReorder(
   });
   const numbers = { ...state.newOrder, position: encounter.orders.length };
   const address = shipTo ?? encounter.orders[0]?.shipTo ?? null;
-  const order = newOrder(encounter, patient.factsChanges, approved, numbers, at, address);
+  const terms = { shipTo: address, currency: state.currency };
+  const order = newOrder(encounter, patient.factsChanges, approved, numbers, at, terms);
   return {
     state: { ...state, encounter: { ...encounter, orders: [...encounter.orders, order] } },
     events: orderCreated(order),
@@ -117,8 +120,10 @@ async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonl
   const { db, caller, now } = context;
   const { tenantId } = caller;
   const [[of], offers, orderSequence] = await Promise.all([
-    db.of(tenantId).rows<{ clinicId: string; patientId: string }>`
-      SELECT clinic_id AS "clinicId", patient_id AS "patientId" FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`,
+    db.of(tenantId).rows<{ clinicId: string; patientId: string; currency: string }>`
+      SELECT clinic_id AS "clinicId", patient_id AS "patientId",
+        (SELECT currency FROM tenant WHERE id = ${tenantId}) AS currency
+      FROM encounter WHERE tenant_id = ${tenantId} AND ${which}`,
     db.of(tenantId).rows<Offer & { productId: string }>`
       SELECT product_id AS "productId", price, shipping_type AS "shippingType", shipping_amount AS "shippingAmount"
       FROM product_offer WHERE tenant_id = ${tenantId} AND product_id = ANY (${[...ids]}::uuid[])`,
@@ -135,6 +140,7 @@ async function loadBasis(context: CallerContext, which: Prisma.Sql, ids: readonl
   const coverageOf = (one: (typeof treatments)[number]): Coverage =>
     facts ? coverage(one, decided.get(one.id) ?? null, false, facts, moment.at) : 'never_requested';
   return {
+    currency: of.currency,
     covered: new Map(treatments.map((one) => [one.id, coverageOf(one)])),
     decidedBy: new Map([...decided].map(([id, { encounterNo }]) => [id, encounterNo])),
     offers: new Map(offers.map(({ productId, ...offer }) => [productId, offer])),

@@ -1,12 +1,12 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
-import { approvalRules } from '../approvals/approvals.js';
 import { recordEvent } from '../events/record.js';
 import { numbersOf } from '../events/subject.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
 /** The days of notice by rule. */
-const noticeDays = new Map([...approvalRules].map(([reviewOften, { noticeDays: days }]) => [reviewOften, days]));
+/** Days from a notice to the end of the approval (R-53). */
+const NOTICE_DAYS = { monthly: 5, others: 30 };
 
 /**
  * Records gfe.expiring once per approval, 30 or 5 days before its end (R-53), for the original decision's encounter.
@@ -22,7 +22,7 @@ type NotifiedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
   Pick<Encounter, 'encounterNo' | 'gfeNo' | 'reference' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
 function announcement(notice: Notice) {
-  const longest = notice === 'gfe.expired' ? 0 : Math.max(...noticeDays.values());
+  const longest = notice === 'gfe.expired' ? 0 : NOTICE_DAYS.others;
   const unannounced = notice === 'gfe.expired' ? Prisma.sql`true` : Prisma.sql`expiring_notified_at IS NULL`;
   const isDue = (now: Prisma.Sql): Prisma.Sql => Prisma.sql`status = 'approved' AND valid_until IS NOT NULL
     AND expired_notified_at IS NULL AND ${unannounced} AND valid_until <= ${daysAfter(now, longest)}`;
@@ -59,10 +59,8 @@ function notify({ db, now }: TransactionContext, notice: Notice, tenantId: strin
 
 /** The condition for approvals that end within the days of their rule. */
 function isExpiring(now: Prisma.Sql): Prisma.Sql {
-  const windows = [...noticeDays].map(
-    ([reviewOften, days]) => Prisma.sql`(review_often = ${reviewOften} AND valid_until <= ${daysAfter(now, days)})`,
-  );
-  return Prisma.sql`valid_until > ${now} AND (${Prisma.join(windows, ' OR ')})`;
+  return Prisma.sql`valid_until > ${now} AND valid_until <= CASE review_often
+    WHEN 'MONTHLY' THEN ${daysAfter(now, NOTICE_DAYS.monthly)} ELSE ${daysAfter(now, NOTICE_DAYS.others)} END`;
 }
 
 const daysAfter = (now: Prisma.Sql, days: number): Prisma.Sql =>

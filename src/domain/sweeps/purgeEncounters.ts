@@ -14,7 +14,10 @@ const ENCOUNTER_PARTS = [
   'encounter_treatment',
 ];
 
-/** Deletes old encounters that have ended (R-91), unless their order is unpaid, or an approval is in force. */
+/**
+ * Deletes old encounters that have ended (R-91), unless an approval is in force, or an order of theirs is unpaid, on its way or
+ * has changed since.
+ */
 export function purgeEncounters(context: BackgroundContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
@@ -28,7 +31,11 @@ export function purgeEncounters(context: BackgroundContext, days: number): Promi
             AND item.status = 'approved'
             AND coalesce(item.valid_until, 'infinity') > now())
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
-            AND order_status = 'pending')
+            AND (order_status = 'pending' OR updated_at >= now() - make_interval(days => ${days}::int)))
+          AND NOT EXISTS (SELECT FROM "order" JOIN order_line AS line
+              ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
+            WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
+              AND (line.status IN ('accepted', 'shipped') OR line.updated_at >= now() - make_interval(days => ${days}::int)))
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
       const ids = old.map(({ id }) => id);
       const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;

@@ -8,7 +8,7 @@ import type { EncounterRecord, EncounterState } from '../../../src/domain/encoun
 import { refuse, type FoundParts } from '../../../src/domain/encounters/references.js';
 import { actorOf } from '../../../src/domain/encounters/states.js';
 import { decideReschedule, decideUpdate } from '../../../src/domain/encounters/update.js';
-import { decideCancellation as decideOrderCancellation } from '../../../src/domain/orders/cancellation.js';
+import { decideCancellation as decideOrderCancellation, decideStop } from '../../../src/domain/orders/cancellation.js';
 import type { DecideOrder } from '../../../src/domain/orders/command.js';
 import { decideFulfilment } from '../../../src/domain/orders/fulfilments.js';
 import { applyElapsedHolds } from '../../../src/domain/orders/holds.js';
@@ -194,6 +194,7 @@ export class Life {
       covered: new Map(treatmentIds.map((id) => [id, this.coverageOf(id, false)])),
       decidedBy: new Map(latest),
       offers: new Map(treatmentIds.map((id) => [id, offered(this.of(id)).offer])),
+      currency: 'USD',
       newOrder: { id: this.at().newId(), orderSequence: BigInt(202_000 + this.ids) },
     };
     const body = address ? { treatmentIds, shipTo: address } : { treatmentIds };
@@ -218,6 +219,10 @@ export class Life {
   fulfil(index: number, status: Bodies['RecordFulfilmentRequest']['status'], treatmentIds?: string[], more = {}): void {
     const body = { pharmacyId, status, ...(treatmentIds ? { treatmentIds } : {}), ...more };
     this.onOrder(index, (state, at) => decideFulfilment(state, body, at));
+  }
+
+  stop(index: number): void {
+    this.onOrder(index, (state, at) => decideStop(state, { reviewerRef: 'ana' }, at));
   }
 
   cancelOrder(index: number): void {

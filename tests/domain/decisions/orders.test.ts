@@ -215,6 +215,25 @@ describe('lines whose approval ends', () => {
     expect(holds(life)).toEqual(['revoked', 'revoked', 'revoked']);
     expect(codeOf(() => life.fulfil(0, 'accepted', ['botox']))).toBe('approval_ended');
   });
+
+  it('stay held if they return after the operator stopped them', () => {
+    const life = approved();
+    life.fulfil(0, 'accepted', ['botox']);
+    life.fulfil(0, 'shipped', ['botox']);
+    life.stop(0);
+    expect(holds(life)).toEqual([null, 'stopped', 'stopped']);
+    life.fulfil(0, 'exception', ['botox']);
+    expect(holds(life)).toEqual(['stopped', 'stopped', 'stopped']);
+    expect(codeOf(() => life.fulfil(0, 'shipped', ['botox']))).toBe('approval_ended');
+  });
+
+  it('are left out, like cancelled ones, of a report that names no treatment', () => {
+    const life = approved();
+    life.pay(0);
+    life.fulfil(0, 'cancelled', ['botox']);
+    life.fulfil(0, 'accepted');
+    expect(life.order(0).lines.map(({ status }) => status)).toEqual(['cancelled', 'accepted', 'accepted']);
+  });
 });
 
 describe('before a line leaves', () => {

@@ -131,11 +131,13 @@ const cancel: Change = {
 };
 const hold: Change = {
   event: 'order.held',
-  act: async (_send, _numbers, tenantId) => {
+  act: async (_send, { first, unpaid }, tenantId) => {
     const { sku } = template;
-    await inTransaction(harness.domain, (transaction) =>
-      stopLines({ ...transaction, caller: wholeTenant(tenantId) }, { sku }),
-    );
+    for (const { order } of [first, unpaid]) {
+      await inTransaction(harness.domain, (transaction) =>
+        stopLines({ ...transaction, caller: wholeTenant(tenantId) }, order, { sku }),
+      );
+    }
     return { status: 200, body: {} };
   },
 };
@@ -198,13 +200,13 @@ it.each<[string, readonly [Change, Change], string, string]>([
   [
     'no line leaves after a later denial of its treatment',
     [ship, denial],
-    `done, done: order.fulfilment_updated, gfe.superseded: paid shipped, ${untouched}`,
+    `done, chart_changed: order.fulfilment_updated: paid shipped, ${untouched}`,
     `approval_ended, done: gfe.superseded: paid accepted held superseded, ${untouched}`,
   ],
   [
     'no line leaves after a later review has excepted its treatment',
     [ship, exception],
-    `done, done: order.fulfilment_updated, gfe.superseded: paid shipped, ${untouched}, ${untouched}`,
+    `done, chart_changed: order.fulfilment_updated: paid shipped, ${untouched}`,
     `approval_ended, done: gfe.superseded: paid accepted held superseded, ${untouched}, ${untouched}`,
   ],
   [

@@ -1,8 +1,10 @@
+import type { Database } from '../../../src/adapters/database/database.js';
+import { openChart } from '../../../src/domain/reviews/chart.js';
 import { encounterBody, newDocument, newEncounter, newPartner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
-import { claim, reviewBody } from '../../support/reviews.js';
+import { claim, reviewBody, reviewer } from '../../support/reviews.js';
 
 // A change of the chart races with the review of the chart that was read before. Events are in the order of commits, so
 // they show which of them was first.
@@ -76,3 +78,19 @@ it.each(Object.entries(changes))(
   },
   600_000,
 );
+
+it('getChart shows the information that its version counts, even if that arrives while the chart is read', async () => {
+  const patientId = await insertPatientRow(harness, partner);
+  const encounter = await claim(harness, partner, await newEncounter(harness, partner, { ...given, patientId }));
+  const context = await callerContext(harness, partner, () => harness.clock.now);
+  const inform = () => send(`POST /encounters/${encounter.encounter_id}/information`, { additionalNotes: 'Pregnant.' });
+  const db: Database = {
+    ...context.db,
+    async snapshot(work) {
+      expect((await inform()).status).toBe(200);
+      return context.db.snapshot(work);
+    },
+  };
+  const chart = await openChart({ ...context, db }, encounter.encounter_id, { reviewerRef: reviewer });
+  expect(chart.encounter.information).toHaveLength(1);
+});

@@ -91,7 +91,7 @@ const changes: readonly [string, () => Promise<unknown>, changed: string[], befo
   ['a document that no encounter names', () => newDocument(harness, partner, body.patientId), ['documents']],
   ['a cancellation elsewhere', cancelElsewhere, ['decisions']],
   ['a denial elsewhere', denyElsewhere, ['decisions']],
-  ['a revocation elsewhere', revokeElsewhere, ['decisions'], withEarlier],
+  ['a revocation elsewhere, which holds lines', revokeElsewhere, ['decisions', 'treatments'], withEarlier],
   ['an addendum elsewhere', addendum, ['decisions'], withEarlier],
   ['a new possible duplicate', newDuplicate, ['patient']],
   ['a denial of a possible duplicate', denyTwin, ['patient'], withDuplicate],

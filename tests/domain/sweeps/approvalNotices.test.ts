@@ -54,6 +54,17 @@ describe('the sweeps of ending approvals', () => {
     },
   );
 
+  it('record gfe.expiring 30 days before the end of an approval that ends for another reason than the category', async () => {
+    const { partner, encounter } = await approval('ONCE', false);
+    const end = Date.now() + 180 * DAY_MS;
+    await harness.domain.db.prisma.gfeItem.updateMany({
+      where: { tenantId: partner.tenantId, encounterId: encounter.id },
+      data: { validUntil: new Date(end) },
+    });
+    expect(await sweepAt(partner, end - 30 * DAY_MS - 1)).toEqual([0, 0]);
+    expect(await sweepAt(partner, end - 30 * DAY_MS)).toEqual([1, 0]);
+  });
+
   it('record only gfe.expired if the first sweep runs after the end of the approval', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     expect(await sweepAt(partner, end)).toEqual([0, 1]);

@@ -7,6 +7,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { rowsOf } from '../../support/migrations.js';
 import { pay } from '../../support/orders.js';
+import { fulfil } from '../../support/shipments.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { cancelled, claimedEncounter, completedEncounter, deny, reviewed } from '../../support/reviews.js';
 
@@ -35,11 +36,22 @@ async function run(settings: Settings): Promise<void> {
   await applyRetention({ ...domain, objects: services.objects, log: services.log, config, signal });
 }
 
+const [longAgo, listOf] = [
+  `now() - interval '100 days'`,
+  (ids: readonly string[]) => ids.map((id) => `'${id}'`).join(', '),
+];
 /** Ages records by 100 days. */
-const age = (table: 'encounter' | 'document', ...ids: readonly string[]): Promise<unknown> => {
-  const [at, list] = [`now() - interval '100 days'`, ids.map((id) => `'${id}'`).join(', ')];
-  return rowsOf(database.url, `UPDATE ${table} SET created_at = ${at}, updated_at = ${at} WHERE id IN (${list})`);
-};
+const age = (table: 'encounter' | 'document', ...ids: readonly string[]): Promise<unknown> =>
+  rowsOf(
+    database.url,
+    `UPDATE ${table} SET created_at = ${longAgo}, updated_at = ${longAgo} WHERE id IN (${listOf(ids)})`,
+  );
+/** Ages the orders of encounters, with their lines. */
+async function ageOrders(...ids: readonly string[]): Promise<void> {
+  const orders = `SELECT id FROM "order" WHERE encounter_id IN (${listOf(ids)})`;
+  await rowsOf(database.url, `UPDATE order_line SET updated_at = ${longAgo} WHERE order_id IN (${orders})`);
+  await rowsOf(database.url, `UPDATE "order" SET updated_at = ${longAgo} WHERE id IN (${orders})`);
+}
 /** The ids of the rows of a table, in the order of their creation. */
 const remaining = async (table: 'encounter' | 'document'): Promise<unknown[]> =>
   (await rowsOf(database.url, `SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
@@ -52,7 +64,7 @@ async function paid(encounter: Answer['body']): Promise<Answer['body']> {
   return encounter;
 }
 
-it('retention removes encounters that ended more than encounterDays ago, except unpaid ones and those with an approval in force', async () => {
+it('retention removes encounters that ended more than encounterDays ago, except those with an approval in force or an order that is unpaid, on its way or has changed since', async () => {
   const completed = await paid(await completedEncounter(harness, partner));
   await endApprovals(completed);
   const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
@@ -62,16 +74,21 @@ it('retention removes encounters that ended more than encounterDays ago, except 
   await endApprovals(unpaid);
   const open = [await newEncounter(harness, partner), await claimedEncounter(harness, partner)];
   const inForce = await paid(await completedEncounter(harness, partner));
-  await age('encounter', ...[...ended, unpaid, ...open, inForce].map(({ id }) => id));
+  const shipped = await paid(await completedEncounter(harness, partner));
+  await fulfil(harness, partner, shipped.order_no, 'accepted', 'shipped');
+  const changed = await paid(await completedEncounter(harness, partner));
+  await Promise.all([endApprovals(shipped), endApprovals(changed)]);
+  await age('encounter', ...[...ended, unpaid, ...open, inForce, shipped, changed].map(({ id }) => id));
+  await ageOrders(completed.id, unpaid.id, inForce.id, shipped.id);
   const young = await newCancelled();
   const before = await remaining('encounter');
   await run({});
   await run({ encounterDays: 101 });
   expect(await remaining('encounter')).toEqual(before);
   await run({ encounterDays: 99 });
-  expect(await remaining('encounter')).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
+  expect(await remaining('encounter')).toEqual([unpaid, ...open, inForce, shipped, changed, young].map(({ id }) => id));
   await run({ encounterDays: 99 });
-  expect(await remaining('encounter')).toHaveLength(5);
+  expect(await remaining('encounter')).toHaveLength(7);
   expect((await call(harness, `GET /encounters/${completed.encounter_id}`, partner)).status).toBe(404);
   expect((await call(harness, `GET /orders/${completed.order_no}`, partner)).status).toBe(404);
 });
