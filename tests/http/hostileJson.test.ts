@@ -22,7 +22,18 @@ describe('the text of a body', () => {
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const texts: (string | Uint8Array<ArrayBuffer>)[] = [
-    ...['  ', '{"a":', '{"a":1,}', '{"a":-1e400}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}'],
+    ...[
+      '  ',
+      '{"a":',
+      '{"a":1,}',
+      '{"a":-1e400}',
+      "{'a':1}",
+      '{}{}',
+      '{"a":NaN}',
+      '{/* */}',
+      '{"a":"\u0000"}',
+      '{"a":"\n"}',
+    ],
     // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
     bytes('{"a":"', [0xff], '"}'),
     bytes('{"a":"', [0xc0, 0xaf], '"}'),
