@@ -227,7 +227,8 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
     const keys = await openSigningKeys(file, null, () => undefined).catch(() => null);
     // Without a readable file, its own check says so.
-    if (!keys || (await areKnown({ db }, await keys.current()))) return ok('The database knows the signing keys.');
+    if (!keys) return [];
+    if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
     const advice = `Copy the file of the other servers or of the backup. If all are lost, run "${PROGRAM} keys rotate".`;
     return failure(`Tokens of this installation are signed with other keys than those in ${file}.`, advice);
   },
