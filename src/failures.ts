@@ -6,6 +6,13 @@ export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }
 
+/** For `catch`: null if a file does not exist. @throws other errors */
+export function nullIfMissing(error: unknown): null {
+  // ESRCH: a file of a process that has ended, in /proc.
+  if (['ENOENT', 'ESRCH'].includes(String(errorCode(error)))) return null;
+  throw error;
+}
+
 /** The message of an error, or the thrown value as text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

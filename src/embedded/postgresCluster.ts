@@ -6,7 +6,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
-import { errorCode, reasonOf } from '../failures.js';
+import { errorCode, nullIfMissing, reasonOf } from '../failures.js';
 
 const run = promisify(execFile);
 
@@ -31,7 +31,7 @@ export async function prepareCluster(dataDir: string): Promise<Cluster> {
   const folder = join(home, 'postgres');
   const programs = findPrograms();
   await removeAbandoned(home);
-  if ((await readOptional(join(folder, 'password'))) === undefined) await initialize(folder, programs);
+  if ((await readOptional(join(folder, 'password'))) === null) await initialize(folder, programs);
   const pgdata = join(folder, 'data');
   await assertMajor(pgdata, programs);
   return {
@@ -146,10 +146,5 @@ export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
 }
 
-/** The file's text; undefined if it does not exist. */
-export async function readOptional(file: string): Promise<string | undefined> {
-  return readFile(file, 'utf8').catch((error: unknown) => {
-    if (['ENOENT', 'ESRCH'].includes(String(errorCode(error)))) return undefined;
-    throw error;
-  });
-}
+/** The file's text; null if it does not exist. */
+export const readOptional = (file: string): Promise<string | null> => readFile(file, 'utf8').catch(nullIfMissing);

@@ -7,7 +7,7 @@ import { withinBytes } from '../domain/transactions/listCursor.js';
 import { patientDocumentView } from './documentView.js';
 import { declinedIdsOf, encounterDetailsView } from './encounterView.js';
 import { guardianView } from './patientView.js';
-import { possibleDuplicateView } from './possibleDuplicateView.js';
+import type { PossibleDuplicate } from '../domain/patients/possibleDuplicates.js';
 import { prescriptionView } from './prescriptionView.js';
 import { timestamp } from './values.js';
 
@@ -115,5 +115,28 @@ function supplyView({ order, ...supply }: Chart['supplies'][number]): Schemas['C
     status: supply.status,
     shippedAt: timestamp(supply.shippedAt),
     holdReason: supply.holdReason,
+  };
+}
+
+/** Another patient of the tenant who may be the same person. */
+function possibleDuplicateView(patient: PossibleDuplicate): Schemas['PossibleDuplicate'] {
+  return {
+    user_id: patient.id,
+    firstName: patient.firstName,
+    lastName: patient.lastName,
+    matches: [
+      ...(patient.hasSameLastName ? (['lastName'] as const) : []),
+      ...(patient.hasSamePhone ? (['phone'] as const) : []),
+    ],
+    denials: patient.denials.map((denial) => ({
+      encounter_id: Number(denial.encounterNo),
+      clinicId: denial.clinicId,
+      category_name: denial.categoryName,
+      sub_category_name: denial.subCategoryName,
+      categoryId: denial.categoryId,
+      subcategoryId: denial.subcategoryId,
+      denialReason: denial.denialReason,
+      decidedAt: denial.decidedAt.toISOString(),
+    })),
   };
 }

@@ -2,7 +2,6 @@ import type { Schemas } from '../contract.js';
 import type { GfeItem } from '../../generated/prisma/client.js';
 import type { EncounterDraft } from '../domain/encounters/creation.js';
 import type { Duplicate } from '../domain/encounters/lookup.js';
-import { duplicateView } from './duplicateView.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';
 
@@ -30,5 +29,19 @@ function previewItemView({ encounter }: EncounterDraft, item: GfeItem): Schemas[
     categoryId: item.categoryId,
     subcategoryId: item.subcategoryId,
     treatmentIds: treatmentIdsOf(encounter.treatments, item),
+  };
+}
+
+function duplicateView({ encounter, ...item }: Duplicate): Schemas['Duplicate'] {
+  return {
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    status: encounter.status,
+    clinicId: encounter.clinicId,
+    createdAt: encounter.createdAt.toISOString(),
+    category_name: item.categoryName,
+    sub_category_name: item.subCategoryName,
+    categoryId: item.categoryId,
+    subcategoryId: item.subcategoryId,
   };
 }

@@ -1,16 +1,16 @@
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../../failures.js';
+import { nullIfMissing } from '../../failures.js';
 
 /** All files below a folder, except hidden ones. Changes made meanwhile may be missed. */
 export async function* filesBelow(folder: string): AsyncGenerator<{ path: string; modifiedAt: Date }> {
-  const entries = await opendir(folder).catch(noneIfGone);
+  const entries = await opendir(folder).catch(nullIfMissing);
   for await (const entry of entries ?? []) {
     const path = join(folder, entry.name);
     if (entry.name.startsWith('.')) continue;
     if (entry.isDirectory()) yield* filesBelow(path);
     else if (entry.isFile()) {
-      const found = await stat(path).catch(noneIfGone);
+      const found = await stat(path).catch(nullIfMissing);
       if (found) yield { path, modifiedAt: found.mtime };
     }
   }
@@ -25,8 +25,4 @@ export async function removeFilesOlderThan(folder: string, before: Date): Promis
     removed += 1;
   }
   return removed;
-}
-
-function noneIfGone(error: unknown): undefined {
-  if (errorCode(error) !== 'ENOENT') throw error;
 }

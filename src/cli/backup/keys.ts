@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { linkSecretFile } from '../../adapters/objects/openObjectStore.js';
 import { makeFolder } from '../../adapters/dataDir.js';
 import { readConfig } from '../../config.js';
-import { errorCode } from '../../failures.js';
+import { nullIfMissing } from '../../failures.js';
 import type { CliIo } from '../cliIo.js';
 import { dirname } from 'node:path';
 
@@ -86,9 +86,4 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
 }
 
 /** The content of a file in Base64; null if the file does not exist. */
-async function contentOf(file: string): Promise<string | null> {
-  return readFile(file, 'base64').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-}
+const contentOf = (file: string): Promise<string | null> => readFile(file, 'base64').catch(nullIfMissing);

@@ -1,4 +1,5 @@
 import { Ajv } from 'ajv';
+import type { FromSchema } from 'json-schema-to-ts';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
@@ -15,64 +16,54 @@ const OWN = new RegExp(`^(database-${UUID}\\.dump|keys-${UUID}\\.json|objects/[\
 /** Maximum of objects that are copied at the same time. */
 const CONCURRENCY = 8;
 
-/** A stored object in the backup; its file is in `objects/`, named by the digest. */
-export interface BackedUpObject {
-  readonly key: string;
-  readonly contentType: string;
-  /** SHA-256 in hex; so are all digests here. */
-  readonly sha256: string;
-}
-
-/** The description of a backup. It is the file `manifest.json`, which is written last. */
-export interface Manifest {
-  readonly format: 1;
-  /** When the backup was taken, by the database's clock. */
-  readonly takenAt: string;
-  /** The version of the service that made the backup. */
-  readonly version: string;
-  /** Major versions of the server and of the program that dumped it. */
-  readonly postgres: { readonly server: number; readonly program: number };
-  /** Identifies the database. */
-  readonly database: string;
-  /** The exported tenant; absent in a backup of the whole database. */
-  readonly tenant?: string;
-  /** The name of the object store of an exported tenant. */
-  readonly objectStore?: string;
-  readonly migrations: readonly string[];
-  readonly dump: { readonly file: string; readonly sha256: string };
-  /** The number of rows by table. */
-  readonly rows: Readonly<Record<string, number>>;
-  readonly objects: readonly BackedUpObject[];
-  /** Keys of objects that the dump names but the object store lacked. */
-  readonly missing: readonly string[];
-  /** The file with the encrypted keys; null = the backup has none. */
-  readonly keys: { readonly file: string; readonly sha256: string } | null;
-}
-
-const text = { type: 'string' };
-const digest = { type: 'string', pattern: '^[\\da-f]{64}$' };
-const texts = { type: 'array', items: text };
-const members = (properties: object, optional: object = {}) => ({
-  type: 'object',
-  required: Object.keys(properties),
-  properties: { ...properties, ...optional },
-});
+const text = { type: 'string' } as const;
+const digest = { type: 'string', pattern: '^[\\da-f]{64}$' } as const;
+const texts = { type: 'array', items: text } as const;
+const members = <const Needed extends object, const Optional extends object = object>(
+  needed: Needed,
+  optional?: Optional,
+) =>
+  ({
+    type: 'object',
+    required: Object.keys(needed) as (keyof Needed & string)[],
+    properties: { ...needed, ...(optional as Optional) },
+  }) as const;
 const fileOf = (name: string) => members({ file: { type: 'string', pattern: `^${name}$` }, sha256: digest });
 
-/** The manifest of an untrusted export: its names of files must not lead elsewhere. */
-const isManifest = new Ajv({ allowUnionTypes: true }).compile<Manifest>(
-  members(
-    {
-      ...{ format: { const: 1 }, takenAt: text, version: text, database: text, migrations: texts, missing: texts },
-      postgres: members({ server: { type: 'integer' }, program: { type: 'integer' } }),
-      dump: fileOf(`database-${UUID}\\.dump`),
-      rows: { type: 'object', additionalProperties: { type: 'integer' } },
-      objects: { type: 'array', items: members({ key: text, contentType: text, sha256: digest }) },
-      keys: { ...fileOf(`keys-${UUID}\\.json`), type: ['object', 'null'] },
-    },
-    { tenant: { type: 'string', pattern: '^[a-z\\d-]{1,63}$' }, objectStore: text },
-  ),
+/** The schema of the file `manifest.json`, which is written last. An untrusted export must name no files elsewhere. */
+const schema = members(
+  {
+    format: { const: 1 },
+    /** When the backup was taken, by the database's clock. */
+    takenAt: text,
+    /** The version of the service that made the backup. */
+    version: text,
+    /** Major versions of the server and of the program that dumped it. */
+    postgres: members({ server: { type: 'integer' }, program: { type: 'integer' } }),
+    /** Identifies the database. */
+    database: text,
+    migrations: texts,
+    dump: fileOf(`database-${UUID}\\.dump`),
+    /** The number of rows by table. */
+    rows: { type: 'object', additionalProperties: { type: 'integer' } },
+    /** The stored objects; the file of each is in `objects/`, named by its SHA-256 in hex. */
+    objects: { type: 'array', items: members({ key: text, contentType: text, sha256: digest }) },
+    /** Keys of objects that the dump names but the object store lacked. */
+    missing: texts,
+    /** The file with the encrypted keys; null = the backup has none. */
+    keys: { ...fileOf(`keys-${UUID}\\.json`), type: ['object', 'null'] },
+  },
+  {
+    /** The exported tenant, and the name of its object store; absent in a backup of the whole database. */
+    tenant: { type: 'string', pattern: '^[a-z\\d-]{1,63}$' },
+    objectStore: text,
+  },
 );
+
+export type Manifest = FromSchema<typeof schema>;
+export type BackedUpObject = Manifest['objects'][number];
+
+const isManifest = new Ajv({ allowUnionTypes: true }).compile<Manifest>(schema);
 
 export const objectFile = (sha256: string): string => `objects/${sha256}`;
 

@@ -1,6 +1,5 @@
-import type { DomainContext } from '../../context.js';
+import type { Context } from '../../context.js';
 import type { EventDataOf, EventType, Input } from '../../contract.js';
-import type { Caller } from '../../context.js';
 import {
   cursorInvalid,
   MAX_SCANNED,
@@ -21,9 +20,7 @@ export interface FeedEvent {
   readonly data: EventDataOf<EventType>;
 }
 
-interface FeedReader extends Pick<DomainContext, 'db'> {
-  readonly caller: Caller;
-}
+type FeedReader = Pick<Context, 'db' | 'caller'>;
 
 interface Frame extends Scanned {
   /** The position of the tenant's latest event; null if it never had one. */

@@ -1,7 +1,7 @@
 import type { Operation } from 'openapi-backend';
 import type { RequestAudit, Services } from '../../context.js';
 import { emptyRow } from '../../domain/audit/recorder.js';
-import { UUID } from '../../domain/transactions/uuid.js';
+import { anyUuid } from '../../domain/transactions/uuid.js';
 import { patientFinder } from './patientsNamed.js';
 import { addressOf, type Locals, type Request, type Route } from './route.js';
 import type { DeclaredResponses } from './validation.js';
@@ -25,7 +25,6 @@ export interface AuditRule {
   readonly reviewerOf: FindId;
 }
 
-const uuidPattern = new RegExp(`^${UUID}$`, 'i');
 const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
 
 /** The `x-audit` of an operation; null for a public one without it. @throws Error if a secured one has no valid one */
@@ -44,7 +43,7 @@ export function auditRule(
     reviewerOf: finder(operationId, reviewer),
     patientOf(parts) {
       const patientId = patientAt(parts);
-      return patientId !== null && uuidPattern.test(patientId) ? patientId.toLowerCase() : null;
+      return patientId !== null && anyUuid.test(patientId) ? patientId.toLowerCase() : null;
     },
     patientsIn: patientFinder(responses),
   };

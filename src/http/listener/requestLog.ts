@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { UUID } from '../../domain/transactions/uuid.js';
+import { anyUuid } from '../../domain/transactions/uuid.js';
 import { metrics, tracing } from '../../telemetry.js';
 import { problems } from '../../problem.js';
 import { logIdsOf, type Request, type Response } from '../endpoint/route.js';
@@ -58,9 +58,7 @@ function countRequest(operation = 'none', status: number | null, durationMs: num
   metrics?.requests.observe({ operation, status: status ?? 'none' }, durationMs / 1000);
 }
 
-const uuidPattern = new RegExp(`^${UUID}$`, 'i');
-
 /** The caller's `X-Request-Id` if it is a UUID, otherwise a new id. */
 export function requestIdFor(given: string | string[] | undefined, newId: () => string): string {
-  return typeof given === 'string' && uuidPattern.test(given) ? given.toLowerCase() : newId();
+  return typeof given === 'string' && anyUuid.test(given) ? given.toLowerCase() : newId();
 }
