@@ -128,8 +128,11 @@ export async function runTransaction<T>(
     const { result, last } = await work({ ...queries, savepoint } as Transaction);
     if (last) preparation.guard(last.text, last.values, null);
     inOnePacket(stream);
-    const sent = [last && queries.everyTenant.run(last), begun, connection.query('COMMIT')] as const;
-    const [, , { command }] = await Promise.all(sent).catch(throwCommitFailure);
+    const [, , { command }] = await Promise.all([
+      last && queries.everyTenant.run(last),
+      begun,
+      connection.query('COMMIT'),
+    ]).catch(throwCommitFailure);
     // PostgreSQL's answer if an earlier statement failed, and that was ignored.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
     return result;

@@ -24,8 +24,6 @@ import type { WithProvider } from '../../../src/domain/providers/licenses.js';
 import type { Decision, EventDraft, Moment } from '../../../src/domain/transactions/changes.js';
 import { austin, caller, offered, pharmacyId, provider, shipTo, type Caller, type CatalogTreatment } from './world.js';
 
-const DAY_MS = 24 * 3_600_000;
-
 type Decide = (category: string) => Omit<Bodies['SubmitReviewRequest']['decisions'][number], keyof Item>;
 type Item = Bodies['RevokeApprovalsRequest']['items'][number];
 const approveAll: Decide = () => ({ decision: 'approved' });
@@ -54,15 +52,12 @@ export class Life {
   }
 
   at(limits: Partial<Caller> = {}): Moment {
-    return {
-      now: this.now,
-      newId: () => `id${String((this.ids += 1)).padStart(6, '0')}`,
-      caller: { ...caller, ...limits },
-    };
+    const newId = (): string => `id${String((this.ids += 1)).padStart(6, '0')}`;
+    return { now: this.now, newId, caller: { ...caller, ...limits } };
   }
 
   pass(days: number): void {
-    this.now = new Date(this.now.getTime() + days * DAY_MS);
+    this.now = new Date(this.now.getTime() + days * 86_400_000);
   }
 
   /** The records that a request for these treatments finds. */
