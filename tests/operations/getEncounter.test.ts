@@ -1,4 +1,4 @@
-import { newClient, newClinic, newEncounter, newPartner, newToken } from '../support/factories.js';
+import { newEncounter, newPartner, newToken } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -111,15 +111,4 @@ it('getEncounter 400 names the ways to name an encounter', async () => {
   const { body } = await get('ORD-100123');
   const detail = 'must be the number of an encounter, its gfe_no or its id, for example 100123 or GFE-100123';
   expect(body.errors).toEqual([{ parameter: 'encounter_id', code: 'pattern', detail }]);
-});
-
-describe('getEncounter 404', () => {
-  it("answers encounter_not_found for another tenant's encounter, also to a limited client", async () => {
-    const other = await newPartner(harness);
-    const { encounter_id } = await newEncounter(harness, other);
-    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    for (const { token } of [partner, limited]) {
-      expectProblem(await get(encounter_id, { token }), 404, 'encounter_not_found');
-    }
-  });
 });

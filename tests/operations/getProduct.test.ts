@@ -1,7 +1,6 @@
 import { newClinic, newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { expectProblem } from '../support/refusals.js';
 
 const harness = await openHarness();
 const partner = await newPartner(harness);
@@ -19,12 +18,5 @@ describe('getProduct 200', () => {
   it('returns a deleted product, which encounters and orders still name', async () => {
     const id = await newProduct(harness, partner, { isDeleted: true });
     expect((await get(id)).body).toMatchObject({ id, isDeleted: true });
-  });
-});
-
-describe('getProduct 404', () => {
-  it("answers treatment_not_found for another tenant's product", async () => {
-    const id = await newProduct(harness, partner);
-    expectProblem(await get(id, await newPartner(harness)), 404, 'treatment_not_found');
   });
 });

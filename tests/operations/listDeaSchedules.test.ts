@@ -1,5 +1,5 @@
 import { deaSchedules } from '../../src/domain/catalog/deaSchedules.js';
-import { newClient, newPartner, newProduct } from '../support/factories.js';
+import { newPartner, newProduct } from '../support/factories.js';
 import { openHarness } from '../support/harness.js';
 import { call } from '../support/http.js';
 
@@ -21,12 +21,4 @@ describe('listDeaSchedules 200', () => {
     }
     expect(shown).toEqual(['C-II', 'C-III', 'C-IV', 'C-V', null]);
   });
-
-  it.each(['read:product', 'review:encounter', 'read:dispensing'] as const)(
-    'admits clients with %s',
-    async (permission) => {
-      const { token } = await newClient(harness, partner.tenantId, [permission]);
-      expect((await call(harness, 'GET /reference/dea-schedules', { token })).status).toBe(200);
-    },
-  );
 });
