@@ -1098,6 +1098,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandbox/requests/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a request with its bodies
+         * @description Returns a request of a sandbox tenant's API clients of the last hour as it was sent, with its response: the latest one
+         *     with this `X-Request-Id`. Bodies are kept as JSON, without secrets, up to 8,192 characters each. A reset removes them.
+         *     Token requests, and those whose `X-Request-Id` begins with `facade00` like the workbench's own, are not kept.
+         */
+        get: operations["getRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/webhook-inbox": {
         parameters: {
             query?: never;
@@ -3459,7 +3481,7 @@ export interface components {
             error_description: string;
         };
         /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "certificate_not_found" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "facts_changed" | "no_refills_left" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "certificate_not_found" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "request_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "treatment_not_permitted" | "guardian_required" | "document_patient_mismatch" | "document_withdrawn" | "invalid_state" | "claimed_by_other" | "not_due" | "chart_changed" | "facts_changed" | "no_refills_left" | "provider_not_licensed" | "approval_ended" | "ship_to_required" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "version_conflict" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -7166,6 +7188,16 @@ export interface components {
             /** @description Read on with `next_cursor`: more requests follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
         };
+        /** @description One request of an API client, with what was sent and received. */
+        RequestDetail: {
+            request: components["schemas"]["RequestRecord"];
+            /** @description Path and query as sent, up to 8,192 characters. */
+            target: string;
+            /** @description The body of the request, cut after 8,192 characters; null if there was none, or none in JSON. */
+            requestBody: string | null;
+            /** @description The body of the response, cut after 8,192 characters; null if there was none, or none in JSON. */
+            responseBody: string | null;
+        };
         /** @description A delivery, as the sandbox's receiver got it. */
         WebhookInboxMessage: {
             /**
@@ -8511,6 +8543,11 @@ export interface components {
          * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
          */
         RequestCursor: string;
+        /**
+         * @description The `requestId` of the request.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000f00d
+         */
+        RequestIdInPath: components["schemas"]["Uuid"];
         /**
          * @description Only encounters of this queue; there is only one.
          * @example provider_network
@@ -12225,6 +12262,63 @@ export interface operations {
             400: components["responses"]["BadRequestCursor"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path: {
+                /**
+                 * @description The `requestId` of the request.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000f00d
+                 */
+                request_id: components["parameters"]["RequestIdInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            /** @description No such request of the last hour is kept, or it is not accessible */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

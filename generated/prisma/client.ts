@@ -212,6 +212,11 @@ export type WebhookDelivery = Prisma.WebhookDeliveryModel
  */
 export type WebhookInboxMessage = Prisma.WebhookInboxMessageModel
 /**
+ * Model SandboxExchange
+ * A request of a sandbox with its bodies (R-293); holds PHI, purged after an hour.
+ */
+export type SandboxExchange = Prisma.SandboxExchangeModel
+/**
  * Model WebhookInbox
  * How the built-in receiver of a sandbox responds; without a row 204 at once.
  */

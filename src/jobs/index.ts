@@ -6,7 +6,7 @@ import { expireDueEncounters, lapseDueClaims } from '../domain/sweeps/encounterD
 import { holdExpiredLines } from '../domain/sweeps/orderHolds.js';
 import { removeOrphanedObjects } from '../domain/sweeps/orphanedObjects.js';
 import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
-import { purgeDocuments, purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
+import { purgeDocuments, purgeEvents, purgeExchanges, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 
 /** The context of a job, which works for all tenants and has no caller. */
 interface JobContext extends DomainContext, Pick<Services, 'objects'> {
@@ -32,6 +32,7 @@ export const sweeps: readonly Job[] = [
   sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
   sweep('hold-expired-lines', '*/5 * * * *', holdExpiredLines),
   sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
+  sweep('purge-exchanges', '*/5 * * * *', purgeExchanges),
   sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
   // This and the next two jobs can wait for the hours when the clinics' time zones are least busy.
   sweep('purge-events', '41 9 * * *', purgeEvents),

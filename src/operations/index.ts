@@ -24,6 +24,7 @@ export { getOrder } from './getOrder.js';
 export { getPatient } from './getPatient.js';
 export { getProduct } from './getProduct.js';
 export { getReadiness } from './getReadiness.js';
+export { getRequest } from './getRequest.js';
 export { getReviewOptions } from './getReviewOptions.js';
 export { getWebhookEndpoint } from './getWebhookEndpoint.js';
 export { issueToken } from './issueToken.js';

@@ -1,5 +1,8 @@
+import { useState } from 'preact/hooks';
+import type { Client } from '../client/client.js';
 import type { ItemOf } from '../client/lists.js';
 import { show, table, Time } from './components.js';
+import { textOf } from './page.js';
 import { OWN_ID, type Session } from './session.js';
 
 type SandboxRequest = ItemOf<'/sandbox/requests'>;
@@ -15,12 +18,12 @@ export function followRequests(session: Session): () => Promise<void> {
     for (const request of data) seen.set(`${request.requestId} ${request.at}`, request);
     const others = [...seen.values()].filter(({ requestId }) => !requestId.startsWith(OWN_ID));
     const latest = others.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, SHOWN);
-    show('requests', logOf(latest));
+    show('requests', logOf(session.client, latest));
   };
 }
 
 /** The failures by operation and code, and the latest requests. */
-function logOf(requests: readonly SandboxRequest[]) {
+function logOf(client: Client, requests: readonly SandboxRequest[]) {
   const failed = requests.filter(({ code }) => code !== null);
   const kinds = Map.groupBy(failed, ({ operationId, code }) => `${operationId} ${code}`);
   const errors = [...kinds].map(([id, { length }]) => ({ id, length }));
@@ -29,11 +32,42 @@ function logOf(requests: readonly SandboxRequest[]) {
       'Operation and code': ({ id }) => <a href={`/docs#/section/errors/${id.split(' ')[1]}`}>{id}</a>,
       Requests: ({ length }) => length,
     }),
-    table('Latest requests', requests, {
-      Time: ({ at }) => <Time at={at} isReal />,
-      Operation: ({ operationId }) => <a href={`/docs#operation/${operationId}`}>{operationId}</a>,
-      Status: ({ status, code }) => `${status} ${code ?? ''}`,
-      'Request id': ({ requestId }) => requestId,
-    }),
+    <h3>Latest requests</h3>,
+    requests.length === 0 && <p class="muted">None yet: send one, for example with Run in the reference.</p>,
+    <ol>
+      {requests.map((request) => (
+        <RequestLine key={`${request.requestId} ${request.at}`} client={client} request={request} />
+      ))}
+    </ol>,
   ];
+}
+
+/** A request that opens to what was sent and received, which the sandbox keeps for an hour. */
+function RequestLine({ client, request }: { readonly client: Client; readonly request: SandboxRequest }) {
+  const { at, operationId, status, code, requestId } = request;
+  const [text, setText] = useState('Loading …');
+  const load = async (): Promise<void> => {
+    const { target, requestBody, responseBody } = await client.sandbox.getRequest({ request_id: requestId });
+    setText([`${request.method} ${target}`, laidOut(requestBody), `${status}`, laidOut(responseBody)].join('\n'));
+  };
+  return (
+    <li>
+      <details onToggle={() => void load().catch((error: unknown) => setText(textOf(error)))}>
+        <summary>
+          <strong>{operationId}</strong> <span>{[status, code].join(' ')}</span> <Time at={at} isReal />
+        </summary>
+        <pre>{text}</pre>
+        <a href={`/docs#operation/${operationId}`}>Reference</a> {requestId}
+      </details>
+    </li>
+  );
+}
+
+/** JSON in lines; the text itself if it was cut. */
+function laidOut(json: string | null): string {
+  try {
+    return json === null ? '' : JSON.stringify(JSON.parse(json), null, 2);
+  } catch {
+    return `${json} …`;
+  }
 }

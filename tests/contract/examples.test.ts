@@ -166,6 +166,11 @@ const occasions: Readonly<Record<string, Occasion>> = {
     return call(harness, 'GET /sandbox/requests?limit=2', partner);
   },
   'listRequests none': () => call(harness, 'GET /sandbox/requests?code=no_such_code', partner),
+  'getRequest refused': async () => {
+    const headers = { 'X-Request-Id': cast.requestId };
+    await call(harness, 'GET /encounters/999999', { token: partner.token, headers });
+    return ask('getRequest')();
+  },
   'simulateEncounter completed': by('simulateEncounter', 'approve_and_pay'),
   'submitReview part_denied': by('submitReview', 'deny_one'),
   'getReadiness unavailable': () => withoutDatabase(harness, ask('getReadiness')),

@@ -38,6 +38,8 @@ const unknown: Omit<Records, 'encounter'> = {
   spareEndpointId: uuid,
   openEncounterId: 999_999_999,
   delivery_id: uuid,
+  // Not the id with which the cases are sent.
+  request_id: '01a05c32-5e80-7fff-bfff-fffffffffffe',
 };
 
 /** The record that an input names, by input or by operation and input; null if the input names no record of a tenant. */
@@ -136,6 +138,7 @@ async function newRecords(owner: Partner) {
     payment_id: paid.payments[0].id as string,
     pharmacyId: paid.lines[0].pharmacyId as string,
     ...(await newWebhooks(harness, owner)),
+    request_id: (await call(harness, 'GET /clinics', owner)).headers.get('X-Request-Id') ?? '',
     encounter,
   };
 }

@@ -21,7 +21,7 @@ const rooms: Readonly<Record<string, readonly Prisma.ModelName[]>> = {
   orders: ['Order', 'OrderLine', 'Payment', 'Refund'],
   approvals: [],
   providers: ['Provider', 'ProviderLicense'],
-  audit: ['AuditSeal'],
+  audit: ['AuditSeal', 'SandboxExchange'],
   webhooks: ['WebhookEndpoint', 'WebhookCursor', 'WebhookDelivery', 'WebhookInboxMessage', 'WebhookInbox'],
   patients: ['Patient'],
   catalog: [

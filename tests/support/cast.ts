@@ -81,6 +81,9 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
+  const kept = { tenantId, clientId, requestId: cast.requestId, at: domain.now(), operationId: 'getEncounter' };
+  const answered = { target: '/encounters/999999', status: 404, code: 'encounter_not_found' };
+  await domain.db.prisma.sandboxExchange.create({ data: { ...kept, ...answered } });
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 
@@ -104,7 +107,7 @@ export async function resetCast({ baseUrl, clock, domain: { db } }: Harness, { t
 }
 
 /** Tables whose rows only grow, or belong to a client. */
-const KEPT = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter'];
+const KEPT = ['api_client', 'api_client_secret', 'audit_event', 'audit_seal', 'audit_counter', 'sandbox_exchange'];
 
 /** Copies all rows of the tenant, and makes the function that restores them. */
 async function copyCast({ domain: { db } }: Harness): Promise<void> {

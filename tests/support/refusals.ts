@@ -67,7 +67,7 @@ export function withoutTable<T>(harness: Harness, table: string, work: () => Pro
 /** Every operation reads one of these tables, and fails with an internal error without it. */
 export const neededTables = [
   ...['client', 'ref_state', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'],
-  ...['webhook_endpoint', 'webhook_inbox', 'webhook_inbox_message'],
+  ...['webhook_endpoint', 'webhook_inbox', 'webhook_inbox_message', 'sandbox_exchange'],
 ];
 
 /** {@link withoutTable} for several tables. */

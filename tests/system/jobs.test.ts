@@ -151,6 +151,28 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       expect(await db.prisma.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
     },
   },
+  'purge-exchanges': {
+    guarantee: 'removes the bodies of requests after an hour of real time, and keeps younger ones',
+    async check(run) {
+      const { db } = harness.domain;
+      const partner = await newPartner(harness, 'sandbox');
+      await call(harness, 'GET /clinics', partner);
+      await call(harness, 'GET /tenants/products', partner);
+      const { tenantId } = partner;
+      await db.prisma.$executeRaw`
+        UPDATE sandbox_exchange SET at = now() - CASE operation_id
+          WHEN 'listClinics' THEN interval '1 hour 1 second' ELSE interval '59 minutes' END
+        WHERE tenant_id = ${tenantId}`;
+      await db.prisma.$executeRaw`
+        INSERT INTO sandbox_exchange (tenant_id, request_id, at, client_id, operation_id, target, status)
+        SELECT tenant_id, gen_random_uuid(), at, client_id, operation_id, target, status
+          FROM sandbox_exchange, generate_series(1, 2500) WHERE tenant_id = ${tenantId} AND operation_id = 'listClinics'`;
+      expect(await run()).toEqual({ together: 2501, again: 0 });
+      expect(await db.prisma.sandboxExchange.findMany({ where: { tenantId } })).toMatchObject([
+        { operationId: 'listProducts' },
+      ]);
+    },
+  },
   'purge-events': {
     guarantee: 'removes events of every tenant after 30 days of real time',
     async check(run) {

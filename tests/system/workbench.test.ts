@@ -108,12 +108,21 @@ inBrowser('the workbench')('the workbench in a browser', () => {
     expect(await page.evaluate(stored)).not.toMatch(/cess?_/);
   }, 60_000);
 
-  it('the workbench counts failed requests of the sandbox by operation and code, moves the sandbox clock and resets the sandbox', async () => {
+  it('the workbench counts failed requests of the sandbox by operation and code, opens one with its bodies, moves the sandbox clock and resets the sandbox', async () => {
     const sandbox = await newSandbox(harness);
     await signIn(sandbox);
     await shows('#encounters', 'GFE-');
     await fetch(`${harness.baseUrl}/encounters/999999`, { headers: { Authorization: `Bearer ${sandbox.token}` } });
     await shows('#requests', 'getEncounter encounter_not_found1');
+    await page.evaluate(
+      `[...document.querySelectorAll('#requests summary')].find((one) => one.textContent.includes('getEncounter')).click()`,
+    );
+    await shows('#requests [open]', 'GET /encounters/999999');
+    await shows('#requests [open]', '"code": "encounter_not_found"');
+    expect(await page.$eval('#requests [open] a', (link) => link.getAttribute('href'))).toBe(
+      '/docs#operation/getEncounter',
+    );
+    expect(await violations(page)).toEqual([]);
     const before = await page.$eval('#clock time', (time) => time.dateTime);
     await click('+ 30 days');
     await page.waitForFunction(`document.querySelector('#clock time').dateTime > '${before}'`);

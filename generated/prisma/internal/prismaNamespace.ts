@@ -431,6 +431,7 @@ export const ModelName = {
   WebhookCursor: 'WebhookCursor',
   WebhookDelivery: 'WebhookDelivery',
   WebhookInboxMessage: 'WebhookInboxMessage',
+  SandboxExchange: 'SandboxExchange',
   WebhookInbox: 'WebhookInbox',
   IdempotencyKey: 'IdempotencyKey',
   SweepFailure: 'SweepFailure',
@@ -452,7 +453,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
+    modelProps: "tenant" | "provider" | "providerLicense" | "apiClient" | "apiClientSecret" | "clinic" | "clinicLocation" | "category" | "subcategory" | "product" | "productRx" | "productOffer" | "offerVariant" | "clinicAvailability" | "patient" | "refState" | "signingKey" | "document" | "encounter" | "encounterTreatment" | "encounterDocument" | "encounterInformation" | "encounterAddendum" | "gfeItem" | "order" | "orderLine" | "payment" | "refund" | "event" | "eventCounter" | "webhookEndpoint" | "webhookCursor" | "webhookDelivery" | "webhookInboxMessage" | "sandboxExchange" | "webhookInbox" | "idempotencyKey" | "sweepFailure" | "auditEvent" | "auditCounter" | "auditSeal"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2972,6 +2973,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SandboxExchange: {
+      payload: Prisma.$SandboxExchangePayload<ExtArgs>
+      fields: Prisma.SandboxExchangeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SandboxExchangeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SandboxExchangeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        findFirst: {
+          args: Prisma.SandboxExchangeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SandboxExchangeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        findMany: {
+          args: Prisma.SandboxExchangeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>[]
+        }
+        create: {
+          args: Prisma.SandboxExchangeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        createMany: {
+          args: Prisma.SandboxExchangeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SandboxExchangeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>[]
+        }
+        delete: {
+          args: Prisma.SandboxExchangeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        update: {
+          args: Prisma.SandboxExchangeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        deleteMany: {
+          args: Prisma.SandboxExchangeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SandboxExchangeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SandboxExchangeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>[]
+        }
+        upsert: {
+          args: Prisma.SandboxExchangeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SandboxExchangePayload>
+        }
+        aggregate: {
+          args: Prisma.SandboxExchangeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSandboxExchange>
+        }
+        groupBy: {
+          args: Prisma.SandboxExchangeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SandboxExchangeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SandboxExchangeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SandboxExchangeCountAggregateOutputType> | number
+        }
+      }
+    }
     WebhookInbox: {
       payload: Prisma.$WebhookInboxPayload<ExtArgs>
       fields: Prisma.WebhookInboxFieldRefs
@@ -4123,6 +4198,22 @@ export const WebhookInboxMessageScalarFieldEnum = {
 export type WebhookInboxMessageScalarFieldEnum = (typeof WebhookInboxMessageScalarFieldEnum)[keyof typeof WebhookInboxMessageScalarFieldEnum]
 
 
+export const SandboxExchangeScalarFieldEnum = {
+  tenantId: 'tenantId',
+  requestId: 'requestId',
+  at: 'at',
+  clientId: 'clientId',
+  operationId: 'operationId',
+  target: 'target',
+  requestBody: 'requestBody',
+  responseBody: 'responseBody',
+  status: 'status',
+  code: 'code'
+} as const
+
+export type SandboxExchangeScalarFieldEnum = (typeof SandboxExchangeScalarFieldEnum)[keyof typeof SandboxExchangeScalarFieldEnum]
+
+
 export const WebhookInboxScalarFieldEnum = {
   tenantId: 'tenantId',
   status: 'status',
@@ -4836,6 +4927,7 @@ export type GlobalOmitConfig = {
   webhookCursor?: Prisma.WebhookCursorOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit
   webhookInboxMessage?: Prisma.WebhookInboxMessageOmit
+  sandboxExchange?: Prisma.SandboxExchangeOmit
   webhookInbox?: Prisma.WebhookInboxOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   sweepFailure?: Prisma.SweepFailureOmit

@@ -657,6 +657,20 @@ CREATE TABLE webhook_inbox_message (
   CONSTRAINT webhook_inbox_message_pkey PRIMARY KEY (tenant_id, id)
 );
 
+CREATE TABLE sandbox_exchange (
+  tenant_id TEXT NOT NULL,
+  request_id UUID NOT NULL,
+  at TIMESTAMPTZ(3) NOT NULL,
+  client_id TEXT NOT NULL,
+  operation_id TEXT NOT NULL,
+  target TEXT NOT NULL,
+  request_body TEXT,
+  response_body TEXT,
+  status INTEGER NOT NULL,
+  code TEXT,
+  CONSTRAINT sandbox_exchange_pkey PRIMARY KEY (tenant_id, request_id)
+);
+
 CREATE TABLE webhook_inbox (
   tenant_id TEXT NOT NULL,
   status INTEGER NOT NULL,

@@ -1,5 +1,5 @@
-import type { AuditEvent } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
+import type { AuditEvent, SandboxExchange } from '../../../generated/prisma/client.js';
+import type { Caller, Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import {
   extentOf,
@@ -10,6 +10,8 @@ import {
   type ScannedPage,
 } from '../transactions/listCursor.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
+import { EXCHANGE_MS } from '../audit/exchanges.js';
+import { Problem } from '../../problem.js';
 
 /** An audit row of a request by an API client. */
 export type RequestRow = AuditEvent & { readonly [Field in 'clientId' | 'requestId']: string } & {
@@ -33,12 +35,11 @@ const NEWEST = 10n ** 18n - 1n;
 export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
   requireSandbox(context);
   const { db, caller, routes, realNow } = context;
-  const { tenantId, clientId: own } = caller;
-  const isLimited = (caller.allowedClinicIds ?? caller.allowedPharmacyIds) !== null;
+  const { tenantId } = caller;
   const { limit, cursor, ...wanted } = filter;
   const owner = `${tenantId}/requests`;
   const start = cursor === undefined ? NEWEST : positionOf(cursor, owner);
-  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...(isLimited && { clientId: own }) });
+  const { isSelective, matches } = filterOf<RequestRow>({ ...wanted, ...seenBy(caller) });
   const most = isSelective ? MAX_SCANNED : limit + 1;
   const scanned = await db.prisma.auditEvent.findMany({
     where: { tenantId, position: { lt: start }, operationId: { in: [...routes.keys()] } },
@@ -50,3 +51,18 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   const recent = scanned.filter(({ at }) => at >= since);
   return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);
 }
+
+/** Reads a request of the last hour with its bodies (R-293). @throws Problem sandbox_only, request_not_found */
+export async function getRequest(context: Context, requestId: string): Promise<SandboxExchange> {
+  requireSandbox(context);
+  const { db, caller, realNow } = context;
+  const at = { gte: new Date(realNow().getTime() - EXCHANGE_MS) };
+  const where = { tenantId: caller.tenantId, requestId, at, ...seenBy(caller) };
+  const found = await db.prisma.sandboxExchange.findFirst({ where });
+  if (!found) throw new Problem('request_not_found');
+  return found;
+}
+
+/** A client that is limited to clinics or pharmacies sees only its own requests. */
+const seenBy = ({ allowedClinicIds, allowedPharmacyIds, clientId }: Caller): { readonly clientId?: string } =>
+  (allowedClinicIds ?? allowedPharmacyIds) === null ? {} : { clientId };

@@ -22,6 +22,7 @@ export const resetTables = Object.values(Prisma.ModelName)
 
 /** Key columns of tables, within a tenant, that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
+  sandbox_exchange: ['request_id'],
   sweep_failure: ['row_id'],
   webhook_inbox: ['tenant_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],

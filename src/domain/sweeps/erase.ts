@@ -61,6 +61,7 @@ async function anonymize(transaction: TransactionContext, tenantId: string, pati
       SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
       WHERE encounter.tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid
         AND (strpos(answer::text, '"' || gfe_no || '"') > 0 OR strpos(answer::text, '"' || order_no || '"') > 0)))`;
+  await tenant.run`DELETE FROM sandbox_exchange WHERE tenant_id = ${tenantId}`;
   return { objects: documents.map(({ blobPath }) => blobPath), encounters: count };
 }
 

@@ -21,6 +21,17 @@ export function purgeIdempotencyKeys(context: BackgroundContext): Promise<number
   );
 }
 
+/** Deletes the requests of sandboxes with their bodies after an hour (R-293). @returns how many */
+export function purgeExchanges(context: BackgroundContext): Promise<number> {
+  return inTenants(
+    context,
+    (tenantId) => context.db.of(tenantId).run`
+      DELETE FROM sandbox_exchange WHERE tenant_id = ${tenantId} AND request_id IN (
+        SELECT request_id FROM sandbox_exchange WHERE tenant_id = ${tenantId} AND at < now() - interval '1 hour'
+        LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
 /** Deletes events after 30 days (R-72), but none after a younger one: without gaps, late readers notice the purge. */
 export function purgeEvents(context: BackgroundContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
+import { keepExchange } from '../../domain/audit/exchanges.js';
 import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../../domain/transactions/transaction.js';
+import { Problem } from '../../problem.js';
 import { readBody } from './body.js';
 import { version } from '../../packageRoot.js';
 import type { Endpoint } from './endpoint.js';
-import { failureOf, RETRY_AFTER } from './errors.js';
+import { failureOf, problemBody, RETRY_AFTER } from './errors.js';
 import { buildMatcher } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import { idempotencyOf, type Head } from './parameters.js';
@@ -27,6 +29,8 @@ interface Exchange {
   readonly context: PublicContext;
   /** The validated parts, for the operation and for the audit. */
   readonly request: ValidatedRequest;
+  /** The body that was read. */
+  sent: unknown;
   /** Null before authentication, and for public operations. */
   authenticated: Authenticated | null;
 }
@@ -49,8 +53,8 @@ export function createBackend(
     exchange.res.locals.caller = exchange.authenticated?.caller;
     await limit(exchange);
     authorize(exchange);
-    const body = await read(exchange);
-    validate(exchange, body);
+    exchange.sent = await read(exchange);
+    validate(exchange);
     const result = await runInSlot(exchange).finally(() => {
       if (endpoint.mayMoveClock) forget(context.audit.tenantId ?? '');
     });
@@ -62,10 +66,20 @@ export function createBackend(
     res.locals.route = endpoint;
     const audit = requestAudit(endpoint, services, req, res.locals);
     const context = publicContext(services, req, res, audit);
-    const exchange = { endpoint, head, req, res, context, request: audit.request, authenticated: null };
+    const exchange = {
+      endpoint,
+      head,
+      req,
+      res,
+      context,
+      request: audit.request,
+      sent: undefined,
+      authenticated: null,
+    };
     const result = await perform(exchange).catch((error: unknown) => fail(exchange, error));
     if (result === null) return;
     await record(exchange, result);
+    await keep(exchange, result);
     const bytes = respond(res, common, result);
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
@@ -91,9 +105,9 @@ async function read({ endpoint, head, req, res, request }: Exchange): Promise<un
   return endpoint.mediaTypes ? readBody(req, res, endpoint.mediaTypes) : undefined;
 }
 
-function validate({ endpoint, request }: Exchange, body: unknown): void {
-  endpoint.checkBody(body);
-  request.body = body;
+function validate({ endpoint, request, sent }: Exchange): void {
+  endpoint.checkBody(sent);
+  request.body = sent;
 }
 
 /** Creates the step that runs an operation, after a delay that a sandbox asks for, in a slot of its tenant. */
@@ -139,7 +153,11 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
   const recording = record(exchange, failure);
   // For a 503, do not wait for the audit's commit, which may be slow as well: this response discloses no data.
   if (failure.status === 503) recording.catch(() => undefined);
-  else await recording;
+  else {
+    await recording;
+    const body = failure.problem instanceof Problem ? problemBody(failure.problem, context.requestId) : null;
+    await keep(exchange, { ...failure, body });
+  }
   // Delay failing token requests, which anyone can send: so each connection sends only few.
   if (endpoint.limit === 'token' && context.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
   throw failure.problem;
@@ -149,6 +167,19 @@ async function fail(exchange: Exchange, error: unknown): Promise<never> {
 async function record({ endpoint, context }: Exchange, response: Parameters<RequestAudit['rowOf']>[0]): Promise<void> {
   const { audit, auditLog } = context;
   if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await auditLog.record(audit.rowOf(response));
+}
+
+/** Keeps an exchange with a sandbox, if that succeeds. */
+async function keep(
+  { endpoint, req, context, sent, authenticated }: Exchange,
+  { status, code, body }: Parameters<RequestAudit['rowOf']>[0],
+): Promise<void> {
+  if (authenticated?.caller.tenantMode !== 'sandbox') return;
+  const { tenantId, clientId } = authenticated.caller;
+  const { operationId } = endpoint;
+  const ids = { tenantId, clientId, operationId, requestId: context.requestId, at: context.now() };
+  const bodies = { target: req.url ?? '', requestBody: sent, responseBody: body };
+  await keepExchange(context, { ...ids, ...bodies, status, code: code ?? null }).catch(() => undefined);
 }
 
 function publicContext(services: Services, req: Request, res: Response, audit: RequestAudit): PublicContext {

@@ -1,0 +1,31 @@
+import type { SandboxExchange } from '../../../generated/prisma/client.js';
+import type { DomainContext } from '../../context.js';
+
+/** Maximum of characters of a kept text. */
+const MAX_CHARACTERS = 8_192;
+/** Milliseconds for which a sandbox's exchange can be read. */
+export const EXCHANGE_MS = 3_600_000;
+/** Beginning of the ids of the workbench's own requests, which read without pause. */
+const UNKEPT = 'facade00';
+
+interface Exchange extends Pick<SandboxExchange, Exclude<keyof SandboxExchange, 'requestBody' | 'responseBody'>> {
+  readonly requestBody: unknown;
+  readonly responseBody: unknown;
+}
+
+/** Keeps a request of a sandbox with its response. The latest one with an id replaces an earlier one. */
+export async function keepExchange({ db }: Pick<DomainContext, 'db'>, exchange: Exchange): Promise<void> {
+  const { tenantId, requestId, target, requestBody, responseBody, ...others } = exchange;
+  if (requestId.startsWith(UNKEPT)) return;
+  const bodies = { requestBody: textOf(requestBody), responseBody: textOf(responseBody) };
+  const update = { ...others, ...bodies, target: target.slice(0, MAX_CHARACTERS) };
+  const where = { tenantId_requestId: { tenantId, requestId } };
+  await db.prisma.sandboxExchange.upsert({ where, update, create: { tenantId, requestId, ...update } });
+}
+
+/** A body as JSON without secrets, cut; null if there is none, or a file. */
+function textOf(body: unknown): string | null {
+  if (body === undefined || body === null || body instanceof Uint8Array) return null;
+  const withoutSecrets = (name: string, value: unknown): unknown => (/secret$/i.test(name) ? '[removed]' : value);
+  return JSON.stringify(body, withoutSecrets).slice(0, MAX_CHARACTERS);
+}
