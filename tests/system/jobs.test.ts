@@ -155,6 +155,8 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
     guarantee: 'removes the bodies of requests after an hour of real time, and keeps younger ones',
     async check(run) {
       const { db } = harness.domain;
+      // Rows of earlier tests are due as well.
+      await run();
       const partner = await newPartner(harness, 'sandbox');
       await call(harness, 'GET /clinics', partner);
       await call(harness, 'GET /tenants/products', partner);
