@@ -229,8 +229,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   certificate_not_found: withQuery({ code: `${cast.tenantId}.${absent}` }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
   webhook_endpoint_not_found: withQuery({ endpoint_id: absent }),
-  delivery_not_found: withQuery({ delivery_id: absent }),
-  request_not_found: withQuery({ request_id: absent }),
+  ...{ delivery_not_found: withQuery({ delivery_id: absent }), request_not_found: withQuery({ request_id: absent }) },
   webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
   webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   idempotency_key_required: (operation) => {
