@@ -72,7 +72,7 @@ describe('citus layout', () => {
     expect(names('local')).toEqual(['_prisma_migrations']);
     const after = [
       { type: 'distributed', count: ofPlace('distributed').length, groups: 1 },
-      { type: 'reference', count: 1, groups: 1 },
+      { type: 'reference', count: 2, groups: 1 },
     ];
     expect(await placed(database.url)).toEqual(after);
     expect(await foreignKeys(database.url)).toEqual(before);
