@@ -1,7 +1,7 @@
 import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
 import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
-import { identifier, tableOf } from '../transactions/bulkSql.js';
+import { identifier } from '../transactions/bulkSql.js';
 import type { StoredFile } from '../documents/upload.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
 import { requireSandbox } from '../access/sandboxTenants.js';
@@ -10,15 +10,34 @@ import { updateRows } from '../transactions/rows.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** What a reset keeps: who may call, the providers, the webhooks' addresses, the audit, and positions that never repeat. */
-const kept: readonly string[] = [
-  ...['ApiClient', 'ApiClientSecret', 'AuditCounter', 'AuditEvent', 'AuditSeal', 'EventCounter'],
-  ...['Provider', 'ProviderLicense', 'WebhookCursor', 'WebhookEndpoint'],
-];
-/** All other tables of a tenant. */
-export const resetTables = Object.values(Prisma.ModelName)
-  .filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`] && !kept.includes(model))
-  .map(tableOf);
+/** All tables of a tenant except API clients and webhook endpoints. Tables refer only to those of later groups. */
+const tableGroups = [
+  [
+    'sandbox_exchange',
+    'sweep_failure',
+    'webhook_delivery',
+    'webhook_inbox',
+    'webhook_inbox_message',
+    'idempotency_key',
+    'refund',
+    'order_line',
+    'encounter_addendum',
+    'encounter_document',
+    'encounter_information',
+    'encounter_treatment',
+    'clinic_availability',
+    'offer_variant',
+    'product_rx',
+    'clinic_location',
+  ],
+  ['gfe_item', 'payment', 'document', 'event', 'product_offer'],
+  ['order'],
+  ['encounter', 'product'],
+  ['client', 'clinic', 'subcategory'],
+  ['category'],
+] as const;
+
+export const resetTables = tableGroups.flat();
 
 /** Key columns of tables, within a tenant, that have no `id`. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
@@ -47,7 +66,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
     const { db } = transaction;
     const documents = await db.of(tenantId).rows<{ blobPath: string }>`
       SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId} LIMIT ${MAX_REMOVED}`;
-    await empty(transaction, tenantId);
+    for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
     await db.of(tenantId).run`
       UPDATE tenant SET clock_offset_ms = 0 WHERE id = ${tenantId}`;
@@ -104,15 +123,15 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
   await db.of(tenantId).run(lockingEndpoints(tenantId));
 }
 
-/** Deletes in batches, so that each statement stays within its timeout. Foreign keys are checked at the commit. */
-async function empty({ db }: TransactionContext, tenantId: string): Promise<void> {
-  const deletions = resetTables.map((name) => {
+/** Deletes in batches, so that each statement stays within its timeout. */
+async function empty({ db }: TransactionContext, tables: readonly string[], tenantId: string): Promise<void> {
+  const deletions = tables.map((name) => {
     const table = identifier(name);
     const key = Prisma.join((keyColumns[name] ?? ['id']).map(identifier));
     return Prisma.sql`${identifier(`from_${name}`)} AS (DELETE FROM ${table} WHERE tenant_id = ${tenantId}
       AND (${key}) IN (SELECT ${key} FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH}) RETURNING true)`;
   });
-  const counts = resetTables.map((name) => Prisma.sql`(SELECT count(*) FROM ${identifier(`from_${name}`)})`);
+  const counts = tables.map((name) => Prisma.sql`(SELECT count(*) FROM ${identifier(`from_${name}`)})`);
   let most: bigint | undefined;
   do {
     const [row] = await db.of(tenantId).rows<{ most: bigint }>`
