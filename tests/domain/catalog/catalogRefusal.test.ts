@@ -57,9 +57,11 @@ describe('a catalog with a fault', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('is refused with every fault of its references', async () => {
+  it('is refused with the faults of its form and with those of its references', async () => {
     const products = [
+      product({ sku: 'A', unitPrice: 1 }),
       product({ sku: 'B', category: 'None', pharmacy: 'None' }),
+      product({ sku: 'C', unitPrice: 2 }),
       product({
         sku: 'D',
         clinicAvailability: ['Nowhere', 'Austin, PLLC', 'austin@x.example'].map((clinic) => ({ clinic })),
@@ -67,12 +69,14 @@ describe('a catalog with a fault', () => {
     ];
     const faults = await faultsOf(write({ ...sample(), products }));
     expect(faults.map(({ pointer }) => pointer)).toEqual([
-      '/products/0/pharmacy',
-      '/products/0/category',
-      '/products/1/clinicAvailability/0/clinic',
-      '/products/1/clinicAvailability/2',
+      '/products/0/unitPrice',
+      '/products/1/pharmacy',
+      '/products/1/category',
+      '/products/2/unitPrice',
+      '/products/3/clinicAvailability/0/clinic',
+      '/products/3/clinicAvailability/2',
     ]);
-    expect(faults.at(-1)?.message).toBe('is the same availability as /products/1/clinicAvailability/1');
+    expect(faults.at(-1)?.message).toBe('is the same availability as /products/3/clinicAvailability/1');
   });
 
   it('leaves no row if the import fails while it writes', async () => {

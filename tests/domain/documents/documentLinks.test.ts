@@ -48,8 +48,8 @@ describe('the link to a document', () => {
     await load(fileUrl);
     const link = fileUrl.split('/').at(-1) ?? '';
     expect(JSON.stringify(harness.logged)).not.toContain(link);
-    const content = Buffer.from(link.split('.')[0] ?? '', 'base64url').toString();
-    expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
+    const content = Buffer.from(link.split('.')[1] ?? '', 'base64url').toString();
+    expect(JSON.parse(content)).toEqual({ key: blobPath, exp: expect.any(Number) });
   });
 
   const rowsOf = ({ id }: Uploaded) =>

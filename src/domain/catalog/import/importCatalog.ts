@@ -8,7 +8,7 @@ import type { Catalog } from './catalogSchema.js';
 import type { JsonFault, JsonPlace } from './jsonDocument.js';
 import { tables, type Change } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
-import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
+import { inFileOrder, readCatalog, type Faults, type FaultyFile, type ValidFile } from './readCatalog.js';
 
 const reported = {
   clinics: 'clinic',
@@ -35,10 +35,7 @@ export interface ImportOptions {
   readonly progress?: Progress;
 }
 
-/**
- * Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written; references are
- * looked up only in a file whose form is right.
- */
+/** Creates or updates the elements of a file; rows that the file omits stay. With faults, nothing is written. */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,
@@ -46,8 +43,34 @@ export async function importCatalog(
   options?: ImportOptions,
 ): Promise<CatalogResult> {
   const file = readCatalog(text);
-  if ('faults' in file) return file;
-  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
+  if (!('faults' in file)) {
+    return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
+  }
+  const others = withoutFaultyProducts(file);
+  if (others === undefined) return { faults: file.faults };
+  const result = await inTransaction(context, (transaction) =>
+    writeCatalog(transaction, tenantId, others, { dryRun: true }),
+  );
+  // A pharmacy may be that of a faulty product.
+  const more = 'faults' in result ? result.faults.filter(({ pointer }) => !pointer.startsWith('/pharmacies/')) : [];
+  const named = more.map((fault) => ({ ...fault, message: others.original(fault.message) }));
+  return { faults: inFileOrder([...file.faults, ...named]) };
+}
+
+/** A file without its faulty products, to find the faults of the others; undefined if a fault concerns other elements. */
+function withoutFaultyProducts({ faults, document }: FaultyFile) {
+  const faulty = new Set(faults.map(({ pointer }) => /^\/products\/(\d+)/.exec(pointer)?.[1]));
+  if (faulty.has(undefined)) return undefined;
+  const catalog = document.value as Catalog;
+  const places = [...catalog.products.keys()].filter((index) => !faulty.has(String(index)));
+  /** The text with the pointers of the whole file. */
+  const original = (text: string): string =>
+    text.replace(/(?<=^| )\/products\/(\d+)/, (_, index: string) => `/products/${places[Number(index)]}`);
+  return {
+    value: { ...catalog, products: catalog.products.filter((_, index) => places.includes(index)) },
+    document: { ...document, placeOf: (pointer, at) => document.placeOf(original(pointer), at) },
+    original,
+  } satisfies ValidFile<Catalog> & { readonly original: unknown };
 }
 
 /** The part of {@link importCatalog} that runs in its transaction. */

@@ -11,7 +11,7 @@ export interface ValidFile<Content> {
 }
 
 /** Reads a catalog file and checks it without the database. */
-export function readCatalog(text: string): ValidFile<Catalog> | Faults {
+export function readCatalog(text: string): ValidFile<Catalog> | FaultyFile {
   return readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
 }
 
@@ -21,12 +21,17 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
+/** A file with faults; the document has its value, with the defaults of the schema. */
+export interface FaultyFile extends Faults {
+  readonly document: JsonDocument;
+}
+
+export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | FaultyFile {
   const document = parseJson(text);
   const { value } = document;
-  if (value === undefined) return { faults: document.faults };
+  if (value === undefined) return { faults: document.faults, document };
   if (valid(value) && document.faults.length === 0) return { value, document };
-  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]) };
+  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]), document };
 }
 
 export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): Place[] {
