@@ -127,9 +127,10 @@ export async function changeApiClient(context: DomainContext, clientId: string, 
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await lockClient(context, clientId);
   const now = context.now();
+  // Without a time zone, so that the sum is IMMUTABLE: Citus refuses others in an UPDATE.
   const { at } = await context.db.of(tenantId).row<{ at: Date }>`
-    UPDATE api_client SET updated_at = ${now},
-      tokens_valid_after = greatest(${now}, tokens_valid_after + interval '1 millisecond')
+    UPDATE api_client SET updated_at = ${now}, tokens_valid_after =
+      greatest(${now}, (tokens_valid_after AT TIME ZONE 'UTC' + interval '1 millisecond') AT TIME ZONE 'UTC')
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING tokens_valid_after AS at`;
   return at;
 }
