@@ -37,7 +37,7 @@ it('a request target with a fragment or in absolute form gets the same response 
   expect(others).toEqual([first, first]);
 });
 
-it('a read by a caller in the cache sends one SQL statement, in a sandbox as in a live tenant', async () => {
+it('a read by a caller in the cache sends one SQL statement, and in a sandbox one more, which keeps its bodies', async () => {
   const counts = await Promise.all([newPartner(harness), newSandbox(harness)]).then(async (partners) => {
     const sent: number[] = [];
     for (const partner of partners) {
@@ -48,7 +48,7 @@ it('a read by a caller in the cache sends one SQL statement, in a sandbox as in 
     }
     return sent;
   });
-  expect(counts).toEqual([1, 1]);
+  expect(counts).toEqual([1, 2]);
 });
 
 it('a move of the sandbox clock applies to the next request, and on another server within a second', async () => {

@@ -64,7 +64,7 @@ export async function withdrawDocument(
   const document = await getDocument(context, id);
   if (document.withdrawnAt) {
     if (document.withdrawalReason === reason) return document;
-    throw new Problem('document_withdrawn', 'The document is withdrawn with another reason, which cannot change.');
+    throw new Problem('document_withdrawn');
   }
   const now = context.now();
   const withdrawal = { withdrawnAt: now, withdrawalReason: reason, updatedAt: now };
