@@ -7193,7 +7193,10 @@ export interface components {
             request: components["schemas"]["RequestRecord"];
             /** @description Path and query as sent, up to 8,192 characters. */
             target: string;
-            /** @description The body of the request, cut after 8,192 characters; null if there was none, or none in JSON. */
+            /**
+             * @description The body of the request, cut after 8,192 characters; null if there was none, or none in JSON.
+             * @example {"reason":"patient_no_show"}
+             */
             requestBody: string | null;
             /** @description The body of the response, cut after 8,192 characters; null if there was none, or none in JSON. */
             responseBody: string | null;
