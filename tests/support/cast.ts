@@ -81,9 +81,6 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
   await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
-  const kept = { tenantId, clientId, requestId: cast.requestId, at: domain.now(), operationId: 'getEncounter' };
-  const answered = { target: '/encounters/999999', status: 404, code: 'encounter_not_found' };
-  await domain.db.prisma.sandboxExchange.create({ data: { ...kept, ...answered } });
   return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
 }
 

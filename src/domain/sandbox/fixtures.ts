@@ -16,6 +16,7 @@ import type { NewOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { exampleExchange } from './requests.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
 import { restoreWebhooks } from './webhookFixtures.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
@@ -198,6 +199,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);
   await restoreWebhooks(at(now), told);
+  context.changes.push(tenantInsertion(tenantId, 'sandbox_exchange', [exampleExchange(now)]));
 }
 
 /** Imports a catalog that is part of this build; any fault in it is a defect of the build. */

@@ -52,6 +52,19 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
   return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);
 }
 
+/** The request of the examples, which a reset restores. */
+export const exampleExchange = (at: Date) => ({
+  requestId: '01a1f9b8-cbc0-7000-8000-00000000f00d',
+  at,
+  clientId: 'ces_k5xw4zdpnrqw2y3imfzg',
+  operationId: 'getEncounter',
+  target: '/encounters/999999',
+  requestBody: null,
+  responseBody: '{"status":404,"code":"encounter_not_found"}',
+  status: 404,
+  code: 'encounter_not_found',
+});
+
 /** Reads a request of the last hour with its bodies. @throws Problem sandbox_only, request_not_found */
 export async function getRequest(context: Context, requestId: string): Promise<SandboxExchange> {
   requireSandbox(context);
