@@ -63,6 +63,14 @@ describe('getRequest 200', () => {
     const long = await call(harness, 'POST /clients', { ...partner, json: patientBody({ notes }) });
     const { requestBody } = (await get(partner, long)).body;
     expect([requestBody.length, requestBody]).toEqual([8_192, expect.stringMatching(/^\{.*x$/)]);
+    // One of these is cut between the halves of a character.
+    for (const start of ['', 'x']) {
+      const halves = await call(harness, 'POST /clients', {
+        ...partner,
+        json: patientBody({ notes: start + '😀'.repeat(4_400) }),
+      });
+      expect((await get(partner, halves)).body.requestBody).toHaveLength(8_192);
+    }
     const { id, secret } = await newEndpoint(harness, partner);
     const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, partner);
     const shown = await get(partner, rotated);

@@ -1,5 +1,6 @@
 import type { SandboxExchange } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
+import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSql.js';
 
 /** Maximum of characters of a kept text (R-293). */
 const MAX_CHARACTERS = 8_192;
@@ -15,17 +16,18 @@ interface Exchange extends Pick<SandboxExchange, Exclude<keyof SandboxExchange, 
 
 /** Keeps a request of a sandbox with its response (R-293). The latest one with an id replaces an earlier one. */
 export async function keepExchange({ db }: Pick<DomainContext, 'db'>, exchange: Exchange): Promise<void> {
-  const { tenantId, requestId, target, requestBody, responseBody, ...others } = exchange;
-  if (requestId.startsWith(UNKEPT)) return;
+  const { tenantId, target, requestBody, responseBody, ...others } = exchange;
+  if (others.requestId.startsWith(UNKEPT)) return;
   const bodies = { requestBody: textOf(requestBody), responseBody: textOf(responseBody) };
-  const update = { ...others, ...bodies, target: target.slice(0, MAX_CHARACTERS) };
-  const where = { tenantId_requestId: { tenantId, requestId } };
-  await db.prisma.sandboxExchange.upsert({ where, update, create: { tenantId, requestId, ...update } });
+  const row = { ...others, ...bodies, target: target.slice(0, MAX_CHARACTERS) };
+  await db.of(tenantId).run`${tenantInsertion(tenantId, 'sandbox_exchange', [row])}
+    ON CONFLICT (tenant_id, request_id) DO UPDATE SET ${fromExcluded(columnsOf([row]))}`;
 }
 
 /** A body as JSON without secrets, cut; null if there is none, or a file. */
 function textOf(body: unknown): string | null {
   if (body === undefined || body === null || body instanceof Uint8Array) return null;
   const withoutSecrets = (name: string, value: unknown): unknown => (/secret$/i.test(name) ? '[removed]' : value);
-  return JSON.stringify(body, withoutSecrets).slice(0, MAX_CHARACTERS);
+  // The cut may fall between the halves of a character.
+  return Buffer.from(JSON.stringify(body, withoutSecrets).slice(0, MAX_CHARACTERS)).toString();
 }
