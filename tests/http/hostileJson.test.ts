@@ -151,7 +151,7 @@ describe('JSON that breaks the contract', () => {
     }));
 
   it('gets 400 for an encounter_id that is not a positive safe integer, and 404 for an unknown one', () => {
-    const infinite = ['1e400', '-1e400', '1E+400', '9'.repeat(400)];
+    const infinite = ['1e400', '-1e400', '1E+400', '9'.repeat(400), `${'9'.repeat(250)}e99`, `${'9'.repeat(301)}.5e8`];
     const none = ['0', '-1', '1.5', '9007199254740992', '9223372036854775808', '"100001"'];
     const fine = ['2147483648', '9007199254740991', '1e2'];
     return service.everyCase([...infinite, ...none, ...fine], String, async (number) => {

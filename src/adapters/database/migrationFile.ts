@@ -61,8 +61,8 @@ export function locksOf(sql: string): { readonly locks: StatedLock[]; readonly r
 
 /** The statements of a file, without the bodies of functions and without comments. */
 export function statementsOf(sql: string): string[] {
-  const statements = sql.replaceAll(/--.*$|\$\$[^]*?\$\$/gm, '').split(';');
-  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
+  const bare = wholeStatementsOf(sql).map((statement) => statement.replaceAll(/--.*$|\$\$[^]*?\$\$/gm, '').trim());
+  return bare.map((statement) => statement.replace(/\s*;$/, '')).filter((statement) => statement !== '');
 }
 
 /** The statements of a file as they are written. */

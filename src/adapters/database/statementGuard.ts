@@ -8,7 +8,10 @@ export type StatementGuard = (text: string, values: readonly unknown[], tenantId
 /** Maximum of remembered texts; the service has fewer, but bulk statements differ by the number of their rows. */
 const MAX_REMEMBERED = 1_000;
 
-/** A guard that reads each text once, and then compares the tenant's parameters. @param tables those of tenants, and that of the tenants itself */
+/**
+ * A guard that reads each text once, and then compares the tenant's parameters.
+ * @param tables those of tenants, and that of the tenants itself
+ */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
   /** For each text, the places in the values that had the tenant. */
   const accepted = new Map<string, readonly number[]>();

@@ -90,7 +90,7 @@ function requireMayLeave({ order, treatments }: OrderState, lines: readonly Orde
   }
 }
 
-/** Holds lines that came back, if their approval was revoked or superseded while they were on their way, or if they are recalled. */
+/** Holds lines that came back, if their approval was revoked or superseded meanwhile, or if they are recalled. */
 function heldIfEnded(
   { treatments }: OrderState,
   order: OrderRecord,
@@ -98,13 +98,13 @@ function heldIfEnded(
   now: Date,
 ): Decision<OrderRecord> {
   const cameBack = (line: OrderLine) => lines.some(({ id }) => id === line.id) && line.status === 'exception';
-  const ended = (reason: 'revoked' | 'superseded') => (line: OrderLine) =>
-    cameBack(line) && treatments.some((one) => one.productId === line.productId && one.endReason === reason);
-  const revoked = held(order, ended('revoked'), 'revoked', now);
-  const superseded = held(revoked.order, ended('superseded'), 'superseded', now);
-  const isRecalled = (line: OrderLine) => cameBack(line) && line.recalledAt !== null;
-  const recalled = held(superseded.order, isRecalled, 'stopped', now);
-  return { state: recalled.order, events: [...revoked.events, ...superseded.events, ...recalled.events] };
+  const reasonOf = (line: OrderLine) =>
+    treatments.find(({ productId }) => productId === line.productId)?.endReason ?? (line.recalledAt && 'stopped');
+  const none: Decision<OrderRecord> = { state: order, events: [] };
+  return (['revoked', 'superseded', 'stopped'] as const).reduce(({ state, events }, reason) => {
+    const changed = held(state, (line) => cameBack(line) && reasonOf(line) === reason, reason, now);
+    return { state: changed.order, events: [...events, ...changed.events] };
+  }, none);
 }
 
 /**

@@ -4,7 +4,6 @@ import { numbersOf } from '../events/subject.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-/** The days of notice by rule. */
 /** Days from a notice to the end of the approval. */
 const NOTICE_DAYS = { monthly: 5, others: 30 };
 

@@ -19,23 +19,24 @@ const ENCOUNTER_PARTS = [
  * has changed since.
  */
 export function purgeEncounters(context: BackgroundContext, days: number): Promise<number> {
+  const cutoff = Prisma.sql`now() - make_interval(days => ${days}::int)`;
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
       const tenant = db.of(tenantId);
       const old = await tenant.rows<{ id: string }>`
         SELECT id FROM encounter
-        WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
-          AND updated_at < now() - make_interval(days => ${days}::int)
+        WHERE tenant_id = ${tenantId} AND created_at < ${cutoff}
+          AND updated_at < ${cutoff}
           AND phase <> 'open'
           AND NOT EXISTS (SELECT FROM gfe_item AS item WHERE item.tenant_id = ${tenantId} AND item.encounter_id = encounter.id
             AND item.status = 'approved'
             AND coalesce(item.valid_until, 'infinity') > now())
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
-            AND (order_status = 'pending' OR updated_at >= now() - make_interval(days => ${days}::int)))
+            AND (order_status = 'pending' OR updated_at >= ${cutoff}))
           AND NOT EXISTS (SELECT FROM "order" JOIN order_line AS line
               ON line.tenant_id = "order".tenant_id AND line.order_id = "order".id
             WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
-              AND (line.status IN ('accepted', 'shipped') OR line.updated_at >= now() - make_interval(days => ${days}::int)))
+              AND (line.status IN ('accepted', 'shipped') OR line.updated_at >= ${cutoff}))
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
       const ids = old.map(({ id }) => id);
       const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;

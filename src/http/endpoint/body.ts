@@ -12,7 +12,7 @@ const MAX_LEVELS = 32;
  * An escape that may be a lone surrogate, in place of which PostgreSQL would silently store another character; or a
  * number that may exceed a double: JSON.parse turns it into Infinity, which can be neither stored nor hashed.
  */
-const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{309}/;
+const SUSPECT = /\\u[dD][89a-fA-F]|(?:^|[:[,])\s*-?\d[\d.]*[eE]\+?\d{2}|\d{300}/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
