@@ -1,9 +1,10 @@
-import type { Command } from '@commander-js/extra-typings';
+import { Option, type Command } from '@commander-js/extra-typings';
 import { findTenant } from '../domain/access/tenants.js';
 import { sqlState } from '../adapters/database/databaseErrors.js';
 import { readAudit } from '../domain/audit/export.js';
 import { purgeAudit } from '../domain/sweeps/purgeAudit.js';
 import { verifyAudit, type ExpectedCheckpoint } from '../domain/audit/verify.js';
+import { fhirAuditEvent } from './auditFhir.js';
 import { addCommand, addGroup } from './command.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, fields, moment, print, table, wholeNumber } from './output.js';
@@ -43,11 +44,17 @@ export function addAuditCommands(program: Command, terminal: CliIo): void {
     .requiredOption('--since <time>', 'from this time on, such as 2026-11-01 or 2026-11-01T06:00:00Z', moment)
     .requiredOption('--until <time>', 'before this time', moment)
     .option('--tenant <tenant>', 'id or name of one tenant (default: all, and rows without a tenant)')
-    .action(({ since, until, tenant }) =>
+    .addOption(
+      new Option('--format <format>', 'stored rows, or AuditEvents of FHIR R4')
+        .choices(['ndjson', 'fhir'])
+        .default('ndjson'),
+    )
+    .action(({ since, until, tenant, format }) =>
       withDatabase(terminal, async (context) => {
         const tenantId = tenant === undefined ? undefined : (await findTenant(context, tenant)).id;
         for await (const row of readAudit(context, { since, until, tenantId })) {
-          terminal.out(`${JSON.stringify({ ...row, position: Number(row.position) })}\n`);
+          const shown = format === 'fhir' ? fhirAuditEvent(row) : { ...row, position: Number(row.position) };
+          terminal.out(`${JSON.stringify(shown)}\n`);
         }
       }),
     );

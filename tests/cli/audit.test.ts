@@ -67,12 +67,43 @@ it('audit verify reports intact chains, or exits with 1 and names the changed ro
   expect(await run('audit', 'verify')).toEqual(refusal(1, fault));
 });
 
-it('audit export prints the rows of a period and a tenant as JSON', async () => {
+it('audit export prints the rows of a period and a tenant as JSON, or as AuditEvents of FHIR R4', async () => {
   await newPartner(harness);
   const rows = await exported('--tenant', partner.tenantId);
   expect(new Set(rows.map(({ tenantId }) => tenantId))).toEqual(new Set([partner.tenantId]));
   const read = rows.find(({ operationId }) => operationId === 'getPatient');
   expect(read).toMatchObject({ clientId: partner.clientId, patientIds: [patientId], status: 200, outcome: 'success' });
+  const fhir = await exported('--tenant', partner.tenantId, '--format', 'fhir');
+  const coding = (system: string, code: string, display: string) => {
+    return { system: `http://terminology.hl7.org/CodeSystem/${system}`, code, display };
+  };
+  const identified = (kind: string, value: string) => {
+    return { identifier: { system: `urn:clinical-encounter:${kind}`, value } };
+  };
+  const id = `${partner.tenantId}-${String(read?.['position'])}`;
+  expect(fhir.find((event) => event['id'] === id)).toEqual({
+    resourceType: 'AuditEvent',
+    id,
+    type: coding('audit-event-type', 'rest', 'RESTful Operation'),
+    subtype: [{ system: 'urn:clinical-encounter:operation', code: 'getPatient' }],
+    recorded: harness.clock.now.toISOString(),
+    outcome: '0',
+    agent: [
+      {
+        who: identified('client', partner.clientId),
+        requestor: true,
+        network: { address: '127.0.0.1', type: '2' },
+      },
+    ],
+    source: { observer: identified('tenant', partner.tenantId) },
+    entity: [
+      {
+        what: { reference: `Patient/${patientId}` },
+        type: coding('audit-entity-type', '1', 'Person'),
+        role: coding('object-role', '1', 'Patient'),
+      },
+    ],
+  });
   const misused = await run('audit', 'export', '--since', 'yesterday', '--until', '2100-01-01');
   expect(misused.code).toBe(2);
 });

@@ -15,7 +15,7 @@ interface Span {
 }
 
 /** An audit row; `tenantId` is null if it concerns no tenant. */
-type ExportedRow = Omit<AuditEvent, 'tenantId'> & Pick<AuditRow, 'tenantId'>;
+export type ExportedRow = Omit<AuditEvent, 'tenantId'> & Pick<AuditRow, 'tenantId'>;
 
 /** All audit rows of a period, tenant by tenant, in the order of each one's chain. */
 export async function* readAudit(
