@@ -24,7 +24,7 @@ export const plantedForTests: readonly Planted[] = [
     name: 'token of another type',
     where: 'adapters/tokens/tokens.ts',
     break: ['header?.typ !== typ', 'header === undefined'],
-    noticedBy: 'access/security.test',
+    noticedBy: 'access/tokens.test',
   },
   {
     name: 'cached token that does not expire',
@@ -111,7 +111,7 @@ export const plantedForTests: readonly Planted[] = [
     name: 'local time that the clocks skip',
     where: 'domain/encounters/schedule.ts',
     break: ['!resolved.toPlainDateTime().equals(wall)', 'false'],
-    noticedBy: 'unit/schedule.test',
+    noticedBy: '/schedule.test',
   },
   {
     name: 'catalog import that breaks off halfway',
@@ -120,7 +120,7 @@ export const plantedForTests: readonly Planted[] = [
       'return inTransaction(context, (transaction) => writeCatalog(transaction,',
       'return ((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) => writeCatalog(transaction,',
     ],
-    noticedBy: '/catalogRefusal.test',
+    noticedBy: 'catalog/catalog.test',
   },
   {
     name: 'type of a document by its header',

@@ -205,7 +205,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
 /** Imports a catalog that is part of this build; any fault in it is a defect of the build. */
 export async function importBundled(context: TransactionContext, tenantId: string, path: string): Promise<void> {
   const file = readCatalog(await readFile(new URL(path, packageRoot), 'utf8'));
-  const result = 'faults' in file ? file : await writeCatalog(context, tenantId, file);
+  const result = await writeCatalog(context, tenantId, file);
   if (!('faults' in result)) return;
   const faults = result.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
   throw new Error(`${path}:${faults.join('; ')}`);

@@ -1,11 +1,10 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { alterToken, asForm, basicAuth, login, readToken, refresh, unsignToken } from '../../support/tokens.js';
+import { alterToken, asForm, basicAuth, login, readToken, refresh } from '../../support/tokens.js';
 
 const DAY = 86_400;
 
@@ -106,36 +105,14 @@ describe('the scope of a refresh token', () => {
 });
 
 describe('invalid_grant', () => {
-  /** Ways to turn a valid refresh token into one that the service did not issue. */
-  const forgeries: [string, (token: string) => string][] = [
-    ['garbage', () => 'garbage'],
-    ['an access token', () => partner.token],
-    ['three parts of garbage', () => 'e30.e30.e30'],
-    ['a token whose type is not a string', (token) => forged(token, { typ: 5 })],
-    ['a token without a signature', (token) => `${token.split('.').slice(0, 2).join('.')}.`],
-    ['a token of algorithm none', unsignToken],
-    ['a token signed by another key under our kid', (token) => alterToken(token, foreignKey, {})],
-    ['a token of another issuer', (token) => forged(token, {}, { iss: 'https://elsewhere.example.com' })],
-    ['a token for another audience', (token) => forged(token, {}, { aud: harness.baseUrl })],
-    ['a token of another tenant', (token) => forged(token, {}, { tenant_id: 'other-tenant' })],
-    ['a token of another client', (token) => forged(token, {}, { client_id: `ces_${'a'.repeat(20)}` })],
-    ['a token without a secret', (token) => forged(token, {}, { secret_id: undefined })],
-    ['a token without an expiry', (token) => forged(token, {}, { exp: undefined })],
-  ];
-  const { privateKey: foreignKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  let ourKey: KeyObject;
-  beforeAll(async () => {
-    ourKey = (await harness.services.keys.current())[0].privateKey;
-  });
-  /** Signed by the service's key, so that only the change can cause the refusal. */
-  function forged(token: string, header: object, payload: object = {}): string {
-    return alterToken(token, ourKey, header, payload);
-  }
-
-  it.each(forgeries)('is the error for a refresh token that is %s', async (_name, forge) => {
+  it('is the error for a refresh token of another tenant, client or secret, although the service signed it', async () => {
     const token = await refreshTokenOf(partner);
-    expectInvalidGrant(await refresh(harness, partner, forge(token)));
-    expect((await refresh(harness, partner, forged(token, {}))).status).toBe(200);
+    const [{ privateKey }] = await harness.services.keys.current();
+    const altered = (payload: object) => alterToken(token, privateKey, {}, payload);
+    const others = [{ tenant_id: 'other-tenant' }, { client_id: `ces_${'a'.repeat(20)}` }, { secret_id: undefined }];
+    for (const payload of others) expectInvalidGrant(await refresh(harness, partner, altered(payload)));
+    for (const forged of ['garbage', partner.token]) expectInvalidGrant(await refresh(harness, partner, forged));
+    expect((await refresh(harness, partner, altered({}))).status).toBe(200);
   });
 
   it('is the error for the refresh token of another client, in the same tenant and in another one', async () => {

@@ -1,13 +1,14 @@
-import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import type { Services } from '../../../src/context.js';
 import type { ProblemCode } from '../../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
+import { everyCase } from '../../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
 import { openHarness } from '../../support/harness.js';
 import { call, jsonType, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
-import { alterToken, asForm, es256, login, makeToken, readToken, unsignToken } from '../../support/tokens.js';
+import { alterToken, asForm, login } from '../../support/tokens.js';
 import { words } from '../../support/words.js';
 
 const CHALLENGE = 'Bearer realm="clinical-encounter"';
@@ -77,61 +78,10 @@ describe('the Authorization header', () => {
 });
 
 describe('an access token', () => {
-  const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
-  const strangersJwk = createPublicKey(stranger).export({ format: 'jwk' });
-  const publicPem = () => createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString();
-  const hs256 = (secret: string) => (input: Buffer) => createHmac('sha256', secret).update(input).digest();
-  const parts = () => readToken(partner.token);
-  const withHeader = (header: object) => ({ ...parts(), header: { ...parts().header, ...header } });
-  const replacePart = (index: number, text: string) => partner.token.split('.').with(index, text).join('.');
-  const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-
-  it.each<[string, () => string]>([
-    ['garbage', () => 'garbage'],
-    ['12 KB of garbage', () => 'x'.repeat(12_000)],
-    ['12 KB with dots', () => `${'x'.repeat(6_000)}.${'y'.repeat(6_000)}.z`],
-    ['empty parts', () => '..'],
-    ['a fourth part', () => `${partner.token}.x`],
-    ['a header that is not JSON', () => replacePart(0, 'bm90IGpzb24')],
-    ['a header of null', () => replacePart(0, json(null))],
-    ['a header that is a number', () => replacePart(0, json(5))],
-    ['a type that is not a string', () => altered({ typ: 5 })],
-    ['no type', () => altered({ typ: undefined })],
-    ['the type of any JWT', () => altered({ typ: 'JWT' })],
-    ['the type of a refresh token', () => altered({ typ: 'rt+jwt' })],
-    ['a key id that is not a string', () => altered({ kid: { a: 1 } })],
-    ['no key id', () => altered({ kid: undefined })],
-    ['an unknown key id', () => altered({ kid: 'ours' })],
-    ['algorithm none', () => unsignToken(partner.token)],
-    ['algorithm none and our signature', () => altered({ alg: 'none' })],
-    ['HS256 with our public key as the secret', () => makeToken(withHeader({ alg: 'HS256' }), hs256(publicPem()))],
-    ['another algorithm of the same key', () => altered({ alg: 'ES384' })],
-    ['the signature of another key', () => makeToken(parts(), es256(stranger))],
-    ['the signature of another key and a past end', () => alterToken(partner.token, stranger, {}, { exp: 1 })],
-    ['an embedded key in the header', () => makeToken(withHeader({ jwk: strangersJwk }), es256(stranger))],
-    ['no signature', () => replacePart(2, '')],
-    ['a signature of zeros', () => replacePart(2, Buffer.alloc(64).toString('base64url'))],
-    ['a changed payload', () => replacePart(1, json({ ...parts().payload, tenant_id: 'other-tenant' }))],
-    ['a payload that is not JSON', () => replacePart(1, 'bm90IGpzb24')],
-    ['another issuer', () => altered({}, { iss: 'https://elsewhere.example.com' })],
-    ['no issuer', () => altered({}, { iss: undefined })],
-    ['another audience', () => altered({}, { aud: 'https://elsewhere.example.com' })],
-    ['the audience of a refresh token', () => altered({}, { aud: `${harness.baseUrl}/oauth/token` })],
-    ['no audience', () => altered({}, { aud: undefined })],
-    ['no expiry', () => altered({}, { exp: undefined })],
-    ['an expiry that is not a number', () => altered({}, { exp: '9999999999' })],
-    ['a start in the future', () => altered({}, { nbf: Math.floor(harness.clock.now.getTime() / 1000) + 60 })],
-    ['no tenant', () => altered({}, { tenant_id: undefined })],
-    ['no client', () => altered({}, { client_id: undefined })],
-    ['no scope', () => altered({}, { scope: undefined })],
-    ['a scope that is a list', () => altered({}, { scope: ['admin:clinic'] })],
-  ])('is refused with %s, at every call', async (_name, tokenOf) => {
-    const token = tokenOf();
+  it('is refused with a wrong signature, at every call', async () => {
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    const token = alterToken(partner.token, stranger, {});
     for (let count = 0; count < 2; count += 1) expectRefusal(await listClinics(token), 'token_invalid');
-  });
-
-  it('is accepted with a new signature and unchanged claims, so the changed claims cause the refusals of these tests', async () => {
-    expect((await listClinics(altered({}))).status).toBe(200);
   });
 
   it('cannot be replaced by a refresh token', async () => {
@@ -195,13 +145,8 @@ describe('a token in use', () => {
     expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
   });
 
-  it.each([
-    ['that is right', 0],
-    ['that is an hour fast', 3_600],
-    ['that is an hour slow', -3_600],
-  ])(
-    'is refused within 30 s after a revocation by an operator with a clock %s, while later tokens are accepted',
-    async (_clock, seconds) => {
+  it('is refused within 30 s after a revocation by an operator with any clock, while later tokens are accepted', async () => {
+    for (const seconds of [0, 3_600, -3_600]) {
       const client = await inUse(await newClient(harness, partner.tenantId));
       const now = () => new Date(harness.clock.now.getTime() + seconds * 1000);
       await revokeTokens({ ...harness.domain, now }, client.clientId);
@@ -210,8 +155,8 @@ describe('a token in use', () => {
       harness.clock.advance(30);
       expectRefusal(await listClinics(client.token), 'token_invalid');
       await inUse(later);
-    },
-  );
+    }
+  });
 });
 
 describe('permissions', () => {
@@ -230,10 +175,9 @@ describe('permissions', () => {
     }
   });
 
-  it.each([
+  const others = [
     ...words('* admin admin: admin:* admin:clinics ADMIN:CLINIC xadmin:clinic admin:clinic,read:client'),
     ...['', ' ', 'admin:\tclinic', 'admin:clinic\n'],
-  ])('are matched exactly: %j is refused', async (scope) => {
-    await refused(altered({}, { scope }));
-  });
+  ];
+  it('are matched exactly', () => everyCase(others, JSON.stringify, (scope) => refused(altered({}, { scope }))));
 });

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid';
+import { everyCase } from '../../support/everyCase.js';
 import { counts, unchangedSample, openCatalogHarness } from './catalogHarness.js';
-import { clinic, location, offer, product, rx, sample } from './catalogSample.js';
+import { clinic, location, offer, placedIds, product, rx, sample, write } from './catalogSample.js';
 
 const harness = await openCatalogHarness();
 const { imported, stored } = harness;
@@ -93,6 +94,28 @@ describe('a new catalog', () => {
     expect([...elements, ...parts].map((element) => element?.id)).toEqual(ids);
   });
 
+  it('may have ids of the catalog of another tenant, which does not change', async () => {
+    const other = await harness.newTenant();
+    await imported(sample(), other);
+    const before = await stored(other);
+    const { clinics, categories, products } = before;
+    const [austin, injectables, botox, semaglutide] = [clinics[0], categories[0], products[0], products[1]];
+    const parts = [
+      ...[austin, austin?.locations[0], injectables, injectables?.subcategories[1], botox, botox?.offer],
+      ...[botox?.offer?.variants[0], semaglutide?.rx, semaglutide?.availability[0]],
+    ];
+    await everyCase(
+      placedIds.map(([kind, , catalog], index) => ({ kind, catalog, id: parts[index]?.id ?? 'none' })),
+      ({ kind }) => kind,
+      async ({ catalog, id }) => {
+        const own = await harness.newTenant();
+        await imported(catalog(id), own);
+        expect(JSON.stringify(await stored(own))).toContain(id);
+      },
+    );
+    expect(await stored(other)).toEqual(before);
+  });
+
   it('is stored completely in several batches, and reports its growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
@@ -107,6 +130,17 @@ describe('a new catalog', () => {
     expect(products.every((each) => each.offer?.price.toFixed(2) === `${each.sku.slice(4)}.50`)).toBe(true);
     expect(await imported(catalog)).toMatchObject({ products: counts(0, 0, 2_345) });
   });
+});
+
+it('a faulty catalog is stored in no part, nor one whose import fails while it writes', async () => {
+  expect(
+    await harness.faultsOf(write({ ...sample(), products: [product(), product({ pharmacy: 'None', sku: 'B' })] })),
+  ).toHaveLength(1);
+  const broken = imported(sample(), harness.tenantId, (written, total) => {
+    if (written > total / 2) throw new Error('the plug was pulled');
+  });
+  await expect(broken).rejects.toThrow('the plug was pulled');
+  expect(await stored()).toEqual({ clinics: [], categories: [], products: [] });
 });
 
 describe('a repeated import', () => {

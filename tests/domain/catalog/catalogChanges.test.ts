@@ -1,5 +1,5 @@
-import { counts, openCatalogHarness, write } from './catalogHarness.js';
-import { clinic, location, offer, product, sample } from './catalogSample.js';
+import { counts, openCatalogHarness } from './catalogHarness.js';
+import { clinic, location, offer, product, sample, write } from './catalogSample.js';
 
 const { faultsOf, imported, stored } = await openCatalogHarness();
 

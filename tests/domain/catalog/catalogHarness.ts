@@ -8,13 +8,7 @@ import type { CatalogReport, CatalogResult, Progress } from '../../../src/domain
 import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase } from '../../support/postgres.js';
-
-/** The text of a catalog file, with line breaks so that positions differ. */
-export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
-
-/** The text at the position of a fault. */
-export const textAt = (text: string, { line, column }: JsonFault): string =>
-  (text.split('\n')[line - 1] ?? '').slice(column - 1);
+import { write } from './catalogSample.js';
 
 /** The counts of one kind of element in a report. */
 export function counts(created: number, updated: number, unchanged: number, deleted = 0): CatalogReport['products'] {
@@ -29,9 +23,6 @@ export const unchangedSample = {
   subcategories: counts(0, 0, 3),
   products: counts(0, 0, 2),
 };
-
-/** The stored rows of a tenant without a catalog. */
-export const emptyCatalog = { clinics: [], categories: [], products: [] };
 
 /** A database for the tests of one file, and a new tenant for each test. */
 export async function openCatalogHarness() {

@@ -1,4 +1,33 @@
+import { v7 } from 'uuid';
+import { decideImport } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
+import { tables } from '../../../src/domain/catalog/import/matchRows.js';
+import type { CatalogPlan } from '../../../src/domain/catalog/import/planCatalog.js';
+import { readCatalog } from '../../../src/domain/catalog/import/readCatalog.js';
+
 export type Json = Record<string, unknown>;
+
+/** The text of a catalog file, with line breaks so that positions differ. */
+export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
+
+/** The text at the position of a fault. */
+export const textAt = (text: string, { line, column }: JsonFault): string =>
+  (text.split('\n')[line - 1] ?? '').slice(column - 1);
+
+const empty = Object.fromEntries([...tables.map(({ kind }) => kind), 'pharmacy'].map((kind) => [kind, []]));
+
+/** The rows of a catalog as an import leaves them, without a database; throws if the file has faults. */
+export function planned(catalog: unknown, stored = empty as unknown as CatalogPlan): CatalogPlan {
+  const plan = decideImport(readCatalog(write(catalog)), stored, () => v7());
+  if ('faults' in plan) throw new Error(write(plan.faults));
+  return plan;
+}
+
+/** The faults of a file, next to stored rows; empty if it can be imported. */
+export function faultsIn(text: string, stored = empty as unknown as CatalogPlan): readonly JsonFault[] {
+  const plan = decideImport(readCatalog(text), stored, () => v7());
+  return 'faults' in plan ? plan.faults : [];
+}
 
 export const location = (more: Json = {}): Json => ({
   name: 'Downtown',
@@ -100,3 +129,27 @@ export const withClinic = (more: Json): Sample => ({
 export const withProduct = (more: Json): Sample => ({ ...sample(), products: [product(more)] });
 export const withOffer = (more: Json): Sample => withProduct({ productOffer: offer(more) });
 export const withRx = (more: Json): Sample => withProduct({ productRx: rx(more) });
+
+const inCategory = (change: Json) => ({ categories: [{ ...sample().categories[0], ...change }] });
+const variant = { name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
+
+/** Each kind of element, its pointer, and the sample with its id. */
+export const placedIds: [Exclude<keyof CatalogPlan, 'pharmacy'>, string, (id: string) => unknown][] = [
+  ['clinic', '/clinics/0', (id) => withClinic({ id })],
+  ['location', '/clinics/0/locations/0', (id) => withClinic({ locations: [location({ id })] })],
+  ['category', '/categories/0', (id) => inCategory({ id })],
+  [
+    'subcategory',
+    '/categories/0/subcategories/0',
+    (id) => inCategory({ subcategories: [{ subCategoryName: 'Neuromodulators', id }] }),
+  ],
+  ['product', '/products/0', (id) => withProduct({ id })],
+  ['offer', '/products/0/productOffer', (id) => withOffer({ id })],
+  ['variant', '/products/0/productOffer/offerVariants/0', (id) => withOffer({ offerVariants: [{ ...variant, id }] })],
+  ['prescription', '/products/0/productRx', (id) => withRx({ id })],
+  [
+    'availability',
+    '/products/0/clinicAvailability/0',
+    (id) => withProduct({ clinicAvailability: [{ clinic: 'Austin, PLLC', id }] }),
+  ],
+];

@@ -6,7 +6,7 @@ import { inTransaction, type TransactionContext } from '../../transactions/trans
 import { loadCatalog, storedRows } from '../storedCatalog.js';
 import type { Catalog } from './catalogSchema.js';
 import type { JsonFault, JsonPlace } from './jsonDocument.js';
-import { tables, type Change } from './matchRows.js';
+import { tables, type Change, type Planning } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type FaultyFile, type ValidFile } from './readCatalog.js';
 
@@ -43,18 +43,28 @@ export async function importCatalog(
   options?: ImportOptions,
 ): Promise<CatalogResult> {
   const file = readCatalog(text);
-  if (!('faults' in file)) {
-    return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
+  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
+}
+
+/** What the import of a file changes in a stored catalog, or the faults of the file. */
+export function decideImport(
+  file: ValidFile<Catalog> | FaultyFile,
+  stored: Planning['stored'],
+  newId: () => string,
+): CatalogPlan | Faults {
+  if ('faults' in file) {
+    const others = withoutFaultyProducts(file);
+    if (others === undefined) return { faults: file.faults };
+    const result = decideImport(others, stored, newId);
+    // A pharmacy may be that of a faulty product.
+    const more = 'faults' in result ? result.faults.filter(({ pointer }) => !pointer.startsWith('/pharmacies/')) : [];
+    const named = more.map((fault) => ({ ...fault, message: others.original(fault.message) }));
+    return { faults: inFileOrder([...file.faults, ...named]) };
   }
-  const others = withoutFaultyProducts(file);
-  if (others === undefined) return { faults: file.faults };
-  const result = await inTransaction(context, (transaction) =>
-    writeCatalog(transaction, tenantId, others, { dryRun: true }),
-  );
-  // A pharmacy may be that of a faulty product.
-  const more = 'faults' in result ? result.faults.filter(({ pointer }) => !pointer.startsWith('/pharmacies/')) : [];
-  const named = more.map((fault) => ({ ...fault, message: others.original(fault.message) }));
-  return { faults: inFileOrder([...file.faults, ...named]) };
+  const faults: JsonFault[] = [];
+  const fault = (pointer: string, message: string) => faults.push({ ...file.document.placeOf(pointer), message });
+  const plan = planCatalog({ stored, newId, fault }, file.value);
+  return faults.length > 0 ? { faults: inFileOrder(faults) } : plan;
 }
 
 /** A file without its faulty products, to find the faults of the others; undefined if a fault concerns other elements. */
@@ -77,17 +87,13 @@ function withoutFaultyProducts({ faults, document }: FaultyFile) {
 export async function writeCatalog(
   context: TransactionContext,
   tenantId: string,
-  { value: catalog, document }: ValidFile<Catalog>,
+  file: ValidFile<Catalog> | FaultyFile,
   { dryRun = false, progress = () => {} }: ImportOptions = {},
 ): Promise<CatalogResult> {
-  const faults: JsonFault[] = [];
-  const planning = {
-    stored: storedRows(await loadCatalog(context, tenantId)),
-    newId: () => context.newId(),
-    fault: (pointer: string, message: string) => faults.push({ ...document.placeOf(pointer), message }),
-  };
-  const plan = planCatalog(planning, catalog);
-  if (faults.length > 0) return { faults: inFileOrder(faults) };
+  const { document } = file;
+  const stored = storedRows(await loadCatalog(context, tenantId));
+  const plan = decideImport(file, stored, () => context.newId());
+  if ('faults' in plan) return plan;
   if (!dryRun) await writePlan(context, tenantId, plan, progress);
   const counts = Object.entries(reported).map(([name, kind]) => [name, countsOf(plan[kind])]);
   const changes = Object.values(reported).flatMap((kind) => plan[kind].filter(({ state }) => state !== 'unchanged'));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { approvalEnd } from '../../src/domain/approvals/approvals.js';
-import { statusAt } from '../../src/domain/approvals/coverage.js';
+import { approvalEnd } from '../../../src/domain/approvals/approvals.js';
+import { statusAt } from '../../../src/domain/approvals/coverage.js';
 
 const at = (text: string): Date => new Date(text);
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };

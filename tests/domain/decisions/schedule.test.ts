@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { checkSchedule, claimableFrom, resolveSchedule, type Schedule } from '../../src/domain/encounters/schedule.js';
-import { Problem } from '../../src/problem.js';
+import {
+  checkSchedule,
+  claimableFrom,
+  resolveSchedule,
+  type Schedule,
+} from '../../../src/domain/encounters/schedule.js';
+import { Problem } from '../../../src/problem.js';
 
 /** The instant, or the code and the pointers of the problem. */
 function outcomeOf(rule: () => { scheduledAt: Date | null } | undefined): unknown {

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import type { EncounterState } from '../../src/contract.js';
+import type { EncounterState } from '../../../src/contract.js';
 import {
   dueEvent,
   encounterTransitions,
   nextState,
   type EncounterActor,
   type EncounterEvent,
-} from '../../src/domain/encounters/states.js';
-import { everyCase } from '../support/everyCase.js';
-import { packageRoot } from '../../src/packageRoot.js';
-import { Problem } from '../../src/problem.js';
+} from '../../../src/domain/encounters/states.js';
+import { everyCase } from '../../support/everyCase.js';
+import { packageRoot } from '../../../src/packageRoot.js';
+import { Problem } from '../../../src/problem.js';
 
 const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 const final = ['completed', 'denied', 'cancelled', 'expired'] as const;

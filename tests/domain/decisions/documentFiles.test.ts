@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { sniffType } from '../../src/adapters/download/sniffType.js';
-import { blobPath, describeFile, documentRules, safeFileName } from '../../src/domain/documents/fileRules.js';
-import type { DocumentType, FileEvidence, UploadRequest } from '../../src/domain/documents/fileRules.js';
-import { Problem } from '../../src/problem.js';
-import { sampleFiles } from '../support/fileHost.js';
-import { words } from '../support/words.js';
+import { sniffType } from '../../../src/adapters/download/sniffType.js';
+import { blobPath, describeFile, documentRules, safeFileName } from '../../../src/domain/documents/fileRules.js';
+import type { DocumentType, FileEvidence, UploadRequest } from '../../../src/domain/documents/fileRules.js';
+import { Problem } from '../../../src/problem.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { words } from '../../support/words.js';
 
 const documentId = '0193a8f0-0000-7000-8000-000000000001';
 const generated = `lab-results-${documentId}.pdf`;

@@ -1,4 +1,4 @@
-import { localDate } from '../../src/domain/transactions/instant.js';
+import { localDate } from '../../../src/domain/transactions/instant.js';
 
 it.each([
   ['Asia/Kathmandu', '2026-11-20T18:14:59.999Z', '2026-11-20T18:15:00.000Z'],
