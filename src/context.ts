@@ -104,7 +104,7 @@ export interface RequestAudit {
   tenantId: string | null;
   /** OAuth `client_id`; null = no API client is known, so the request is not recorded. */
   clientId: string | null;
-  /** Set by operations whose response, or whose refusal, is about a patient whom it does not name. */
+  /** Set by operations whose response or refusal is about a patient without naming one. */
   patientId: string | null;
   /** Whether the operation's transaction has already committed the audit row. */
   isCommitted: boolean;

@@ -32,7 +32,7 @@ interface Result {
 }
 
 /**
- * Records a command in its tenant's audit. @param result may contain the new API client or tenant, and a patient
+ * Records a command in its tenant's audit. @param result names a created API client or tenant, and the patient, if any
  * @throws Problem dependency_unavailable
  */
 export async function recordCommand(

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { makeFolder } from '../adapters/dataDir.js';
 import { readText } from './files.js';
 
-/** An erased patient, noted in a file outside the database, whose backups still contain the patient. */
+/** An entry of the journal, a file outside the database: the database's backups still contain the patient. */
 export interface Erasure {
   readonly tenantId: string;
   readonly patientId: string;

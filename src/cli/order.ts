@@ -35,7 +35,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       await confirm(terminal, `This stops lines of orders of ${tenant}, which cannot be undone.`, given);
       const orders = await forTenant(terminal, tenant, async ({ caller, ...context }) => {
         const found = await ordersToStop({ ...context, caller }, recall);
-        // One by one: in one transaction, requests about all these patients would wait. A repetition goes on.
+        // One transaction per order: a single one would block requests about all these patients. A rerun continues.
         for (const orderNo of given.dryRun ? [] : found) {
           await inTransaction(context, (transaction) => stopLines({ ...transaction, caller }, orderNo, recall));
         }

@@ -43,6 +43,6 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
   );
 }
 
-/** What live tenants are warned of by the import and by `doctor` (R-106). */
+/** The warning of import and `doctor` about a live tenant's providers (R-106). */
 export const incompleteText = ({ tenantId, count }: { tenantId: string; count: number }): string =>
   `${count} active ${count === 1 ? 'provider lacks' : 'providers lack'} a credential or a DEA number (tenant ${tenantId}).`;

@@ -34,7 +34,7 @@ export function authorizedFetch(options: ClientOptions): Fetch {
     for (let again = retries; ; again -= 1) {
       const limit = AbortSignal.timeout(timeout);
       const attempt = new Request(request.clone(), { signal: AbortSignal.any([request.signal, limit]) });
-      // A garbage collection that takes a Request takes its signal, too.
+      // Keep both requests in memory: garbage collection of a Request would stop its signal.
       limit.onabort = () => [request, attempt];
       const response = await send(attempt).catch((error: unknown) => {
         if (again <= 0 || !isRepeatable || request.signal.aborted) throw error;

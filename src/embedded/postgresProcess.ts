@@ -108,7 +108,7 @@ export async function stopPostgres(
   }
 }
 
-/** Removes a lock file whose process id another program has, as after a reboot: PostgreSQL would refuse to start. */
+/** Removes a lock file whose process id now belongs to another program: PostgreSQL would refuse to start. */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = join(cluster.pgdata, 'postmaster.pid');
   const pid = Number(((await readOptional(lock)) ?? '').split('\n')[0]);

@@ -2,7 +2,7 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import { metrics } from '../telemetry.js';
 import { openLineOutput } from './lineOutput.js';
 
-/** The fields of a request's line (see http/listener/requestLog.ts) that its sentence contains. */
+/** Fields of a request's line (see http/listener/requestLog.ts) that a terminal shows in a sentence, or omits. */
 const IN_SENTENCE = ['method', 'route', 'operationId', 'status', 'durationMs'];
 
 /** The log of the process on standard output: lines of JSON, or readable ones on a `terminal`. */

@@ -18,7 +18,7 @@ import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
-/** What is known, or changes, only after the services have been opened. */
+/** Values that are known, or change, only after the services have been opened. */
 export interface ServiceState {
   /** The public address; known after listening. */
   baseUrl: string;
@@ -87,7 +87,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   return Object.assign(services, { auditLog: openAuditLog(services) });
 }
 
-/** Records the signing keys, unless the database knows only other ones; then tokens of other servers are rejected here. */
+/** Records the signing keys. If the database knows only others, warns: this server rejects other servers' tokens. */
 export async function recordKeys(services: Services): Promise<void> {
   const keys = await services.keys.current();
   if (await areKnown(services, keys)) return addKnown(services, keys);

@@ -30,5 +30,5 @@ it('doctor counts the nodes of a cluster, and names tables that are not with the
   const faultOf = async () => (await clusterResults(url)).map((result) => JSON.stringify(result)).join();
   expect(await faultOf()).toContain('The table stray is not distributed.');
   await rowsOf(url, `SELECT create_distributed_table('stray', 'tenant_id', colocate_with => 'none')`);
-  expect(await faultOf()).toContain('The group of the other tables lacks stray.');
+  expect(await faultOf()).toContain('Not colocated with the other tables: stray.');
 });

@@ -117,7 +117,7 @@ describe('doctor', () => {
     expect([code, faults]).toMatchObject([1, [{ check: 'migrations', remedy: expect.stringMatching(/ces migrate/) }]]);
   });
 
-  it('names the time zone of the database, which is of no effect', async () => {
+  it('names the time zone of the database, which has no effect', async () => {
     await rowsOf(
       adminUrl(),
       `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET TimeZone = 'America/Chicago'`,
@@ -171,7 +171,7 @@ describe('doctor', () => {
     ]);
   });
 
-  it('reports a pooler that leads to another database, and accepts one that leads to this', async () => {
+  it('reports a pooler that leads to another database, and accepts one that leads to the same database', async () => {
     const pooler = await startPgBouncer(adminUrl());
     const examined = (url: string) =>
       examine(installation, { DATABASE_URL: through(url, pooler), DATABASE_DIRECT_URL: database.serviceUrl });

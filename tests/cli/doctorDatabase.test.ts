@@ -141,7 +141,7 @@ const broken: Broken[] = [
     'role',
     'warning',
     /may change the schema/,
-    /a role of its own/,
+    /a separate role/,
     { environment: { DATABASE_URL: database.url } },
   ],
   [

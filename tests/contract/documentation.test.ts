@@ -49,7 +49,7 @@ const LIMITS = {
 
 describe('each document', () => {
   it.each(Object.entries(LIMITS))(
-    '%s is compressed as the reader accepts it, and 304 at the next visit',
+    '%s is sent in the smallest encoding that the reader accepts, and is 304 at the next visit',
     async (target, limit) => {
       const sizes: number[] = [];
       for (const encoding of ['br', 'gzip', 'identity']) {

@@ -241,4 +241,4 @@ it('all examples of responses name the same three patients', () => {
   expect([...ids].sort()).toEqual([cast.jane, cast.noah, cast.maria].map(({ id }) => `"user_id":"${id}"`));
 });
 
-it('each response to a request of the examples comes after its one audit row', () => audit.expectOneRowEach());
+it('each example request writes one audit row before its response', () => audit.expectOneRowEach());

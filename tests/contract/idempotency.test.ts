@@ -251,5 +251,4 @@ describe('an idempotency key', () => {
   });
 });
 
-it('each response to a keyed request, even a replayed one, comes after its one audit row', () =>
-  audit.expectOneRowEach());
+it('each keyed request, even a replayed one, writes one audit row before its response', () => audit.expectOneRowEach());

@@ -182,7 +182,7 @@ describe('imports', () => {
     expect(up).toEqual([]);
   });
 
-  it('from adapters into src/domain are types only, apart from the functions that interpret database errors', () => {
+  it('of adapters in domain, operations and views are types only, apart from the functions that interpret database errors', () => {
     const run = sources
       .filter(({ path }) => ['domain', 'operations', 'views'].includes(layerOf(path)))
       .flatMap(({ path, imports }) =>

@@ -53,7 +53,7 @@ async function newRepository() {
 }
 
 describe('released files', () => {
-  it('are as they were at their release', async () => {
+  it('are unchanged since their release', async () => {
     expect(await changedFiles(root)).toEqual([]);
   });
 

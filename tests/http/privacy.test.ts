@@ -264,7 +264,7 @@ describe('data that the partner sends', () => {
     }
   });
 
-  it('does not appear in the log line of an internal error, which names the place in the code', () => {
+  it('does not appear in the log line of an internal error, which has its code and causes', () => {
     const others = harness.logged.filter(({ level }) => level === 50);
     expect(others.length).toBeGreaterThan(10);
     for (const { sqlstate = '00000', ...line } of others) {

@@ -189,7 +189,7 @@ async function upload(patientId: string): Promise<Answer['body']> {
     );
   });
 
-  it('prevents that the number of a lost encounter is used again after the restore', async () => {
+  it('keeps the number of a lost encounter from being used again after the restore', async () => {
     const { encounter_id: id } = await newEncounter(restored, partner);
     expect(id).toBeGreaterThan(lostEncounter.encounter_id);
   });

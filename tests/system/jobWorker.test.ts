@@ -109,7 +109,7 @@ describe('a job worker', () => {
     expect(runs).toBe(20);
   });
 
-  it('leaves places to other jobs while one takes longer than its period', async () => {
+  it('leaves slots to other jobs while one takes longer than its period', async () => {
     const { proceed, runs } = await startHeld('long');
     for (let run = 0; run < 5; run += 1) await ask('long');
     // The run in progress stays in the queue until its end; the others end without a second one.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # pointInTime.sh '2026-11-28 16:00:00+00': a drill, as the user postgres. Restores the stanza ces to this time (without one, to the
-# end of the archive) in a folder of its own, starts PostgreSQL there without network, and compares the audit with the rows.
+# end of the archive) in a separate folder, starts PostgreSQL there without network, and compares the audit with the rows.
 set -eu
 work=$(mktemp -d)
 bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)

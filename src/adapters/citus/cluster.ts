@@ -11,7 +11,7 @@ export interface ClusterNode {
   readonly hasShards: boolean;
 }
 
-/** The oldest version that this build is meant for. */
+/** The oldest version of Citus that this build supports. */
 const MIN_VERSION = 12;
 
 /** The nodes, the coordinator first; none if the database is not on a cluster. */
@@ -27,7 +27,7 @@ export async function nodesOf(client: Connection): Promise<ClusterNode[]> {
 }
 
 /**
- * What keeps the tables of a database from being distributed, each with the remedy; empty if nothing does.
+ * The obstacles to distributing the tables of a database, each with its remedy; empty if there are none.
  * @param serviceUrl the address that servers use, whose role all nodes must know
  */
 export async function clusterFaults(client: Connection, serviceUrl: string): Promise<string[]> {
@@ -83,7 +83,7 @@ async function connectionFaults(serviceUrl: string): Promise<string[]> {
   );
 }
 
-/** What moves and two-phase commits have left: prepared transactions by node, and parts of shards. */
+/** Leftovers of two-phase commits and shard moves: prepared transactions by node, and parts of shards. */
 export async function leftovers(client: Connection) {
   const { rows: prepared } = await client.query<{ name: string; count: number }>(
     `SELECT format('%s:%s', nodename, nodeport) AS name, result::int AS count

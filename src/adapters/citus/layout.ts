@@ -7,7 +7,7 @@ export type Place = 'distributed' | 'reference' | 'local';
 export interface PlacedTable {
   readonly table: string;
   readonly place: Place;
-  /** Whether it is there already. */
+  /** Whether the table is in its place already. */
   readonly isPlaced: boolean;
 }
 
@@ -16,7 +16,7 @@ const LOCAL = ['_prisma_migrations', 'restore_incomplete'];
 
 /**
  * The place of each table, from the schema: a table whose primary key has `tenant_id` is distributed by it, and `tenant`
- * by its id; a table without a tenant is the same for all of them.
+ * by its id; a table without a tenant is the same for all tenants.
  */
 export async function placesOf(client: Pick<Connection, 'query'>): Promise<PlacedTable[]> {
   const { rows } = await client.query<PlacedTable>(
@@ -37,14 +37,15 @@ export async function placesOf(client: Pick<Connection, 'query'>): Promise<Place
 
 /**
  * Settings for changes of the schema in a transaction that also touches reference tables. Triggers read rows of the same
- * tenant only, which are on the same node. Without Citus, PostgreSQL takes the names as they are.
+ * tenant only, which are on the same node. PostgreSQL without Citus ignores the settings.
  */
 export const SCHEMA_CHANGES = `SET LOCAL citus.multi_shard_modify_mode = 'sequential';
   SET LOCAL citus.enable_unsafe_triggers = on; SET LOCAL client_min_messages = warning`;
 
 /**
  * Puts all tables in their places, with their rows, inside the caller's transaction, which has {@link SCHEMA_CHANGES}.
- * Foreign keys are created again at the end, because Citus wants both their tables in place. @returns the tables that were not in their places
+ * Drops foreign keys and creates them again at the end, because Citus requires both of their tables to be in place.
+ * @returns the tables that were not in their places
  */
 export async function placeTables(client: Connection): Promise<PlacedTable[]> {
   const missing = (await placesOf(client)).filter(({ isPlaced }) => !isPlaced);
@@ -67,7 +68,7 @@ async function placeTable(client: Connection, table: string, place: Place): Prom
   const name = escapeIdentifier(table);
   if (place === 'reference') await client.query('SELECT create_reference_table($1)', [name]);
   if (place !== 'distributed') return;
-  // All tables are in one group: the rows of a tenant are on one node.
+  // Put all tables in one colocation group, so that a tenant's rows are on one node.
   await client.query(
     `SELECT create_distributed_table($1, $2, colocate_with => coalesce((SELECT logicalrelid::text
       FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1), 'none'))`,
@@ -112,7 +113,7 @@ export async function layoutFaults(client: Pick<Connection, 'query'>): Promise<s
   );
   return [
     ...misplaced.map(({ table, place }) => `The table ${table} is not ${place}.`),
-    ...groups.map(({ tables }) => `The group of the other tables lacks ${tables.join(', ')}.`),
+    ...groups.map(({ tables }) => `Not colocated with the other tables: ${tables.join(', ')}.`),
     ...shards.map(({ range, tables }) => `Shards from ${range} of ${tables.join(', ')} are not with their group.`),
   ];
 }

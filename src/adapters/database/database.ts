@@ -84,7 +84,7 @@ export function openDatabase(
   const prisma = guardedPrisma(
     new PrismaPg(pool, { statementNameGenerator: (statement) => (hasList(statement) ? '' : nameOf(statement)) }),
   );
-  // Wait for a connection longer than the pool does, whose error `isUnavailable` knows.
+  // Wait longer than the pool, so that its own timeout comes first: `isUnavailable` recognizes that error.
   const snapshot = { isolationLevel: 'RepeatableRead', maxWait: 2 * timeoutMs, timeout: 2 * timeoutMs } as const;
   const preparation = { nameOf, guard: statementGuard(tenantTablesOf(prisma)) };
   return {

@@ -46,7 +46,7 @@ const statesOfWorkers: readonly (readonly [RegExp, string])[] = [
   [/^could not find (valid entry for|any) shard placement/, '08006'],
 ];
 
-/** Whether the database or the way to it is down, full or too slow, so that a retry may succeed. */
+/** Whether the database or the connection is down, full or too slow, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof UnknownOutcome) return true;
   if (!isRecord(error)) return false;
@@ -60,7 +60,7 @@ export function isUnavailable(error: unknown): boolean {
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
 }
 
-/** Whether PostgreSQL has answered with an error of this statement or its data, so that it may run others. */
+/** Whether PostgreSQL rejected one statement or its data, and can still run other statements. */
 export const isAnswer = (error: unknown): boolean => !/^(08|53|57P)/.test(sqlState(error) ?? '08');
 
 const unavailableKinds = new Set([
@@ -75,7 +75,8 @@ const unavailableKinds = new Set([
 ]);
 /**
  * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
- * 25006 read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization; then the operating system's network errors.
+ * 25006 read-only session (the primary was demoted), 55P03 lock timeout, 40P01 deadlock, 40001 serialization; then the
+ * network errors of the operating system.
  */
 const unavailableCode = new RegExp(
   '^(08...|53...|57P0.|57014|25P03|25006|55P03|40P01|40001' +

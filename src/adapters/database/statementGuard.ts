@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 1_000;
  * @param tables those of tenants, and that of the tenants itself
  */
 export function statementGuard(tables: ReadonlySet<string>): StatementGuard {
-  /** For each text, the places in the values that had the tenant. */
+  /** For each text, the indexes of the values that were the tenant. */
   const accepted = new Map<string, readonly number[]>();
   return (text, values, tenantId) => {
     const hasTenant = (place: number): boolean => tenantId === null || values[place] === tenantId;
@@ -55,8 +55,8 @@ const NO_ALIAS =
 
 /**
  * The tenants' tables of a statement for which no condition of their own query names the tenant: directly, or by a join
- * with a table for which one does. An INSERT names it by a column. The statement needs no more of SQL than the service uses:
- * the guard knows neither OR nor NOT, and takes every comparison for a condition.
+ * with a table for which one does. An INSERT names it by a column. Understands only the SQL that the service uses: it
+ * ignores OR and NOT, and treats every comparison as a condition.
  * @param isTenant whether a parameter such as `$1` is the tenant
  */
 function tablesWithoutTenant(
@@ -117,7 +117,7 @@ const sideBefore = (tokens: readonly string[], at: number): Side =>
 const sideAfter = (tokens: readonly string[], at: number): Side =>
   tokens[at + 2] === '.' ? [tokens[at + 1] ?? '', tokens[at + 3] ?? ''] : ['', tokens[at + 1] ?? ''];
 
-/** Notes a comparison of tenants. */
+/** Records which aliases a comparison gives the same tenant. */
 function compare(query: Query, one: Side, other: Side, isTenant: (parameter: string) => boolean): void {
   const [left, right] = [ownersOf(query, one, isTenant), ownersOf(query, other, isTenant)];
   for (const first of left) for (const second of right) query.equal.push([first, second]);

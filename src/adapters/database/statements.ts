@@ -133,7 +133,7 @@ export async function runTransaction<T>(
       begun,
       connection.query('COMMIT'),
     ]).catch(throwCommitFailure);
-    // PostgreSQL's answer if an earlier statement failed, and that was ignored.
+    // PostgreSQL answers ROLLBACK if an earlier statement failed and `work` ignored that.
     if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
     return result;
   } catch (error) {

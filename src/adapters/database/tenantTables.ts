@@ -9,7 +9,7 @@ export interface TenantTable {
   readonly columns: string;
 }
 
-/** All tables with rows of tenants except the audit's. Foreign keys are checked at the end of a transaction, so any order does. */
+/** All tables with rows of tenants except the audit's, in any order: foreign keys are checked at the commit. */
 export async function tenantTables(client: Client): Promise<TenantTable[]> {
   const { rows } = await client.query<TenantTable>(
     `SELECT quote_ident(relname) AS name, CASE relname WHEN 'tenant' THEN 'id' ELSE 'tenant_id' END AS key, columns

@@ -33,7 +33,7 @@ export function parseRedirect(location: string, from: URL): URL | null {
   return !wellFormed || url.username || url.password ? null : url;
 }
 
-/** Normalizes the `host:port` entries of an operator's `variable` to origins. @throws Error naming a malformed entry */
+/** Turns the `host:port` entries of an environment variable into origins. @throws Error naming a malformed entry */
 export function allowedOrigins(hosts: readonly string[], variable: string): ReadonlySet<string> {
   return new Set(
     hosts.map((entry) => {
@@ -47,7 +47,7 @@ export function allowedOrigins(hosts: readonly string[], variable: string): Read
   );
 }
 
-/** Creates the check, without DNS, whether to send requests to a URL. @throws Error naming a malformed entry */
+/** Creates the check, without DNS, of whether a URL may get requests. @throws Error naming a malformed entry */
 export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {
   const allowed = allowedOrigins(allowedHosts, variable);
   return (text) => {

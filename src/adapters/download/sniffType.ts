@@ -1,7 +1,7 @@
 /** Number of bytes at the start of a file that the type detection needs. */
 export const sniffLength = 4100;
 
-/** Byte order mark or ID3 tag: file-type skips it, and so would take a text or a sound for a document behind it. */
+/** file-type skips a byte order mark or ID3 tag, and would accept a text or sound that continues like a document. */
 const skippedStart = /^(\xef\xbb\xbf|ID3)/;
 /** The start of a TIFF file. file-type misses TIFFs with the directory at the end, where scanners write it. */
 const tiffStart = /^(II[*+]\0|MM\0[*+])/;

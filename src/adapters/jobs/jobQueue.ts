@@ -1,7 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries } from '../database/statements.js';
 
-/** Numbers about the queue that all servers share. */
 interface JobCounts {
   readonly due: number;
   readonly failed: number;
@@ -10,6 +9,7 @@ interface JobCounts {
 
 const IS_DUE = Prisma.sql`run_at <= now() AND locked_at IS NULL AND attempts < max_attempts`;
 
+/** Counts the jobs that are due or failed, on all servers, with the age of the oldest due job (0 without one). */
 export async function jobCounts(db: Queries): Promise<JobCounts> {
   const [counts] = await db.everyTenant.rows<JobCounts>`
     SELECT count(*) FILTER (WHERE is_due)::int AS due, count(*) FILTER (WHERE last_error IS NOT NULL)::int AS failed,

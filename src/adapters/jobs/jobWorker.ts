@@ -43,7 +43,7 @@ const RESTART = 1_000;
 const GRACE_MS = 3_000;
 
 /**
- * Runs jobs by graphile-worker; of all processes on a database, one does each run. If the database is lost, waits for
+ * Runs jobs by graphile-worker, each run in only one of the processes on a database. If the database is lost, waits for
  * it. Failed runs are logged and retried; the engine's tables store only names. @throws the driver's error at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
@@ -84,7 +84,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
 
   const keepRunning = async (): Promise<void> => {
     while (!halted()) {
-      // Resolves when the engine ends, also by a failure, which the engine itself has logged.
+      // Resolves when the engine ends, even by a failure, which the engine itself has logged.
       await runner.promise.catch(() => undefined);
       if (!halted()) log.warn('the job engine stopped and is restarted');
       let next: Runner | undefined;
@@ -153,7 +153,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
   return async (_payload, { job: { attempts, locked_by: owner } }) => {
     halt.throwIfAborted();
     if (owner !== null) owners.add(owner);
-    // A job that takes longer than its period must not fill the places of the others.
+    // A job that takes longer than its period must not occupy the slots of other jobs.
     if (isRunning) return;
     isRunning = true;
     const work = (async () => job.run(halt))();

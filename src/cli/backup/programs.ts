@@ -45,7 +45,7 @@ export async function pgProgram(name: string, atLeast: number, { environment, pg
   if (!fitting) {
     const others = found.length > 0 ? `, and only ${found.map(({ major }) => major).join(', ')} was found` : '';
     throw new Error(
-      `This needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
+      `The backup needs ${name} of PostgreSQL ${atLeast} or later${others}. ` +
         `Install PostgreSQL's client programs, or name their folder with --pg-bin.`,
     );
   }

@@ -7,7 +7,7 @@ import { CHECK_TIMEOUT_MS, checkOf, failure, ok, type Check } from './check.js';
 const HANDBOOK = 'scripts/production/database.md';
 const IDENTITY = `SELECT concat_ws('/', oid, extract(epoch FROM pg_postmaster_start_time())) AS id FROM pg_database WHERE datname = current_database()`;
 
-/** The checks of the database's other addresses; each must lead to the database that answers at `url`. */
+/** The checks that pooler and owner URL, if set, lead to the database that answers at `url`. */
 export function addressChecks(
   { databaseDirectUrl, databaseOwnerUrl }: Config,
   { url, requests, ownerUrl }: ServiceDatabase,
@@ -28,15 +28,15 @@ function pooler(url: string, requestUrl: string): Check {
       await db.close();
     }
     if ((await identityOf(requestUrl)) === (await identityOf(url))) return ok('The pooler leads to the database.');
-    return failure('DATABASE_URL and DATABASE_DIRECT_URL are different databases.', remedy);
+    return failure('DATABASE_URL and DATABASE_DIRECT_URL lead to different databases.', remedy);
   });
 }
 
 function owner(url: string, ownerUrl: string): Check {
-  const remedy = `Let DATABASE_OWNER_URL name the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
+  const remedy = `Set DATABASE_OWNER_URL to the role that owns the schema, without a pooler (${HANDBOOK}#roles).`;
   return checkOf('owner', remedy, async () => {
     if ((await identityOf(ownerUrl)) !== (await identityOf(url))) {
-      return failure('DATABASE_OWNER_URL is another database than DATABASE_URL.', remedy);
+      return failure('DATABASE_OWNER_URL and DATABASE_URL lead to different databases.', remedy);
     }
     const mayMigrate = await read<boolean>(
       ownerUrl,

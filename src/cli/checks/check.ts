@@ -36,7 +36,7 @@ export const failure = (message: string, remedy: string): Result => ({ level: 'f
 const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
   [
     /self-signed certificate|unable to (get (local )?issuer|verify the first) certificate/i,
-    'Let NODE_EXTRA_CA_CERTS name the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
+    'Set NODE_EXTRA_CA_CERTS to the file with the certificate of your authority (for PostgreSQL: sslrootcert in the URL).',
   ],
   [/certificate has expired/i, 'Renew the certificate.'],
   [

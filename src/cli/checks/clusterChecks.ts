@@ -6,7 +6,7 @@ import { failure, ok, warning, type Result } from './check.js';
 
 const HANDBOOK = 'scripts/production/scale.md#citus';
 
-/** The checks of a cluster of Citus; one result if the database is not on one. */
+/** The checks of a Citus cluster; a single `ok` if the database is not on one. */
 export function clusterResults(url: string): Promise<Result[]> {
   return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
     const nodes = await nodesOf(client);
@@ -29,6 +29,6 @@ export function clusterResults(url: string): Promise<Result[]> {
     ];
     if (results.length > 0) return results;
     const moving = isRebalancing ? ' Shards are being rebalanced.' : '';
-    return [ok(`${nodes.length} nodes of Citus are active, and every tenant is whole on one.${moving}`)];
+    return [ok(`${nodes.length} nodes of Citus are active, and each tenant's rows are on one of them.${moving}`)];
   });
 }

@@ -40,7 +40,7 @@ const EXTENSIONS = ['pg_trgm', 'btree_gin'];
 const MAX_BACKUP_AGE_SECONDS = 172_800;
 const BACKUP = 'scripts/production/backup.md';
 const HANDBOOK = 'scripts/production/database.md';
-const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a role of its own.`;
+const MIGRATE = `Run "${PROGRAM} migrate", with DATABASE_OWNER_URL if the service has a separate role.`;
 const START = 'Start a server, and see its log.';
 
 /** PostgreSQL's settings and state, as read by {@link readServer}. */
@@ -117,7 +117,7 @@ async function migrations({ url }: CheckedDatabase): Promise<Result | Result[]> 
   return results.length > 0 ? results : ok('The schema is that of this build.');
 }
 
-/** The checks of PostgreSQL itself, by name. */
+/** The checks of PostgreSQL itself, which need no schema. */
 const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatabase) => Result | Promise<Result>>> = {
   'database version'({ major, version }) {
     if (major >= 15 && major <= 18) return ok(`PostgreSQL ${version}.`);
@@ -142,7 +142,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
   },
   primary(server) {
     const lag = `${Math.round(server.lagSeconds)} s behind`;
-    const advice = 'Let DATABASE_URL name the primary, and see default_transaction_read_only.';
+    const advice = 'Set DATABASE_URL to the primary, and check default_transaction_read_only.';
     if (server.isStandby) return failure(`The database is a standby, ${lag} its primary.`, advice);
     if (server.isReadOnly) return failure('Sessions of the database are read-only.', advice);
     if (server.lagSeconds <= MAX_LAG_SECONDS) return ok('The database accepts changes.');
@@ -176,7 +176,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
       client.query<{ TimeZone: string }>('SHOW TimeZone').then(({ rows }) => rows),
     );
     return ok(
-      `The service's sessions use UTC. The default of the database is ${found?.TimeZone}, which is of no effect.`,
+      `The service's sessions use UTC. The default of the database is ${found?.TimeZone}, which has no effect.`,
     );
   },
   encryption(server, { url }) {
@@ -195,7 +195,7 @@ const serverChecks: Readonly<Record<string, (server: Server, place: CheckedDatab
 
 type ContentCheck = (place: CheckedDatabase, server: Server) => Promise<Result | Result[]>;
 
-/** The checks of what the database contains, by name. */
+/** The checks of rows and rights, which need the schema of this build. */
 const contentChecks: Readonly<Record<string, ContentCheck>> = {
   async 'search extensions'(_, { missing }) {
     if (missing.length === 0) return ok('The extensions for searches are installed.');
@@ -222,11 +222,11 @@ const contentChecks: Readonly<Record<string, ContentCheck>> = {
     if (missing.length > 0) return failure(`The role lacks rights on ${missing.join(', ')}.`, MIGRATE);
     if (!isOwner) return ok('The role reads and writes rows, and cannot change the schema or the audit.');
     const message = 'The role may change the schema and the audit.';
-    return warning(message, `Let DATABASE_URL name a role of its own for the service (${HANDBOOK}#roles).`);
+    return warning(message, `Set DATABASE_URL to a separate role for the service (${HANDBOOK}#roles).`);
   },
   async 'keys of the installation'({ db, config: { signingKeysFile: file } }) {
     const keys = await openSigningKeys(file, null, () => undefined).catch(() => null);
-    // Without a readable file, its own check says so.
+    // The check "signing keys" reports an unreadable file.
     if (!keys) return [];
     if (await areKnown({ db }, await keys.current())) return ok('The database knows the signing keys.');
     const advice = `Copy the file of the other servers or of the backup. If all are lost, run "${PROGRAM} keys rotate".`;

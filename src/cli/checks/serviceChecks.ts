@@ -37,7 +37,7 @@ export function serviceChecks(config: Config, hasDisk: boolean): Check[] {
 /** The check of DATA_DIR. */
 export function diskCheck(config: Config): Check {
   const { dataDir, minFreeDisk } = config;
-  return checkOf('disk', 'Let DATA_DIR name a folder that the user of the service can write to.', async () => {
+  return checkOf('disk', 'Set DATA_DIR to a folder that the user of the service can write to.', async () => {
     await makeDataDir(dataDir);
     await access(dataDir, constants.W_OK);
     const free = await freeBytes(dataDir);
@@ -78,7 +78,7 @@ function objectStore({ dataDir, objectStore: store }: Config): Check {
     await objects.put(key, Readable.from([Buffer.from(key)]), 'text/plain');
     try {
       const content = Buffer.concat(await all(objects.read(key))).toString();
-      if (content !== key) return failure('An object is not what was stored.', remedy);
+      if (content !== key) return failure('The store returned an object with other content.', remedy);
       const listed = await all(objects.list('doctor'));
       if (!listed.some((object) => object.key === key)) return failure('A stored object is not listed.', remedy);
     } finally {
@@ -152,7 +152,7 @@ function baseUrl(config: Config): Check {
     const isProtected = url.startsWith('https:') || isLoopback(new URL(url).hostname);
     const plain = warning(
       `${url} is plain HTTP: tokens are not protected.`,
-      `Let BASE_URL be https (${INSTALL}#proxy).`,
+      `Set BASE_URL to an https URL (${INSTALL}#proxy).`,
     );
     return [await named(), ...(isProtected ? [] : [plain])];
   });

@@ -169,7 +169,7 @@ async function record({ endpoint, context }: Exchange, response: Parameters<Requ
   if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await auditLog.record(audit.rowOf(response));
 }
 
-/** Keeps an exchange with a sandbox, if that succeeds. */
+/** Keeps a sandbox's request with its response. Ignores failures: the response must still be sent. */
 async function keep(
   { endpoint, req, context, sent, authenticated }: Exchange,
   { status, code, body }: Parameters<RequestAudit['rowOf']>[0],

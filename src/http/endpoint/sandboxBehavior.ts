@@ -61,7 +61,7 @@ export function sandboxBehavior() {
       if (delayed.add(caller.tenantId, 1) > MAX_DELAYED) {
         throw new Problem(
           'dependency_unavailable',
-          `A tenant may delay ${MAX_DELAYED} requests at the same time. Retry after the given delay.`,
+          `Your tenant already delays ${MAX_DELAYED} requests. Retry after the seconds in Retry-After.`,
         );
       }
       locals.behavior = behavior;

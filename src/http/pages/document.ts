@@ -8,8 +8,8 @@ const ENCODINGS = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /**
- * Sends a document as small as the reader accepts it, and 304 to a reader who has it. All readers share one copy.
- * @param type the media type, or an ending of files that has one
+ * Sends a document in the smallest encoding that the reader accepts, or 304 if the reader has it. Keeps one copy.
+ * @param type the media type, or a file extension that has one
  * @param encodings in which it is sent, smallest first
  */
 export function documentHandler(
