@@ -167,7 +167,8 @@ async function insertRows(
   const counts = new Map<string, number>();
   for await (const line of lines) {
     const [name = '', json] = line.split('\t', 2);
-    const table = tables.find((each) => each.name === name) ?? refuse(`There is no table ${JSON.stringify(name)}.`);
+    const table =
+      tables.find((each) => each.name === name) ?? refuse(`No table of tenants is named ${JSON.stringify(name)}.`);
     const statement = `INSERT INTO ${name} (${table.columns}) SELECT ${table.columns}
       FROM json_populate_recordset(NULL::${name}, $1) RETURNING ${table.key} = $2 AS own`;
     const { rows } = await client

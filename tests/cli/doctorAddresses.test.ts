@@ -85,7 +85,7 @@ const broken: Broken[] = [
     'an owner of another database',
     'owner',
     'failure',
-    /is another database/,
+    /lead to different databases/,
     /DATABASE_OWNER_URL/,
     { environment: { DATABASE_OWNER_URL: adminUrl() } },
   ],
