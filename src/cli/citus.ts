@@ -11,8 +11,8 @@ import type { CliIo } from './cliIo.js';
 
 const NOTES = `
 Run it on the coordinator, with the address of the schema's owner, after "${PROGRAM} migrate". It checks the
-nodes first, and then puts all tables in their places in one transaction: an interrupted command has changed nothing, a
-repeated one does what is missing. Stop the servers if the database has rows: they wait until all are copied.
+nodes first, and then puts all tables in their places in one transaction: an interrupted command changes nothing, and a
+repeated one completes the layout. Stop the servers if the database has rows: they wait until all are copied.
 With --json: tables with table, place and isPlaced.`;
 
 /** Adds `citus layout`. */

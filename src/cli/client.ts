@@ -156,7 +156,7 @@ function addSecretCommands(client: Command, terminal: CliIo): void {
   const retiring = 'end the older of two secrets and its refresh tokens, after the caller has used the new one';
   addCommand(client, 'retire-secret <client-id>', retiring, [EXAMPLE_CLIENT])
     .option('--hint <last-four>', 'end the secret with these last four characters instead')
-    .option('--force', 'even if the other secret has never been used')
+    .option('--force', 'end it even if the other secret has never been used')
     .action(async (clientId, { hint: wanted, force = false, json }) => {
       const { hint, expiresAt } = await withDatabase(terminal, (context) =>
         retireSecret(context, clientId, { hint: wanted, force }),

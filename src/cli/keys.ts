@@ -10,7 +10,7 @@ import type { CliIo } from './cliIo.js';
 export function addKeyCommands(program: Command, terminal: CliIo): void {
   const keys = addGroup(program, 'keys', 'the keys that sign tokens');
   addCommand(keys, 'rotate', 'sign tokens with a new key; tokens of the previous key stay valid')
-    .option('--force', 'even if tokens of the dropped key are still valid')
+    .option('--force', 'rotate even if tokens of the dropped key are still valid')
     .action(async ({ force = false, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);

@@ -65,11 +65,11 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
 
   const erasing =
     'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
-    'with ids, statuses and amounts. Refused while an encounter or an order is open, and until the records need no ' +
-    'longer be kept (tenant configure --record-retention-years)';
+    'with ids, statuses and amounts. Refused while an encounter or an order is open, and before the end of the ' +
+    'retention period (tenant configure --record-retention-years)';
   confirmable(addTenantCommand(patient, 'erase', erasing, [`${EXAMPLE} --dry-run`, `${EXAMPLE} --yes`]))
     .argument('<user-id>', 'id of the patient', uuid)
-    .option('--before-retention', 'erase although the records must still be kept; needs --reason')
+    .option('--before-retention', 'erase before the retention period ends; needs --reason')
     .option('--reason <code>', 'why, as a word or reference without personal data, for the audit', reasonCode)
     .action(async (id, { tenant, json, reason, ...given }, command) => {
       if ((reason === undefined) === (given.beforeRetention ?? false)) {

@@ -26,7 +26,7 @@ import { restoreFiles } from './restore.js';
 const FOLDER = '/secure/backup';
 const BUCKET = 's3://backups/ces';
 const FROM = ['--from <address>', 'the folder or s3://bucket/prefix of the backup'] as const;
-const AT = ['--at <time>', 'the last kept backup until this time (default: the latest backup)', moment] as const;
+const AT = ['--at <time>', 'the last kept backup at or before this time (default: the latest)', moment] as const;
 const ERASURES = ['--erasures <file>', 'the journal of erasures (ERASURE_JOURNAL): erases its patients again'] as const;
 const PG_BIN = [
   '--pg-bin <folder>',
@@ -48,7 +48,7 @@ export function addBackupCommands(program: Command, terminal: CliIo): void {
     .option('--with-keys', 'also the signing keys and the secret of links, encrypted with BACKUP_PASSPHRASE')
     .option(
       '--keep <numbers>',
-      'also keep the last backup of so many days, weeks and months (UTC), such as 7d,4w,6m',
+      'also keep the last backup of this many days, weeks and months (UTC), such as 7d,4w,6m',
       keepOf,
     )
     .option(...PG_BIN)

@@ -85,12 +85,14 @@ export async function readManifest(store: BackupStore, isOfTenant = false): Prom
   throw new Error(`${store.address} contains no ${isOfTenant ? 'export of a tenant' : 'backup'}.`);
 }
 
-/** Reads the manifest of the last kept backup that was taken until a time. @throws Error if there is none */
+/** Reads the manifest of the last kept backup at or before a time. @throws Error if there is none */
 export async function readManifestOf(store: BackupStore, until: Date): Promise<Manifest> {
   const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
-  throw new Error(`${store.address} keeps no backup until ${until.toISOString()}. Only backups with --keep are kept.`);
+  throw new Error(
+    `${store.address} keeps no backup from ${until.toISOString()} or earlier. Only backups with --keep are kept.`,
+  );
 }
 
 /** The times of the kept backups, in order. */
