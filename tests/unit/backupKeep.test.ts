@@ -92,7 +92,7 @@ it('backup create --keep keeps old backups while no newer ones are made, and ano
   expect(keptIn(files)).toEqual(kept);
   expect((await readManifest(store)).takenAt).toBe('2026-06-01T00:00:00.000Z');
   expect((await readManifestOf(store, new Date('2026-01-03'))).takenAt).toBe('2026-01-02T02:00:00.000Z');
-  await expect(readManifestOf(store, new Date('2025-12-31'))).rejects.toThrow('keeps no backup from');
+  await expect(readManifestOf(store, new Date('2025-12-31'))).rejects.toThrow('keeps no backup up to');
 });
 
 it.each(['', '7', '0d', '7d,', '7d 4w', '7y', '1000d'])('backup create refuses --keep %j', (text) => {

@@ -90,9 +90,7 @@ export async function readManifestOf(store: BackupStore, until: Date): Promise<M
   const last = datesOf(await store.list()).findLast((time) => new Date(time) <= until);
   const manifest = last === undefined ? null : await findManifest(store, dated(last));
   if (manifest) return manifest;
-  throw new Error(
-    `${store.address} keeps no backup from ${until.toISOString()} or earlier. Only backups with --keep are kept.`,
-  );
+  throw new Error(`${store.address} keeps no backup up to ${until.toISOString()}. Only backups with --keep are kept.`);
 }
 
 /** The times of the kept backups, in order. */
