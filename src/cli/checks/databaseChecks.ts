@@ -25,7 +25,7 @@ export interface CheckedDatabase {
   readonly servers: number;
 }
 
-/** Connections of a server in addition to its pool: for jobs and webhooks. */
+/** Connections of a server beside its pool: 5 for jobs, 5 for webhooks, 1 for readiness, 2 in reserve. */
 export const OTHER_CONNECTIONS = 13;
 const MAX_SKEW_MS = 5_000;
 const MAX_LAG_SECONDS = 60;
