@@ -103,7 +103,7 @@ function clockOf(timeZone: string | null): Clock {
   };
 }
 
-/** What a certificate is worth. */
+/** The status of a certificate. */
 export function certificateStatusView(
   certificate: Awaited<ReturnType<typeof verifyCertificate>>,
 ): Schemas['CertificateStatus'] {

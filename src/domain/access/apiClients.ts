@@ -31,7 +31,7 @@ export const EFFECT_SECONDS = 30;
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Creates a client; its secret is returned only here. @throws Error for unknown references, a taken name */
+/** Creates a client; its secret is returned only here. @throws Error for unknown references or a taken name */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
@@ -108,7 +108,7 @@ export interface ClientChange {
   readonly pharmacies?: readonly string[] | null | undefined;
 }
 
-/** Changes a client's permissions and limits. @throws Error for unknown references, a malformed id */
+/** Changes a client's permissions and limits. @throws Error for unknown references or malformed ids */
 export async function changeApiClient(context: DomainContext, clientId: string, change: ClientChange) {
   const { tenantId, id } = await lockClient(context, clientId);
   const { permissions: wanted, requestsPerMinute, clinics, pharmacies } = change;

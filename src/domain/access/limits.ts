@@ -6,7 +6,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 export interface Viewer {
   readonly tenantId: string | Prisma.Sql;
   readonly apiClientId: string | Prisma.Sql;
-  /** Null or, in SQL, an empty array = every clinic of the tenant. */
+  /** Null = every clinic of the tenant; as an SQL expression, an empty array. */
   readonly allowedClinicIds: readonly string[] | null | Prisma.Sql;
 }
 

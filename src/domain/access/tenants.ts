@@ -65,7 +65,7 @@ export async function configureTenant(
       WHERE id = ${id} RETURNING ${columns}`;
 }
 
-/** Blocks or admits a tenant's callers and webhooks; keeps its data. @throws Error for an unknown, ambiguous name */
+/** Blocks or admits a tenant's callers and webhooks; keeps its data. @throws Error for an unknown or ambiguous name */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return context.db.of(id).row`

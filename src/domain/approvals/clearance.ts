@@ -21,7 +21,7 @@ import {
 
 type AskedTreatment = ItemIdentity & PresentTreatment & { readonly id: string };
 
-/** The latest decision about a treatment, or the open request for it if it is the answer. */
+/** The decision or open request that gives the answer for a treatment. */
 export type Source = Pick<Encounter, 'encounterNo' | 'gfeNo'> & {
   readonly decidedAt: Date | null;
   readonly validUntil: Date | null;
@@ -86,7 +86,7 @@ export async function clearances(
 const endOf = ({ validUntil, endedAt }: LatestDecision, reason: Coverage): Date | null =>
   reason === 'revoked' || reason === 'superseded' ? endedAt : validUntil;
 
-/** The facts on which a supply at a moment rests. */
+/** The facts about patient and clinic at a moment. */
 export const factsAt = (at: Date, patient: PresentPatient, clinic: PresentClinic): PresentFacts => ({
   age: ageOn(at, patient.dateOfBirth, clinic.timeZone ?? 'UTC'),
   hasGuardian: patient.hasGuardian,

@@ -7,15 +7,15 @@ export const ADULT_AGE = 18;
 /** A decision about one treatment of a patient at a clinic. */
 export type Decided = Pick<EncounterTreatment, 'decision' | 'validUntil' | 'endedAt' | 'endReason'>;
 
-/** What is left of a decision; `pending` = nothing was decided. */
+/** The present effect of a decision; `pending` = not decided. */
 export type Standing = 'approved' | 'denied' | 'declined' | 'expired' | 'revoked' | 'superseded' | 'pending';
 
-/** Knows every end that is recorded, even one that another server's clock puts a little into the future. */
+/** A `knownAt` after every recorded end, even one that a fast clock of another server dates in the future. */
 export const EVERYTHING = new Date(8.64e15);
 
 /**
- * What a decision is worth at a moment, as far as it is known at `knownAt`. An approval runs out by itself from its
- * end on (R-49); a later decision ends it, which is final.
+ * The standing of a decision at a moment, by the facts known at `knownAt`. An approval expires at its end (R-49); one
+ * that was revoked or superseded is never in force again.
  */
 export function standing(
   { decision, endedAt, endReason, validUntil }: Decided,
@@ -37,7 +37,7 @@ export interface PresentTreatment {
   readonly synchronousOnly: boolean;
 }
 
-/** The facts on which a new supply rests. */
+/** The facts about patient and clinic that decide whether a treatment may be supplied. */
 export interface PresentFacts {
   /** The patient's age in years on the day. */
   readonly age: number;
@@ -57,7 +57,7 @@ export type LatestDecision = Decided & {
 export type Coverage = Standing | 'never_requested' | 'prescription_changed' | 'not_permitted';
 
 /**
- * Whether a patient may get a treatment at a clinic at a moment, and if not, why (R-224). The only place that says so.
+ * Whether a patient may get a treatment at a clinic at a moment, and if not, why (R-224). No other code decides this.
  * @param latest the latest decision about this treatment of the patient at the clinic; null = none
  * @param isPending whether an open encounter asks for the treatment
  */

@@ -19,7 +19,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /**
  * Lists the approvals in force that end before a day of their clinic, ordered by their end (R-225). A page starts
- * at the cursor, or at the present time, in an index of ends: that of the tenant, or of one clinic (R-225).
+ * at the cursor, or at the present time, in an index of ends: that of the tenant, or of one clinic.
  * @throws Problem cursor_invalid
  */
 export async function listRenewals(
@@ -33,7 +33,7 @@ export async function listRenewals(
     [Prisma.sql`true`, ...atClinics(context, Prisma.sql`item.clinic_id`, clinicId)],
     ' AND ',
   );
-  // Where the day begins last; the clinic's own beginning is compared for each row.
+  // Bound the index scan by the last beginning of the day on earth, then compare each row with its clinic's beginning.
   const daysEnd = new Date(comparableInstant(`${expiring_before}T00:00:00Z`).getTime() + WESTERNMOST_MS);
   const found = await context.db.of(tenantId).rows<Renewal>`
     SELECT item.id, item.category_id AS "categoryId", item.subcategory_id AS "subcategoryId",

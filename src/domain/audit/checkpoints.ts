@@ -111,7 +111,7 @@ async function extend(context: BackgroundContext, { tenantId, last }: Unsealed):
     const { number, hash } = (await latestCheckpoint(context, tenantId)) ?? {};
     log.info({ tenantId, checkpoint: Number(number), hash: hash && hex(hash) }, 'audit checkpoint added');
   }
-  // Never wait for a writer: the next run notes it, too.
+  // Skip the counter while a writer has locked it: the next run updates it.
   await db.of(tenantId).run`
     UPDATE audit_counter AS counter SET sealed = greatest(sealed, ${through}) FROM (
       SELECT tenant_id FROM audit_counter WHERE tenant_id = ${tenantId} FOR NO KEY UPDATE SKIP LOCKED) AS free

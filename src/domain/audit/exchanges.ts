@@ -6,7 +6,7 @@ import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSq
 const MAX_CHARACTERS = 8_192;
 /** Milliseconds for which a sandbox's exchange can be read. */
 export const EXCHANGE_MS = 3_600_000;
-/** Beginning of the ids of the workbench's own requests, which read without pause. */
+/** Prefix of the request ids of the workbench, which polls: its requests are not kept (R-293). */
 const UNKEPT = 'facade00';
 
 interface Exchange extends Pick<SandboxExchange, Exclude<keyof SandboxExchange, 'requestBody' | 'responseBody'>> {
@@ -28,6 +28,6 @@ export async function keepExchange({ db }: Pick<DomainContext, 'db'>, exchange: 
 function textOf(body: unknown): string | null {
   if (body === undefined || body === null || body instanceof Uint8Array) return null;
   const withoutSecrets = (name: string, value: unknown): unknown => (/secret$/i.test(name) ? '[removed]' : value);
-  // The cut may fall between the halves of a character.
+  // The cut may leave half of a surrogate pair, which Buffer replaces.
   return Buffer.from(JSON.stringify(body, withoutSecrets).slice(0, MAX_CHARACTERS)).toString();
 }

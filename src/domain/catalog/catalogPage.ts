@@ -43,7 +43,7 @@ export async function readPage<Row, More = unknown>(
   const sorts = sortsOf(filter);
   const columns = Prisma.raw(sorts.map(([column]) => column).join(', '));
   const order = Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', '));
-  // Sort the matches of a search: PostgreSQL would read the list in its order, expecting to meet matches soon.
+  // Sort the matches of a search: otherwise PostgreSQL scans the list in its order, which is slow if few rows match.
   const isSorted = Prisma.raw(words.length > 0 ? 'MATERIALIZED' : 'NOT MATERIALIZED');
   return db.of(tenantId).row<CatalogPage<Row> & More>`
     WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...first]}::uuid[] AS first),
@@ -68,11 +68,11 @@ function searchWords(search: string | undefined): string[] {
 const MAX_INDEXED = 3;
 
 /**
- * Conditions for rows that contain all words. The index finds the longest of them, but no word without three letters or
- * digits in a row: a search of only such words reads all names of the tenant.
+ * Conditions for rows that contain all words. The index finds the longest words, but none without three letters or
+ * digits in a row: a search for only such words reads all names of the tenant.
  */
 function matching(words: readonly string[], searched: CatalogList['searched']): Prisma.Sql[] {
-  // Words have no line break.
+  // Join the columns by a line break, which no word contains: a match then lies in one column.
   const text = Prisma.raw(`(${searched.join(` || E'\\n' || `)})`);
   const patternOf = (word: string): string => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`;
   const indexed = words.filter((word) => /[\p{L}\d]{3}/u.test(word)).toSorted((a, b) => b.length - a.length);

@@ -23,7 +23,7 @@ const refrigerationTypes: readonly Entry[] = [
   { id: '01a05c32-5e80-7000-8000-000000000f52', name: 'Room temperature' },
 ];
 
-/** What ids of the catalog name, by name. */
+/** The names behind the catalog's ids, sorted by name. */
 export async function listReferenceData(
   { db: { prisma }, caller: { tenantId } }: Pick<ModelContext, 'db' | 'caller'>,
   list: Input<'listReferenceData'>['path']['list'],

@@ -34,7 +34,7 @@ export function clinicKey({ legalName, email }: { readonly legalName: string; re
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** The key of a deleted product. A sku in a file has no line break, so only the product's id can restore it. */
+/** The key of a deleted product. Its line break occurs in no file's sku, so only the product's id restores it. */
 export const deletedKey = (sku: string): string => `\n${sku}`;
 
 export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {

@@ -34,7 +34,7 @@ function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
   if (ranges.length > 0) {
     const ofStatus = statuses ? [Prisma.sql`encounter.status = ANY (${statuses}::encounter_status[])`] : [];
     const matches = Prisma.join([...conditions, ...ranges, ...ofStatus], ' AND ');
-    // Materialize the matches: PostgreSQL would read the list in its order, expecting to meet matches soon.
+    // Materialize the matches: otherwise PostgreSQL scans the list in its order, which is slow if few rows match.
     return among(Prisma.sql`WITH matching AS MATERIALIZED (
         SELECT id, created_at, encounter_no FROM encounter WHERE ${matches})
       ${newest(Prisma.sql`SELECT encounter.id FROM matching AS encounter`, [Prisma.sql`true`])}`);
@@ -47,7 +47,7 @@ function pageBy(context: ReadContext, filter: EncounterFilter): Prisma.Sql {
 
 const startOf = (day: string, daysLater = 0): Date => new Date(Date.parse(day) + daysLater * 86_400_000);
 
-/** The ranges of times in the filter. Each has two bounds: PostgreSQL takes those for narrow, and reads an index. */
+/** The ranges of times in the filter. Each has two bounds: PostgreSQL then expects few rows and uses an index. */
 function rangesOf({ scheduled_from: from, scheduled_to: to, updated_after }: EncounterFilter): Prisma.Sql[] {
   const scheduled = Prisma.sql`scheduled_instant(encounter.scheduled_day, encounter.scheduled_at)`;
   const first = from === undefined ? '-infinity' : startOf(from);

@@ -105,8 +105,8 @@ const selectDetailed = forTenant((tenantId) =>
 );
 
 /**
- * Uses the number of the encounter that a path names by its number, GFE number or UUID. A number is used at once: the
- * first statements of a transaction travel together only if nothing is awaited between them.
+ * Calls `use` with the number of the encounter that a path names by number, GFE number or UUID (R-292). Do not await
+ * before `use` if the number is known: only then the first statements of a transaction share a round trip.
  * @throws Problem encounter_not_found if no encounter has this UUID
  */
 export function withEncounterNumber<T>(

@@ -85,8 +85,8 @@ export const readReferences = (context: LookupContext, body: References): Promis
 
 /**
  * Locks the patient (R-210) and all records that the body refers to, and reads them: the encounter's rows are written with
- * the events, after which nothing may wait for a lock (R-71). The lock of a document must conflict with its withdrawal
- * (R-233): with KEY SHARE, a statement would read the row from before its wait.
+ * the events, after which nothing may wait for a lock (R-71). Documents are locked FOR SHARE: a weaker lock does not
+ * conflict with a withdrawal (R-233).
  */
 export const lockReferences = (context: LookupContext, body: References): Promise<EncounterParts> =>
   loadReferences(context, body, true);
@@ -159,7 +159,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
 }
 
 /**
- * Step 5 of R-29: refuses ids that are not those of a record in the tenant (D-30).
+ * Step 5 of R-29: refuses ids of records that the tenant does not have (D-30).
  * @param placed adapts the location in a fault, for requests whose ids are not in the body
  * @throws Problem *_not_found
  */

@@ -3,7 +3,7 @@ import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
 import type { Moment } from '../transactions/changes.js';
 
-/** Who causes an event. `claimant` is the provider that holds the claim; `system` stands for the passing of time. */
+/** Who causes an event. `claimant` is the provider that holds the claim; `system` applies deadlines. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
 export type EncounterEvent =

@@ -24,11 +24,11 @@ type Fields = Pick<EncounterRecord, 'reference' | 'metadata' | 'reviewType' | 'p
   readonly treatmentIds: readonly string[];
 };
 
-/** What an update needs besides the encounter. */
+/** The facts that decide an update besides the encounter. */
 interface Revised {
-  /** The version that the caller can know: deadlines that pass now do not count. */
+  /** The version that the caller may have read, before this request applies deadlines. */
   readonly version: number;
-  /** The records that a revision's request refers to; null: no revision. */
+  /** The records that the revised request refers to; null if nothing is revised. */
   readonly references: Awaited<ReturnType<typeof lockReferences>> | null;
 }
 
@@ -137,7 +137,7 @@ function revised(
     ...{ reference, metadata, reviewType, patientState, reviewState, subTotal, totalShippingAmt, grandTotal, currency },
     claimableFrom: claimableFrom(reviewType, schedule, encounter.createdAt),
   };
-  // What stays keeps its id, so that PostgreSQL updates the row.
+  // Keep the ids of treatments and items that remain, so that PostgreSQL updates their rows.
   const idOf = new Map<string, string>([
     ...encounter.treatments.map(({ productId, id }) => [productId, id] as const),
     ...encounter.gfeItems.map((item) => [itemKey(item), item.id] as const),
@@ -152,7 +152,7 @@ function revised(
   };
 }
 
-/** An encounter's request without its time: that instant stays, even if the clinic's zone has changed (R-232). */
+/** An encounter's request without scheduledTime: the instant stays, even if the clinic's zone has changed (R-232). */
 function requestOf(encounter: EncounterRecord): Omit<EncounterRequest, 'treatmentIds' | 'reviewType'> {
   const { clinicId, patientId, serviceQueue, documents } = encounter;
   const { additionalNotes, scheduledDay, scheduledTimeZone } = encounter;

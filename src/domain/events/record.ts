@@ -3,7 +3,7 @@ import type { EventDraft } from '../transactions/changes.js';
 import type { NewEvent } from '../transactions/unitOfWork.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** Whom an event concerns: its tenant and clinic, and if they apply its pharmacies and its only client. */
+/** The tenant and clinic of an event and, if it has them, its pharmacies and the only client that sees it. */
 export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'> &
   Partial<Pick<NewEvent, 'pharmacyIds' | 'apiClientId'>>;
 

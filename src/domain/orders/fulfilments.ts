@@ -61,7 +61,7 @@ export function decideFulfilment(state: OrderState, body: Body, at: Moment): Dec
   return { state: returned.state, events: [event, ...statusEvents(whole, changed), ...returned.events] };
 }
 
-/** What a pharmacy's report changes in a line. Details that are not sent keep their values, until it ships again. */
+/** The columns that a pharmacy's report changes. Omitted details keep their values until the line ships again. */
 function progress(line: OrderLine, { status, carrier, trackingNumber, reason }: Body, now: Date): Partial<OrderLine> {
   const old = status === 'shipped' ? { carrier: null, trackingNumber: null } : line;
   return {
@@ -90,7 +90,7 @@ function requireMayLeave({ order, treatments }: OrderState, lines: readonly Orde
   }
 }
 
-/** Holds lines that came back, if their approval was revoked or superseded meanwhile, or if they are recalled. */
+/** Holds lines that came back if their approval was revoked or superseded meanwhile, or if they were recalled. */
 function heldIfEnded(
   { treatments }: OrderState,
   order: OrderRecord,
@@ -108,8 +108,8 @@ function heldIfEnded(
 }
 
 /**
- * The pharmacy's lines for these treatments; without treatments, all its lines that are neither held nor cancelled, or
- * all if there are none.
+ * The pharmacy's lines for these treatments; without treatments, its lines that are neither held nor cancelled or, if
+ * there are none, all its lines.
  * @throws Problem order_not_found, treatment_not_found
  */
 function namedLines({ lines }: OrderRecord, pharmacyId: string, treatmentIds: string[] | undefined): OrderLine[] {

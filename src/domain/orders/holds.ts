@@ -17,8 +17,8 @@ export interface ChangedOrder {
 const hasLeft = ({ status }: OrderLine): boolean => status === 'shipped' || status === 'delivered';
 
 /**
- * Holds lines, which no later change undoes (R-190): from now on, or from the end of their approval if that has passed. Lines that are held
- * or cancelled already, and lines that have left, stay.
+ * Holds lines, which cannot be undone (R-190): from now on, or from the end of their approval if that has passed. Lines
+ * that are already held or cancelled, and lines that have left, stay.
  */
 export function held(
   order: OrderRecord,
@@ -57,7 +57,7 @@ export function recalled(
   return { order: { ...order, updatedAt: now, lines: changed }, events };
 }
 
-/** Holds what has not left of these lines, and recalls what has, unless a later decision only superseded the approval. */
+/** Holds those of the lines that have not left. Recalls the others, unless their approval was only superseded. */
 export function stopped(
   order: OrderRecord,
   isMeant: (line: OrderLine) => boolean,

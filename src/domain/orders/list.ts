@@ -104,7 +104,7 @@ function matching(context: Context, filter: Filter): Prisma.Sql[] {
     ...atClinics(context, Prisma.sql`"order".clinic_id`, clinicId),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
     ...(created_before === undefined ? [] : [Prisma.sql`"order".created_at < ${comparableInstant(created_before)}`]),
-    // Two bounds: PostgreSQL takes such a range for narrow, and reads an index.
+    // Two bounds: PostgreSQL then expects few rows and uses an index.
     ...(updated_after === undefined
       ? []
       : [Prisma.sql`"order".updated_at > ${comparableInstant(updated_after)} AND "order".updated_at < 'infinity'`]),

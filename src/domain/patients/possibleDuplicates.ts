@@ -18,11 +18,11 @@ export interface PossibleDuplicate extends Pick<Patient, 'id' | 'firstName' | 'l
   readonly denials: readonly Denial[];
 }
 
-/** What two patients that may be one person have in common. */
+/** The columns that find possible duplicates. */
 export type Person = Pick<Patient, 'id' | 'lastName' | 'phone' | 'dateOfBirth'>;
 
 const MAX_PATIENTS = 20;
-/** Maximum of patients whose denials are read, the last created: placeholders for data can match any number. */
+/** Maximum of matching patients, the last created, whose denials are read: a placeholder name may match thousands. */
 const MAX_MATCHES = 1_000;
 /** Maximum of denials, over all these patients together. */
 const MAX_DENIALS = 100;

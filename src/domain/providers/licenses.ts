@@ -19,11 +19,10 @@ export interface RegisteredProvider extends Pick<
   })[];
 }
 
-/** What a decision needs to know about the provider who sends it. */
+/** The provider who sends a decision, and the tenant's requirement. */
 export interface WithProvider {
   /** Null: not registered. */
   readonly provider: RegisteredProvider | null;
-  /** Whether the tenant requires licensed providers. */
   readonly isLicenseRequired: boolean;
 }
 

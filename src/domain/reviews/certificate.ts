@@ -12,7 +12,7 @@ import { onlyUuid } from '../transactions/uuid.js';
 /** The content of a certificate, which a clinic shows to inspectors (R-108). */
 export type Certificate = Awaited<ReturnType<typeof certify>>;
 
-/** The certificate of a completed encounter. @throws Problem invalid_state */
+/** Reads the content of a completed encounter's certificate. @throws Problem invalid_state */
 export async function certify({ db, caller }: ModelContext, encounter: ShownEncounter) {
   const { tenantId } = caller;
   const { id, status, gfeNo, patientId, reviewerRef } = encounter;
@@ -54,7 +54,7 @@ const addressOf = ({ address1, address2, city, state, postal }: ClinicLocation):
   [address1, address2, city, `${state} ${postal}`].filter((part) => part !== null).join(', ');
 
 /**
- * What a certificate is worth now (R-108).
+ * The present status of a certificate (R-108).
  * @param code the tenant and the id of the encounter, a UUID v7 with 74 random bits, so that it cannot be guessed
  * @throws Problem certificate_not_found
  */
@@ -73,7 +73,7 @@ export async function verifyCertificate({ db, now }: { readonly db: Reads; reado
   return { gfeNo, clinicName: clinic.legalName, tenant, status: worthOf(standings), validUntil: endOf(treatments, at) };
 }
 
-/** A certificate is worth its best approval. Each has one: without any, an encounter is not completed but denied. */
+/** A certificate has the status of its best approval. A completed encounter has at least one. */
 function worthOf(standings: readonly Standing[]): 'valid' | 'expired' | 'revoked' {
   if (standings.includes('approved')) return 'valid';
   return standings.includes('expired') ? 'expired' : 'revoked';

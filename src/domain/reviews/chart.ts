@@ -16,7 +16,7 @@ export type Chart = Awaited<ReturnType<typeof readChart>>;
 const MAX_ENTRIES = 100;
 
 /**
- * The chart of an encounter, for the provider that holds its claim (R-103). All of it is of one moment, that of its version.
+ * The chart of an encounter and its version, in one snapshot, for the provider that holds the claim (R-103).
  * The audit records the patient even if access is denied.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state without a claim, claimed_by_other
  */
@@ -28,7 +28,7 @@ export function openChart(
   return context.db.snapshot(async (db) => {
     const encounter = await showEncounter({ ...context, db }, encounterId);
     context.audit.patientId = encounter.patientId;
-    // Check the same right as for deciding: who may not decide may not read the chart. A lapsed claim is none.
+    // Check the same right as a review does. A lapsed claim gives none.
     const hasLapsed = dueEvent(encounter, context.now()) === 'lapse';
     nextState(hasLapsed ? 'pending_review' : encounter.status, 'approve', actorOf(context, encounter, reviewer));
     return readChart({ ...context, db }, encounter);
@@ -43,7 +43,7 @@ async function readChart(context: ModelContext, encounter: DetailedEncounter) {
   const reviews = await latestReviews(prisma, { tenantId, patientId });
   const open = await showUndecidedEncounters(context, patientId, 'open', MAX_ENTRIES);
   const ended = await showUndecidedEncounters(context, patientId, 'ended', MAX_ENTRIES);
-  // At any clinic: two supplies of one treatment at once must be visible.
+  // Read the orders of every clinic: the provider must see that another one supplies the treatment, too.
   const supplies = await prisma.orderLine.findMany({
     where: { tenantId, order: { tenantId, encounter: { tenantId, patientId } } },
     include: { order: true },

@@ -74,7 +74,7 @@ export async function presentChartVersion(context: ReadContext, encounterNo: big
   return chartVersion(await readMarks(context, Prisma.sql`encounter.encounter_no = ${encounterNo}`));
 }
 
-/** What has changed in a chart since a version of it was read (R-211). @param version as a caller sent it */
+/** The parts of a chart that changed since a version of it was read (R-211). @param version as a caller sent it */
 export function changedParts(
   version: string,
   marks: ChartMarks,
@@ -89,7 +89,7 @@ export function changedParts(
     ...(supplies === marks.supplies && treatments === marks.treatments ? [] : (['treatments'] as const)),
     ...(duplicates === marks.duplicates ? [] : (['patient'] as const)),
   ];
-  // A version that this service did not make differs in everything.
+  // Refuse a version that this service did not make, although no part differs: `changed` must name one.
   if (differing.length === 0 && facts !== marks.facts) return ['patient'];
   return [...new Set<ChartPart>(differing)];
 }

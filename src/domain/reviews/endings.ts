@@ -14,9 +14,9 @@ type End =
   | { readonly reason: 'revoked'; readonly revokedBy: string; readonly revocationReason: string };
 
 /**
- * Ends the approvals of these treatments of an encounter, and with them the lines of its orders (C1, C5): what has not
- * left is held, and after a revocation what has left is recalled. An item ends when none of its treatments is approved.
- * The version of the encounter stays.
+ * Ends the approvals of these treatments of an encounter (R-82, R-83). Lines of its orders that have not left are held;
+ * after a revocation, those that have left are recalled (R-190, R-193). An item ends when none of its treatments is
+ * approved. The version of the encounter stays.
  * @param by the encounter in which the provider decided
  */
 export function endApprovals<E extends DecidedEncounter>(
@@ -36,7 +36,7 @@ export function endApprovals<E extends DecidedEncounter>(
   );
   const isCovered = (item: GfeItem): boolean =>
     treatments.some((one) => one.decision === 'approved' && one.endReason === null && itemKey(one) === itemKey(item));
-  // An approval that time has ended before stays what it is; its lines are held all the same.
+  // An expired item stays expired and has no event, but its lines are held, too.
   const keys = ending.map(itemKey);
   const inForce = encounter.gfeItems.filter(
     (item) => keys.includes(itemKey(item)) && statusAt(item, now) === 'approved',

@@ -18,16 +18,16 @@ type Body = Bodies['ReorderTreatmentsRequest'];
 /** Maximum of orders per encounter (R-170). */
 const MAX_ORDERS = 100;
 
-/** What a treatment costs today. */
+/** The price of a treatment today. */
 type Offer = Pick<EncounterTreatment, 'price' | 'shippingType' | 'shippingAmount'>;
 
-/** What a reorder rests on besides the encounter, by product id. */
+/** The facts that decide a reorder besides the encounter, by product id. */
 export interface ReorderBasis {
   readonly covered: ReadonlyMap<string, Coverage>;
   /** The `encounterNo` of the latest decision. */
   readonly decidedBy: ReadonlyMap<string, bigint>;
   readonly offers: ReadonlyMap<string, Offer>;
-  /** That of today's prices: ISO 4217 code. */
+  /** The tenant's currency today (ISO 4217). */
   readonly currency: string;
   readonly newOrder: Omit<NewOrder, 'position'>;
 }
@@ -71,7 +71,7 @@ export function decideReorder(
     if (reason !== 'approved') return `is not covered: ${reason}`;
     return decidedBy.get(productId) === encounter.encounterNo
       ? null
-      : 'is approved in another encounter: reorder that one';
+      : 'is approved in another encounter: reorder it there';
   });
   const changed = changedSince(patient.factsChanges, encounter.factsVersion);
   if (changed.length > 0) throw new Problem('facts_changed', undefined, { extra: { changed } });
@@ -95,7 +95,7 @@ export function decideReorder(
   };
 }
 
-/** How often a treatment may be ordered after the first time; without a prescription as often as it is covered. */
+/** How often a treatment may be ordered again: its refills; without a prescription, as long as it is covered. */
 const refillsOf = ({ rx }: EncounterTreatment): number =>
   rx === null ? Infinity : (rx as { readonly refills: number }).refills;
 

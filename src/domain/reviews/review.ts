@@ -62,7 +62,7 @@ export function decideClaim(
   const actor = actorOf(at, before, { reviewerRef });
   nextState(before.status, event, actor);
   requireLicense(state, before, now);
-  // If claimable since the creation, do not compare with the present time: the clocks of servers differ.
+  // Claimable from creation means claimable now, whatever our clock says: the clocks of servers differ.
   const { claimableFrom, createdAt } = before;
   if (event === 'claim' && claimableFrom > createdAt && now < claimableFrom) {
     throw new Problem('not_due', undefined, { extra: { claimableFrom: claimableFrom.toISOString() } });
@@ -96,7 +96,7 @@ export const releaseEncounter = (
     decideRelease(state, 'release', actorOf(at, state.encounter, reviewer), at),
   );
 
-/** What a review rests on besides the encounter. */
+/** The facts that decide a review besides the encounter. */
 export interface ReviewBasis extends WithProvider, WithLimits {
   readonly marks: ChartMarks;
   readonly newOrder: NewOrder;
@@ -164,7 +164,7 @@ export function decideReview(
     if (scheduled) requireDea(state);
     requirePermitted(state, productIds, now);
   }
-  // Count the review's own refusals before its approvals keep the version: they are no news to those.
+  // Count this review's refusals first, so that its approvals keep a version that includes them: no news.
   const refusals = decided.filter((one) => isDenial(one) || one.declinedTreatmentIds.length > 0);
   const patient = withNews(state, 'decisions', refusals.length);
   const columns = {
@@ -237,7 +237,7 @@ function withDecisions(encounter: EncounterRecord, decided: readonly DecidedItem
   };
 }
 
-/** Ends the earlier approvals of the treatments that this review decides. */
+/** Ends the earlier approvals of the treatments that this review decides. */
 function supersede(earlier: DecidedEncounter, by: EncounterRecord, now: Date): Decision<DecidedEncounter> {
   const productIds = by.treatments.map(({ productId }) => productId);
   const ended = endApprovals(

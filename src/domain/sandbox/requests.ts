@@ -46,7 +46,7 @@ export async function listRequests(context: Context, filter: Filter): Promise<Sc
     orderBy: { position: 'desc' },
     take: most,
   });
-  // Do not count older rows, so that a page never announces further ones that are not shown.
+  // Drop older rows before counting, so that has_more never announces rows that are not shown.
   const since = new Date(realNow().getTime() - KEPT_MS);
   const recent = scanned.filter(({ at }) => at >= since);
   return scannedPage(owner, extentOf(recent, most), recent.filter(isRequest).filter(matches), limit, start);

@@ -13,7 +13,7 @@ export const expireDueEncounters = sweepOf(
   Prisma.sql`expires_at`,
 );
 
-/** Creates a sweep that processes rows from the longest due on. The rows stay locked, so that every change applies. */
+/** Creates a sweep that applies the deadlines of encounters, the longest due first. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql) {
   return forEachTenantClock({
     table: 'encounter',

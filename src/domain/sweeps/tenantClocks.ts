@@ -21,9 +21,9 @@ interface Sweep {
    * range, PostgreSQL would read the rows of all tenants.
    */
   isDue(now: Prisma.Sql): Prisma.Sql;
-  /** The table whose rows are locked and worked off; by default the same. */
+  /** The table whose rows are locked and processed; by default the same. */
   readonly locked?: Sweep['table'] | 'order';
-  /** SQL condition: which of those rows to work off; by default those that are due. */
+  /** SQL condition: which of those rows to process; by default those that are due. */
   readonly which?: (now: Prisma.Sql, tenantId: string) => Prisma.Sql;
   /** The column by which the longest due rows come first. */
   readonly order: Prisma.Sql;
@@ -81,7 +81,7 @@ export function forEachTenantClock(sweep: Sweep): TenantSweep {
   };
 }
 
-/** The tenants with due rows; every tenant that ever had an event has a counter. @param which an SQL condition on `tenant` */
+/** The tenants with due rows; all of these have an event counter. @param which an SQL condition on `tenant` */
 function dueTenants({ db, now }: BackgroundContext, { table, isDue }: Sweep, which: Prisma.Sql): Promise<DueTenant[]> {
   const local = Prisma.sql`${now()}::timestamptz + clock_offset_ms * interval '1 ms'`;
   return db.everyTenant.rows<DueTenant>`

@@ -8,16 +8,16 @@ import type { NewEvent, UnitOfWork } from './unitOfWork.js';
 /** Rows of a tenant by model: as a command has found them, or as its decision leaves them. New rows are complete. */
 export type Rows = { readonly [Model in Prisma.ModelName]?: readonly object[] };
 
-/** An event that a decision tells; it gets its id and time when it is written. */
+/** An event that a decision emits; it gets its id and time when it is written. */
 export type EventDraft = Omit<NewEvent, 'id' | 'timestamp'>;
 
-/** What a command leads to: the state afterwards, with complete rows, and its events in their order. */
+/** The result of a decision: the state afterwards, with complete rows, and its events in their order. */
 export interface Decision<State> {
   readonly state: State;
   readonly events: readonly EventDraft[];
 }
 
-/** What a decision may use besides the state: one time for all of it, ids for new rows, and who decides. */
+/** The input of a decision besides the state: one time for all of it, ids for new rows, and the caller. */
 export interface Moment {
   readonly now: Date;
   readonly newId: () => string;
@@ -102,7 +102,7 @@ function tableChanges(
   ];
 }
 
-/** What identifies a row in its table. */
+/** The key of a row in its table. */
 const keyOf = ({ id, encounterId, documentId }: Row): string =>
   typeof id === 'string' ? id : JSON.stringify([encounterId, documentId]);
 

@@ -5,7 +5,7 @@ export function instantOf(text: string): Date {
   return new Date(Temporal.Instant.from(text.replace(/(\.\d{3})\d+/, '$1')).epochMilliseconds);
 }
 
-/** Reads an instant; one that PostgreSQL cannot compare is moved to the nearest that it can. */
+/** Reads an instant, limited to the years 1970 to 9999, whose text PostgreSQL can read. */
 export function comparableInstant(text: string): Date {
   return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
 }

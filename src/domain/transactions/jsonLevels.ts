@@ -1,4 +1,4 @@
-/** The depth of nested arrays and objects in a JSON text, counted without recursion, which has no room for any depth. */
+/** The depth of nested arrays and objects in a JSON text. Without recursion: deep nesting would overflow the stack. */
 export function levelsOf(text: string): number {
   let [level, deepest, isString] = [0, 0, false];
   for (let index = 0; index < text.length; index += 1) {

@@ -55,7 +55,7 @@ export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): P
   return Prisma.sql`WITH ${Prisma.join(counters)}${parts} ${last}`;
 }
 
-/** Whose positions a row has. */
+/** The tenant in whose chain an audit row is counted. */
 const chainOf = ({ tenantId }: Pick<AuditRow, 'tenantId'>): string => tenantId ?? NO_TENANT;
 
 /** Takes the next positions of a tenant, as the part `counted_event` or `counted_audit`: its `start` is the position before. */

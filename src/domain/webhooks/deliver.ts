@@ -64,8 +64,8 @@ const LONGEST_SILENCE_MS = 29 * 3_600_000;
 type DueTenant = Pick<TakenEndpoint, 'tenantId' | 'tenantMode' | 'aheadMs'>;
 
 /**
- * Leases endpoints with due deliveries, so that no other process sends to them. Tenants share the free places; the least
- * recently served come first.
+ * Leases up to `most` endpoints with due deliveries, so that no other process sends to them. Tenants get equal shares;
+ * the least recently served come first.
  */
 export async function takeEndpoints(context: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
   const { db, now } = context;

@@ -58,7 +58,7 @@ const one = ({ caller: { tenantId, apiClientId } }: LookupContext, id: string): 
   AND (api_client_id = ${apiClientId}::uuid OR api_client_id IN (
     SELECT id FROM api_client WHERE tenant_id = ${tenantId} AND NOT is_active))`;
 
-/** Who changes the endpoint of a deactivated client owns it: if that is activated again, its events do not go there. */
+/** A client that changes the endpoint of a deactivated client becomes its owner, even if the other is reactivated. */
 const takingOver = (apiClientId: string): Prisma.Sql => Prisma.sql`api_client_id = ${apiClientId}::uuid`;
 
 const latestPosition = (tenantId: string): Prisma.Sql =>

@@ -4,7 +4,7 @@ import type { Permission } from '../../contract.js';
 import { within, type Viewer } from '../access/limits.js';
 import { visiblePatient } from '../patients/visibility.js';
 
-/** The permission to read what an event is about, by the first word of its type. */
+/** The permission to read the subject of an event, by the first word of its type. */
 const permissionFor = {
   patient: 'read:client',
   document: 'read:document',
@@ -17,7 +17,7 @@ const permissionFor = {
 /** A viewer with everything that decides which events it sees. */
 export interface EventViewer extends Viewer {
   readonly permissions: Prisma.Sql;
-  /** Null or, in SQL, an empty array = every pharmacy. */
+  /** Null = every pharmacy; as an SQL expression, an empty array. */
   readonly allowedPharmacyIds: readonly string[] | null | Prisma.Sql;
 }
 
@@ -36,10 +36,9 @@ export const seesMostEvents = ({ permissions, allowedClinicIds, allowedPharmacyI
   Object.values(permissionFor).every((permission) => permissions.has(permission));
 
 /**
- * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook. It must be permitted to
- * read what the event is about. A client that is limited to clinics sees events of these clinics and of the patients
- * that it may see; one that is limited to pharmacies, those of orders with lines of these; and each client, those of
- * its own webhook endpoints (R-93).
+ * An SQL condition: whether a viewer may see a row of `event`, in the feed and by a webhook (R-93). The viewer needs
+ * the permission to read the event's subject. A clinic limit hides events of other clinics and patients, a pharmacy
+ * limit those of orders without a line of its pharmacies. Events of a webhook endpoint are for its own client only.
  * @param alias alias of the row
  */
 export function visibleEvent(viewer: EventViewer, alias: string): Prisma.Sql {

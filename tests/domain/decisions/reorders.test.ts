@@ -53,7 +53,7 @@ describe('a reorder', () => {
     ['approval_ended', 'is not covered: denied', (life) => life.review(life.request(['botox']), () => denial)],
     [
       'approval_ended',
-      'is approved in another encounter: reorder that one',
+      'is approved in another encounter: reorder it there',
       (life) => life.review(life.request(['botox'])),
     ],
     [

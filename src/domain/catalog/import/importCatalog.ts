@@ -56,7 +56,7 @@ export function decideImport(
     const others = withoutFaultyProducts(file);
     if (others === undefined) return { faults: file.faults };
     const result = decideImport(others, stored, newId);
-    // A pharmacy may be that of a faulty product.
+    // Drop faults of pharmacies: one that seems unused may belong to a faulty product.
     const more = 'faults' in result ? result.faults.filter(({ pointer }) => !pointer.startsWith('/pharmacies/')) : [];
     const named = more.map((fault) => ({ ...fault, message: others.original(fault.message) }));
     return { faults: inFileOrder([...file.faults, ...named]) };
@@ -73,7 +73,7 @@ function withoutFaultyProducts({ faults, document }: FaultyFile) {
   if (faulty.has(undefined)) return undefined;
   const catalog = document.value as Catalog;
   const places = [...catalog.products.keys()].filter((index) => !faulty.has(String(index)));
-  /** The text with the pointers of the whole file. */
+  /** The text with its pointers changed to those of the whole file. */
   const original = (text: string): string =>
     text.replace(/(?<=^| )\/products\/(\d+)/, (_, index: string) => `/products/${places[Number(index)]}`);
   return {
