@@ -133,7 +133,7 @@ const hostile: [name: string, message: RegExp, change: (files: Files) => unknown
   ],
   [
     'a number beyond any real one',
-    /would use up the numbers/,
+    /above the limit of 1000000000000/,
     (files) => replace(files, /"encounter_no":\d+/, '"encounter_no":9000000000000000000'),
   ],
   [

@@ -88,7 +88,7 @@ describe('reorderTreatments 409', () => {
       'is superseded by another approval',
       ({ clinicId, patientId, treatmentIds }) =>
         completedEncounter(harness, partner, { clinicId, patientId, treatmentIds }),
-      'is approved in another encounter: reorder that one',
+      'is approved in another encounter: reorder it there',
     ],
     [
       'concerns a product that is inactive today',

@@ -52,7 +52,7 @@ export async function passNumbers(client: Client, tenantId: string): Promise<voi
       [tenantId],
     );
     const [{ isReal, last } = { isReal: null, last: null }] = numbers;
-    if (isReal === false) throw new Error(`${table} has the number ${last}, which would use up the numbers of others.`);
+    if (isReal === false) throw new Error(`${table} has the number ${last}, above the limit of ${MAX_NUMBER}.`);
     await client.query(`SELECT setval($1, greatest(nextval($1), $2::bigint + ${MARGIN}))`, [sequence, last]);
   }
 }

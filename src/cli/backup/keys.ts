@@ -74,7 +74,7 @@ export async function openedKeys(terminal: CliIo, text: string, secret: string):
   for (const { file, content } of files) {
     const present = await contentOf(file);
     if (content === null || content === present) continue;
-    if (present !== null) throw new Error(`${file} exists with another content. Move it away, or omit --with-keys.`);
+    if (present !== null) throw new Error(`${file} exists with different content. Move it away, or omit --with-keys.`);
     missing.push({ file, content });
   }
   return async () => {

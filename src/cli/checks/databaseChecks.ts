@@ -87,7 +87,7 @@ export async function readServer({ everyTenant }: Database) {
       ARRAY(SELECT wanted FROM unnest(${EXTENSIONS}::text[]) AS wanted
         WHERE wanted NOT IN (SELECT name FROM pg_available_extensions)) AS unavailable
     FROM pg_database WHERE datname = current_database()`;
-  if (!server) throw new Error('PostgreSQL does not know its own database');
+  if (!server) throw new Error('pg_database has no row for the current database');
   return server;
 }
 

@@ -108,7 +108,7 @@ export interface ClientChange {
   readonly pharmacies?: readonly string[] | null | undefined;
 }
 
-/** Changes a client's permissions and limits. @throws Error for unknown references or malformed ids */
+/** Changes a client's permissions and limits. @throws Error for unknown or malformed references */
 export async function changeApiClient(context: DomainContext, clientId: string, change: ClientChange) {
   const { tenantId, id } = await lockClient(context, clientId);
   const { permissions: wanted, requestsPerMinute, clinics, pharmacies } = change;

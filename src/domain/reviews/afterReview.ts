@@ -90,7 +90,7 @@ function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[
   const known = new Map(gfeItems.map((item) => [itemKey(item), item]));
   const errors = keys.flatMap((key, index): FieldError[] => {
     const pointer = `#/items/${index}`;
-    if (!known.has(key)) return [{ pointer, code: 'unknown', detail: 'names no item of this encounter' }];
+    if (!known.has(key)) return [{ pointer, code: 'unknown', detail: 'is not an item of this encounter' }];
     if (keys.indexOf(key) === index) return [];
     return [{ pointer, code: 'uniqueItems', detail: 'must not repeat an earlier item' }];
   });

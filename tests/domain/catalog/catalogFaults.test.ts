@@ -129,7 +129,7 @@ const cases: Case[] = [
       'a name of two clinics',
       [clinic(), clinic({ email: 'b@x.example' })],
       '/0/clinic',
-      /stands for 2 clinics/,
+      /names 2 clinics/,
       '"Austin',
     ],
   ]),

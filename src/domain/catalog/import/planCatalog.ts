@@ -144,7 +144,7 @@ function referencesTo({ stored, fault }: Planning, groups: Groups) {
       const unknown = 'is not the legal name, e-mail or id of a clinic of this file or of the stored catalog';
       if (id === undefined) fault(`${pointer}/clinic`, unknown);
       if (others.length > 0) {
-        fault(`${pointer}/clinic`, `stands for ${others.length + 1} clinics: give the id of one`);
+        fault(`${pointer}/clinic`, `names ${others.length + 1} clinics: give the id of one`);
       }
       // Keep an unknown or ambiguous name as the id, so that repeating it is not a second fault.
       return id ?? clinic;
